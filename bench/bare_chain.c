@@ -1,8 +1,9 @@
 /*
  * bare_chain.c — the reference of bench_ingress for latency: four threads and nothing else.
- *   reader: HTTP request from a socket, jansson parse -> writer: look up a set, append a line -> dispatcher -> brain:
- *   write the fragments of a 50-message request to the sink.
- * SPSC rings, futex parking, no durability, no checks. Usage: bare_chain SINK_PORT; prints its port.
+ *   reader: HTTP request from a socket, jansson parse -> writer: look up a set, append a line ->
+ *   dispatcher -> brain: write the fragments of a 50-message request to the sink.
+ * SPSC rings, futex parking, no durability, no checks. Usage: bare_chain SINK_PORT; prints its
+ * port.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * bare_footprint.c — the reference of bench_footprint: initialise the libraries the program uses, start as many threads
- * as it has actors, listen, open a database, say READY=1, sleep.
+ * bare_footprint.c — the reference of bench_footprint: initialise the libraries the program uses,
+ * start as many threads as it has actors, listen, open a database, say READY=1, sleep.
  */
 #include <curl/curl.h>
 #include <jansson.h>

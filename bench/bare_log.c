@@ -1,7 +1,8 @@
 /*
- * bare_log — the least a turn could cost on a disk: the rows of its transactions, one behind the other in one file.
- * Rows as bench_turn makes them, in the commits that a turn has: accept; step, end and delivery; the receipt rides on
- * the next. What the kernel counts as written, for a message, at so many messages a commit.
+ * bare_log — the least a turn could cost on a disk: the rows of its transactions, one behind the
+ * other in one file. Rows as bench_turn makes them, in the commits that a turn has: accept; step,
+ * end and delivery; the receipt rides on the next. What the kernel counts as written, for a
+ * message, at so many messages a commit.
  *   bare_log [DIRECTORY]     (not in memory: there nothing is counted)
  */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * bare_lws.c — the reference of bench_ingress: a libwebsockets server that takes a POST and only answers.
- * Prints its port; ends when its standard input does.
+ * bare_lws.c — the reference of bench_ingress: a libwebsockets server that takes a POST and only
+ * answers. Prints its port; ends when its standard input does.
  */
 #include <libwebsockets.h>
 

@@ -1,6 +1,7 @@
 /*
- * bare_nostore.c — the reference of bench_ingress: the real HTTP adapter and the real mailboxes in front of a store
- * that keeps nothing and says "accepted" at once. Prints its port; ends on SIGTERM.
+ * bare_nostore.c — the reference of bench_ingress: the real HTTP adapter and the real mailboxes in
+ * front of a store that keeps nothing and says "accepted" at once. Prints its port; ends on
+ * SIGTERM.
  */
 #include "adapters/http/http.h"
 

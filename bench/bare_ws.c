@@ -1,6 +1,8 @@
 /*
- * bare_ws.c — the reference of bench_ws: a libwebsockets client that counts the frames it gets and does nothing else.
- *   bare_ws PORT        for each line on standard input it prints the count so far; ends with standard input.
+ * bare_ws.c — the reference of bench_ws: a libwebsockets client that counts the frames it gets and
+ * does nothing else.
+ *   bare_ws PORT        for each line on standard input it prints the count so far; ends with
+ *   standard input.
  */
 #include <libwebsockets.h>
 

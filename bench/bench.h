@@ -1,8 +1,9 @@
 /*
- * bench.h — what every benchmark shares: the clock, percentiles, a readable table on stdout, JSON in a file.
+ * bench.h — what every benchmark shares: the clock, percentiles, a readable table on stdout, JSON
+ * in a file.
  *
- * Use: bench_open(argc, argv, "mailbox") once, bench_row(...) for each figure, return bench_close().
- * Options understood: --json FILE, --quick.  One thread prints.
+ * Use: bench_open(argc, argv, "mailbox") once, bench_row(...) for each figure, return
+ * bench_close(). Options understood: --json FILE, --quick.  One thread prints.
  */
 #ifndef SMA_BENCH_H
 #define SMA_BENCH_H
@@ -113,8 +114,8 @@ static inline void bench_json_number(const char *key, double number)
 }
 
 /**
- * One figure. `reference` and `ratio` may be NAN when there is none. `target` is a text such as "<= 3", ">= 0.5" (on
- * the ratio), "<= 15 ns" (with a unit: on the value), or NULL.
+ * One figure. `reference` and `ratio` may be NAN when there is none. `target` is a text such as "<=
+ * 3", ">= 0.5" (on the ratio), "<= 15 ns" (with a unit: on the value), or NULL.
  */
 static inline void bench_row(const char *name, double value, const char *unit, double reference,
                              double ratio, const char *target)
@@ -149,7 +150,8 @@ static inline void bench_row(const char *name, double value, const char *unit, d
     fputc('}', bench_json);
 }
 
-/** Finish the table and the file. @return 0: a missed target is a line in the table, not a failed program. */
+/** Finish the table and the file. @return 0: a missed target is a line in the table, not a failed
+ *  program. */
 static inline int bench_close(void)
 {
     printf("%d target(s) missed\n", bench_miss_count);

@@ -1,11 +1,13 @@
 /*
- * bench_approval — from a person's press to the model: a request waits in a chat, its button is pressed at a Bot API server in
- * this process, and the time runs until the first byte of the continued model request arrives at a scripted model server in
- * this process. Between them: the decision and its commit, the hand-over of the run and its commit, for an approved one the
- * command `true`, and the model call.
- *   refused, approved with and without the sandbox; the reference is what a bare write and fdatasync of 8 KiB costs here, and
- *   with an approved command what starting it by itself (`sh -c true`, or that in bubblewrap) and waiting for its end adds.
- *   bench_approval --binary PATH [--quick] [--json FILE]
+ * bench_approval — from a person's press to the model: a request waits in a chat, its button is
+ * pressed at a Bot API server in this process, and the time runs until the first byte of the
+ * continued model request arrives at a scripted model server in this process. Between them: the
+ * decision and its commit, the hand-over of the run and its commit, for an approved one the command
+ * `true`, and the model call.
+ *   refused, approved with and without the sandbox; the reference is what a bare write and
+ *   fdatasync of 8 KiB costs here, and with an approved command what starting it by itself (`sh -c
+ *   true`, or that in bubblewrap) and waiting for its end adds. bench_approval --binary PATH
+ *   [--quick] [--json FILE]
  */
 #include "bench.h"
 #include "fakes/fake_telegram.h"
@@ -31,7 +33,7 @@
 
 static const char *binary;
 
-/* -- the model server ------------------------------------------------------------------------------------------------ */
+/* -- the model server -------------------------------------------------------------------------- */
 struct conn
 {
     int fd;
@@ -184,7 +186,7 @@ static void model_stop(struct model *model)
     }
 }
 
-/* -- the chat ---------------------------------------------------------------------------------------------------------- */
+/* -- the chat ---------------------------------------------------------------------------------- */
 struct setting
 {
     struct folder folder;
@@ -278,7 +280,7 @@ static uint64_t press(struct setting *setting, const char *button)
     return ns;
 }
 
-/* -- the reference -------------------------------------------------------------------------------------------------------- */
+/* -- the reference ----------------------------------------------------------------------------- */
 /* A bare write and fdatasync in the place where the project lies. @return sorted nanoseconds */
 static uint64_t *measure_commits(size_t count)
 {
@@ -301,7 +303,8 @@ static uint64_t *measure_commits(size_t count)
     return list;
 }
 
-/* A bare start of the command and the wait for its end. @return sorted nanoseconds; NULL: there is none */
+/* A bare start of the command and the wait for its end. @return sorted nanoseconds; NULL: there is
+ * none */
 static uint64_t *measure_commands(const char *const *argv, size_t count)
 {
     uint64_t *list = calloc(count, sizeof *list);

@@ -1,8 +1,10 @@
 /*
- * bench_footprint — what the program costs while nothing happens, and what stays after much has happened.
- *   start to ready (exec to READY=1), resident memory and CPU of the idle service, against a bare process that only
- *   initialises the same libraries, alternately in the same run; then messages over many chats, and memory again.
- *   bench_footprint --binary PATH --bare PATH [--quick] [--json FILE]
+ * bench_footprint — what the program costs while nothing happens, and what stays after much has
+ * happened.
+ *   start to ready (exec to READY=1), resident memory and CPU of the idle service, against a bare
+ *   process that only initialises the same libraries, alternately in the same run; then messages
+ *   over many chats, and memory again. bench_footprint --binary PATH --bare PATH [--quick] [--json
+ *   FILE]
  */
 #include "bench.h"
 
@@ -106,7 +108,8 @@ static uint64_t rss_kib(pid_t pid)
     return kib;
 }
 
-/* Voluntary context switches of the actors: what wakes up while nothing happens. The main thread, the supervisor, is left
+/* Voluntary context switches of the actors: what wakes up while nothing happens. The main thread,
+ * the supervisor, is left
  * out: it looks at the heartbeats every ten seconds. */
 static uint64_t switch_count(pid_t pid)
 {
@@ -141,7 +144,7 @@ static uint64_t cpu_ticks(pid_t pid)
     return user + system;
 }
 
-/* -- load --------------------------------------------------------------------------------------------------------- */
+/* -- load -------------------------------------------------------------------------------------- */
 struct sender
 {
     int port;
@@ -162,7 +165,8 @@ static int connect_to(int port)
     return fd;
 }
 
-/* One request on a kept connection; the answer's head and body fit one buffer. @return its status */
+/* One request on a kept connection; the answer's head and body fit one buffer. @return its
+ * status */
 static int exchange(int fd, const char *request, size_t len, char *answer, size_t answer_max)
 {
     if (send(fd, request, len, MSG_NOSIGNAL) != (ssize_t)len)
@@ -245,7 +249,7 @@ static void load(int port, unsigned first, unsigned count)
         usleep(20000);
 }
 
-/* -- the run ------------------------------------------------------------------------------------------------------ */
+/* -- the run ----------------------------------------------------------------------------------- */
 static void write_text(const char *project, const char *name, const char *text)
 {
     char file[256];

@@ -1,11 +1,15 @@
 /*
  * bench_ingress — messages into the real program over HTTP.
- *   saturated: accepted messages/s and latency with 64 kept connections (Prefer: respond-async), against a bare
- *              libwebsockets server that only answers and against the same HTTP adapter before a store that keeps
- *              nothing; the three take turns, medians of the turns are compared.
- *   idle:      one message at a time. Client's send -> 202 (durable), against a bare write + fdatasync; client's send ->
- *              first byte of the model request at a sink, with a session of 50 messages, against bare_chain.
- *   bench_ingress --binary PATH [--quick] [--json FILE]; the bare_* programs are looked for beside this one.
+ *   saturated: accepted messages/s and latency with 64 kept connections (Prefer: respond-async),
+ *              against a bare libwebsockets server that only answers and against the same HTTP
+ *              adapter before a store that keeps nothing; the three take turns, medians of the
+ *              turns are compared.
+ *   idle:      one message at a time. Client's send -> 202 (durable), against a bare write +
+ *   fdatasync; client's send ->
+ *              first byte of the model request at a sink, with a session of 50 messages, against
+ *              bare_chain.
+ *   bench_ingress --binary PATH [--quick] [--json FILE]; the bare_* programs are looked for beside
+ *   this one.
  */
 #include "bench.h"
 #include "ingress_load.h"
@@ -56,7 +60,7 @@ static void die(const char *what)
     exit(2);
 }
 
-/* -- processes -------------------------------------------------------------------------------------------------- */
+/* -- processes --------------------------------------------------------------------------------- */
 
 struct process
 {
@@ -156,7 +160,7 @@ static struct process start_service(const char *binary, const char *name, int si
     return process;
 }
 
-/* -- saturated -------------------------------------------------------------------------------------------------- */
+/* -- saturated --------------------------------------------------------------------------------- */
 
 struct figures
 {
@@ -225,7 +229,7 @@ static void bench_saturated(const char *binary)
     bench_row("refused while saturated", (double)refused, "msg", NAN, NAN, NULL);
 }
 
-/* -- idle ------------------------------------------------------------------------------------------------------- */
+/* -- idle -------------------------------------------------------------------------------------- */
 
 /* p50 of `count` bare appends, each synced; microseconds. */
 static double bare_sync_p50(size_t count)

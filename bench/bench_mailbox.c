@@ -1,9 +1,9 @@
 /*
  * bench_mailbox — the mailbox against a bare SPSC ring, a mutex+condvar queue and a bare futex.
  *
- * Every figure and its reference are taken alternately in the same run, several times; the table shows medians, ratios
- * are medians of the ratios of neighbouring runs, because machines are noisy. Messages are made once and passed round,
- * so that malloc is not measured.
+ * Every figure and its reference are taken alternately in the same run, several times; the table
+ * shows medians, ratios are medians of the ratios of neighbouring runs, because machines are noisy.
+ * Messages are made once and passed round, so that malloc is not measured.
  */
 #include "bench.h"
 #include "reference_ck.h"
@@ -39,7 +39,7 @@ static void must(enum sma_err err)
     }
 }
 
-/* -- push and take on one thread -------------------------------------------------------------------------------- */
+/* -- push and take on one thread --------------------------------------------------------------- */
 static double pair_mailbox(unsigned lane_count, unsigned rounds)
 {
     struct sma_mailbox *box = sma_mailbox_create(SMA_DOORBELL_EVENT_COUNT);
@@ -92,7 +92,7 @@ static double pair_mutex(unsigned lane_count, unsigned rounds)
     return (double)took / rounds;
 }
 
-/* -- many senders, one receiver --------------------------------------------------------------------------------- */
+/* -- many senders, one receiver ---------------------------------------------------------------- */
 struct flood
 {
     struct sma_mailbox *box; /* or: */
@@ -164,7 +164,8 @@ enum flood_kind
     FLOOD_MUTEX,
 };
 
-/* Million messages a second. The same few messages are pushed again and again: nobody looks inside. */
+/* Million messages a second. The same few messages are pushed again and again: nobody looks
+ * inside. */
 static double flood_run(enum flood_kind kind, unsigned sender_count, unsigned count)
 {
     struct flood flood = {.sender_count = sender_count, .count = count};
@@ -203,7 +204,7 @@ static double flood_run(enum flood_kind kind, unsigned sender_count, unsigned co
     return (double)sender_count * count * 1e3 / (double)took;
 }
 
-/* -- one parked hop --------------------------------------------------------------------------------------------- */
+/* -- one parked hop ---------------------------------------------------------------------------- */
 enum hop_kind
 {
     HOP_MAILBOX,
@@ -282,7 +283,7 @@ static void hop_run(enum hop_kind kind, unsigned count, uint64_t *latencies)
     bench_sort(latencies, count);
 }
 
-/* -- an idle actor ---------------------------------------------------------------------------------------------- */
+/* -- an idle actor ----------------------------------------------------------------------------- */
 struct idle
 {
     struct sma_mailbox *box;
@@ -329,7 +330,7 @@ static void idle_report(void)
               NAN, "<=0 wake-ups");
 }
 
-/* -- report ----------------------------------------------------------------------------------------------------- */
+/* -- report ------------------------------------------------------------------------------------ */
 typedef double measure_fn(unsigned lanes, unsigned rounds);
 
 static void pair_report(const char *name, unsigned lanes, measure_fn *reference, const char *target)

@@ -1,8 +1,9 @@
 /*
  * bench_policy — how long one decision about a command takes: parse, unwrap, rules.
  *
- * The commands are those of the tests (ordinary ones and bypasses), each decided alone and timed by itself, the rules those
- * of the tests (50), then with 1,000 more that match nothing. Beside it the largest command that is read at all.
+ * The commands are those of the tests (ordinary ones and bypasses), each decided alone and timed by
+ * itself, the rules those of the tests (50), then with 1,000 more that match nothing. Beside it the
+ * largest command that is read at all.
  */
 #include "bench.h"
 

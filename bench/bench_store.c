@@ -1,11 +1,14 @@
 /*
- * bench_store — what accepting costs: messages a second and commit latency for 1..1000 messages a batch, each batch made
- * durable by one fdatasync, against a bare loop that writes the same bytes with the same batch size and syncs them.
+ * bench_store — what accepting costs: messages a second and commit latency for 1..1000 messages a
+ * batch, each batch made durable by one fdatasync, against a bare loop that writes the same bytes
+ * with the same batch size and syncs them.
  *
- * The accepted path is the store actor's: look the claim up, insert row and claim, commit, then write the history lines
- * into the page cache. Both sides write the bytes they are asked to keep (line and facts) in turns, in one directory,
- * so that both see the same disk at the same time. At the end the same with 12,000 and 50,000 active chats, whose files do not
- * stay open: the time of a message in a chat that nobody has spoken in since the start, and of its next one.
+ * The accepted path is the store actor's: look the claim up, insert row and claim, commit, then
+ * write the history lines into the page cache. Both sides write the bytes they are asked to keep
+ * (line and facts) in turns, in one directory, so that both see the same disk at the same time. At
+ * the end the same with 12,000 and 50,000 active chats, whose files do not
+ * stay open: the time of a message in a chat that nobody has spoken in since the start, and of its
+ * next one.
  */
 #include "bench.h"
 #include "runtime/chat/history.h"
@@ -44,7 +47,7 @@ static void die(const char *what, const struct sma_error *error)
     exit(1);
 }
 
-/* ---- the store ------------------------------------------------------------------------------------------------ */
+/* -- the store --------------------------------------------------------------------------------- */
 
 struct store
 {
@@ -182,7 +185,7 @@ static void run_store(struct store *store, int batch, uint64_t commits)
     store_samples.rates[store_samples.rate_count++ % 64] = (double)commits * batch / seconds;
 }
 
-/* ---- the bare loop -------------------------------------------------------------------------------------------- */
+/* -- the bare loop ----------------------------------------------------------------------------- */
 
 static void run_bare(int fd, int batch, uint64_t commits)
 {
@@ -205,7 +208,7 @@ static void run_bare(int fd, int batch, uint64_t commits)
     bare_samples.rates[bare_samples.rate_count++ % 64] = (double)commits * batch / seconds;
 }
 
-/* ---- figures -------------------------------------------------------------------------------------------------- */
+/* -- figures ----------------------------------------------------------------------------------- */
 
 static void row_latency(const char *what, int batch, double quantile, const char *target,
                         const char *note)
@@ -320,7 +323,8 @@ static void sync_database(void)
     close(fd);
 }
 
-/* The same batches in turns against a store with none and one with many claims: both see the same disk. */
+/* The same batches in turns against a store with none and one with many claims: both see the same
+ * disk. */
 static void compare_claims(struct store *none, struct store *many, int batch, const char *note)
 {
     double without[16], with[16];
@@ -341,7 +345,7 @@ static void compare_claims(struct store *none, struct store *many, int batch, co
     bench_row(name, rate, "msg/s", reference, rate / reference, batch == 100 ? ">= 0.9" : NULL);
 }
 
-/* -- many active chats -------------------------------------------------------------------------------------------- */
+/* -- many active chats ------------------------------------------------------------------------- */
 static void write_pasts(int chats)
 {
     static char block[PAST_LINES * LINE_BYTES];

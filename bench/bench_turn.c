@@ -1,9 +1,10 @@
 /*
- * bench_turn — a whole turn: a Telegram update is handed out, the model is asked once over HTTP, one reply is sent,
- * everything durable. The Bot API and the model server are separate processes; the time of a message runs from its
- * update being written to the poll until its sendMessage has been read.
- *   saturated: agent.concurrency 1, 16 and 64, with twice as many chats that always have a message open (at least 4);
- *              a chat says ten messages, then a fresh one takes its place.
+ * bench_turn — a whole turn: a Telegram update is handed out, the model is asked once over HTTP,
+ * one reply is sent, everything durable. The Bot API and the model server are separate processes;
+ * the time of a message runs from its update being written to the poll until its sendMessage has
+ * been read.
+ *   saturated: agent.concurrency 1, 16 and 64, with twice as many chats that always have a message
+ *              open (at least 4); a chat says ten messages, then a fresh one takes its place.
  *   idle:      one message after a pause, concurrency 16.
  *   price:     a run of twelve steps with results of 20 kB on the model server's price meter.
  *   head of line: eight chats with and without another one whose model call takes 10 s.
@@ -69,7 +70,7 @@ static void tear_down(struct setting *setting)
     folder_remove(&setting->folder);
 }
 
-/* -- what the process costs ------------------------------------------------------------------------------------------- */
+/* -- what the process costs -------------------------------------------------------------------- */
 struct cost
 {
     double cpu_s;
@@ -107,7 +108,7 @@ static struct cost cost_now(pid_t pid)
                          bench_now_ns()};
 }
 
-/* -- load ------------------------------------------------------------------------------------------------------------------ */
+/* -- load -------------------------------------------------------------------------------------- */
 /* @return the first chat of the load */
 static int64_t start_load(const struct setting *setting, size_t chats, size_t total)
 {
@@ -242,7 +243,7 @@ static void bench_idle(void)
     tear_down(&setting);
 }
 
-/* -- head of line ---------------------------------------------------------------------------------------------------------- */
+/* -- head of line ------------------------------------------------------------------------------ */
 static double others_p99(const struct setting *setting, size_t total)
 {
     start_load(setting, 8, total);
@@ -279,7 +280,7 @@ static void bench_head_of_line(void)
     folder_remove(&setting.folder);
 }
 
-/* -- what a long run costs ------------------------------------------------------------------------------------------------ */
+/* -- what a long run costs --------------------------------------------------------------------- */
 static void bench_price(void)
 {
     for (unsigned i = 0; i < PRICE_CASE_COUNT; i++) {

@@ -1,12 +1,15 @@
 /*
- * bench_ws — events into the real program over WebSocket, from platforms at the speed of the wire (ws_load.c).
- *   saturated: durable events/s of Feishu's long connection (256 unacknowledged at a time) and of QQ's gateway, as one
- *              connection and as many; written -> acknowledged. The model does not answer meanwhile, as real ones do not
- *              within so short a time. Against a libwebsockets client that only counts frames of the same bytes; turns
- *              alternate, medians are compared. What a thread of the service costs per event stands beside it.
- *   idle:      one event at a time. Written -> acknowledged less a ping's way there and back, which is read -> ack out,
- *              against a bare write + fdatasync; written -> first byte of the model request at a sink, against the
- *              same through HTTP, in the same service, in turns.
+ * bench_ws — events into the real program over WebSocket, from platforms at the speed of the wire
+ * (ws_load.c).
+ *   saturated: durable events/s of Feishu's long connection (256 unacknowledged at a time) and of
+ *              QQ's gateway, as one connection and as many; written -> acknowledged. The model does
+ *              not answer meanwhile, as real ones do not within so short a time. Against a
+ *              libwebsockets client that only counts frames of the same bytes; turns alternate,
+ *              medians are compared. What a thread of the service costs per event stands beside it.
+ *   idle:      one event at a time. Written -> acknowledged less a ping's way there and back, which
+ *   is read -> ack out,
+ *              against a bare write + fdatasync; written -> first byte of the model request at a
+ *              sink, against the same through HTTP, in the same service, in turns.
  *   bench_ws --binary PATH --bare PATH [--quick] [--json FILE]
  */
 #include "bench.h"
@@ -41,7 +44,7 @@ static void die(const char *what)
     exit(2);
 }
 
-/* -- the service -------------------------------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 struct setting
 {
     struct folder folder;
@@ -121,7 +124,7 @@ static double metric(const struct setting *setting, const char *name)
     return at == NULL ? 0 : strtod(at + strlen(mark), NULL);
 }
 
-/* -- what threads cost ---------------------------------------------------------------------------------------------------- */
+/* -- what threads cost ------------------------------------------------------------------------- */
 struct thread_cost
 {
     char name[24];
@@ -171,7 +174,7 @@ static double cost_of(const struct costs *costs, const char *name)
     return sum;
 }
 
-/* -- saturated ---------------------------------------------------------------------------------------------------------------- */
+/* -- saturated --------------------------------------------------------------------------------- */
 struct figures
 {
     double rate, p50, p99, p999, adapter_us, store_us, all_us;
@@ -321,9 +324,9 @@ static void bench_saturated(void)
               NULL);
 }
 
-/* -- idle: durable ------------------------------------------------------------------------------------------------------------ */
-/* What the smallest commit costs without a database: a frame of its log written and synced, in a file that need not
- * grow, as that log does not. */
+/* -- idle: durable ----------------------------------------------------------------------------- */
+/* What the smallest commit costs without a database: a frame of its log written and synced, in a
+ * file that need not grow, as that log does not. */
 static int open_bare_log(const struct setting *setting, const char *frame, size_t count)
 {
     char path[200];
@@ -402,7 +405,7 @@ static void bench_idle_durable(void)
               (double)bench_quantile(latencies, count, 0.999) / 1e3, "us", NAN, NAN, NULL);
 }
 
-/* -- idle: model request ------------------------------------------------------------------------------------------------------ */
+/* -- idle: model request ----------------------------------------------------------------------- */
 static void await_replies(uint64_t wanted)
 {
     for (int tries = 0; ws_load_reply_count() < wanted; tries++) {

@@ -1,12 +1,19 @@
 /*
- * bench_year — what a year of use costs: a project made by bench/year is started and talked to, beside an empty one in the same run.
- *   start:   from the start of the process to the first answer of /health; warm, and cold: the pages of the project's files are
+ * bench_year — what a year of use costs: a project made by bench/year is started and talked to,
+ * beside an empty one in the same run.
+ *   start:   from the start of the process to the first answer of /health; warm, and cold: the
+ *   pages of the project's files are
  *            given back (posix_fadvise), or with --drop-caches (root) all that the machine keeps.
- *   turn:    as in bench_turn, idle, one message after the other: in new chats, and in old ones with a past.
- *   pause:   how long the store answers nobody: a question for one row (GET /api/runs/1) every 2 ms, its longest answer; by
- *            itself, while people talk in old chats (contacts, rotations), search their history, and while lists are asked for.
- *   bench_year --binary PATH --model PATH --year DIR [--drop-caches] [--start-only] [--quick] [--json FILE]
- * The project is changed by it. Other programs on the machine show in every figure: compare with the reference.
+ *   turn:    as in bench_turn, idle, one message after the other: in new chats, and in old ones
+ *   with a past.
+ *   pause:   how long the store answers nobody: a question for one row (GET /api/runs/1) every 2
+ *   ms, its longest answer; by
+ *            itself, while people talk in old chats (contacts, rotations), search their history,
+ *            and while lists are asked for.
+ *   bench_year --binary PATH --model PATH --year DIR [--drop-caches] [--start-only] [--quick]
+ *   [--json FILE]
+ * The project is changed by it. Other programs on the machine show in every figure: compare with
+ * the reference.
  */
 #include "bench.h"
 #include "fakes/fake_telegram.h"
@@ -40,7 +47,7 @@ struct side
     int port;
 };
 
-/* -- the two projects --------------------------------------------------------------------------------------------- */
+/* -- the two projects -------------------------------------------------------------------------- */
 static void write_file(const char *path, const char *name, const char *text)
 {
     char file_name[512];
@@ -146,7 +153,7 @@ static double rss_mib(pid_t pid, const char *name)
     return kib / 1024;
 }
 
-/* -- start -------------------------------------------------------------------------------------------------------- */
+/* -- start ------------------------------------------------------------------------------------- */
 static void give_back(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -206,7 +213,7 @@ static void bench_start(struct side *old, struct side *empty)
               rss / rss_mib(empty->pid, "VmRSS:"), NULL);
 }
 
-/* -- what the year says of itself ----------------------------------------------------------------------------------- */
+/* -- what the year says of itself -------------------------------------------------------------- */
 static uint64_t fact(const char *name)
 {
     char path[512];
@@ -243,7 +250,7 @@ static void check_year(const struct side *old)
     json_decref(approvals);
 }
 
-/* -- turns -------------------------------------------------------------------------------------------------------- */
+/* -- turns ------------------------------------------------------------------------------------- */
 static uint64_t finished(const struct side *side)
 {
     return (uint64_t)telegram_number(&side->telegram, "finished", "{s:s}", "do", "counters");
@@ -306,7 +313,7 @@ static void bench_turns(const struct side *old, const struct side *empty)
               NULL);
 }
 
-/* -- pauses --------------------------------------------------------------------------------------------------------- */
+/* -- pauses ------------------------------------------------------------------------------------ */
 struct watch
 {
     const struct side *side;
@@ -414,7 +421,7 @@ static void bench_pauses(const struct side *old, const struct side *empty)
     }
 }
 
-/* -- the whole -------------------------------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 static bool take_words(int *argc, char **argv)
 {
     int kept = 1;

@@ -210,7 +210,7 @@ void load_fini(struct load_result *result)
     result->latencies_ns = NULL;
 }
 
-/* -- histograms ------------------------------------------------------------------------------------------------- */
+/* -- histograms -------------------------------------------------------------------------------- */
 
 struct load_histogram load_histogram_read(int port, const char *name)
 {
@@ -248,7 +248,7 @@ double load_histogram_quantile(const struct load_histogram *before,
     return NAN;
 }
 
-/* -- the sink --------------------------------------------------------------------------------------------------- */
+/* -- the sink ---------------------------------------------------------------------------------- */
 
 static int sink_fd;
 static atomic_uint_least64_t sink_seen_ns;

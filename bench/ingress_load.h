@@ -1,6 +1,6 @@
 /*
- * ingress_load.h — the load driver of bench_ingress: keep-alive HTTP connections on one epoll loop, and a sink that
- * plays the model server and notes when a request's first byte came.
+ * ingress_load.h — the load driver of bench_ingress: keep-alive HTTP connections on one epoll loop,
+ * and a sink that plays the model server and notes when a request's first byte came.
  */
 #ifndef SMA_BENCH_INGRESS_LOAD_H
 #define SMA_BENCH_INGRESS_LOAD_H
@@ -22,7 +22,8 @@ struct load_result load_paced(int port, unsigned count, unsigned pause_us);
 void load_fini(struct load_result *result);
 
 int load_connect(int port);
-/** Send one message (respond-async) and read the answer. @return its status; ret_run_id may be NULL. */
+/** Send one message (respond-async) and read the answer. @return its status; ret_run_id may be
+ *  NULL. */
 int load_post(int fd, int port, const char *chat, char ret_run_id[32]);
 /** One GET; body into answer. @return its status */
 int load_get(int fd, int port, const char *path, char *answer, size_t answer_max);
@@ -34,13 +35,15 @@ struct load_histogram
     size_t count;
 };
 struct load_histogram load_histogram_read(int port, const char *name);
-/** Quantile of what was added between two readings, interpolated inside its bucket; microseconds. */
+/** Quantile of what was added between two readings, interpolated inside its bucket;
+ *  microseconds. */
 double load_histogram_quantile(const struct load_histogram *before,
                                const struct load_histogram *after, double q);
 
 /** Start the sink thread. @return its port */
 int sink_start(void);
-/** When the first byte of the newest request came; waits up to two seconds for one after `after_ns`. 0 = none came. */
+/** When the first byte of the newest request came; waits up to two seconds for one after
+ *  `after_ns`. 0 = none came. */
 uint64_t sink_wait(uint64_t after_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* reference_ck.c — the references of bench_mailbox. OUT_OF_LINE keeps link-time optimisation from inlining them. */
+/* reference_ck.c — the references of bench_mailbox. OUT_OF_LINE keeps link-time optimisation from
+ * inlining them. */
 #include "reference_ck.h"
 
 #include <ck_ring.h>

@@ -1,6 +1,7 @@
 /*
- * reference_ck.h — what the mailbox is measured against: a bare SPSC ring behind a function call, a queue with a mutex
- * and a condition variable, and a bare futex hop. Bounded, pointers only, no ownership.
+ * reference_ck.h — what the mailbox is measured against: a bare SPSC ring behind a function call, a
+ * queue with a mutex and a condition variable, and a bare futex hop. Bounded, pointers only, no
+ * ownership.
  */
 #ifndef SMA_BENCH_REFERENCE_CK_H
 #define SMA_BENCH_REFERENCE_CK_H

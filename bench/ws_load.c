@@ -62,7 +62,7 @@ static void die(const char *what)
     exit(2);
 }
 
-/* -- writing ---------------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 static void watch(struct conn *conn, bool wants_room)
 {
     if (conn->is_blocked == wants_room)
@@ -111,7 +111,8 @@ static bool is_of(const struct conn *conn, enum ws_load_kind kind)
     return conn != NULL && conn->kind == CONN_EVENTS && conn->is_qq == (kind == WS_LOAD_QQ);
 }
 
-/* As much as the connection and its window take, some at a time; the rest when the others have had their turn. */
+/* As much as the connection and its window take, some at a time; the rest when the others have had
+ * their turn. */
 static void feed(struct conn *conn)
 {
     if (!flood.is_on || !is_of(conn, flood.kind))
@@ -129,7 +130,7 @@ static void feed(struct conn *conn)
     watch(conn, true);
 }
 
-/* -- WebSocket ---------------------------------------------------------------------------------------------------------- */
+/* -- WebSocket --------------------------------------------------------------------------------- */
 static void note_ack(struct conn *conn, uint64_t mine)
 {
     uint64_t now = bench_now_ns();
@@ -237,7 +238,7 @@ static void accept_upgrade(struct conn *conn, const char *request)
     flush(conn);
 }
 
-/* -- REST ------------------------------------------------------------------------------------------------------------------ */
+/* -- REST -------------------------------------------------------------------------------------- */
 static void answer_http(struct conn *conn, const char *json)
 {
     char answer[1200];
@@ -323,7 +324,7 @@ static size_t take_request(struct conn *conn, char *at, size_t have)
     return have >= whole ? whole : 0;
 }
 
-/* -- connections ------------------------------------------------------------------------------------------------------------ */
+/* -- connections ------------------------------------------------------------------------------- */
 static void close_conn(struct conn *conn)
 {
     conns[conn->fd] = NULL;
@@ -445,7 +446,7 @@ int ws_load_start(void)
     return port;
 }
 
-/* -- orders -------------------------------------------------------------------------------------------------------------------- */
+/* -- orders ------------------------------------------------------------------------------------ */
 static void wake(void)
 {
     uint64_t one = 1;

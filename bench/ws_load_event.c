@@ -46,7 +46,7 @@ static const char qq_json[] =
     "\"message_scene\":{\"source\":\"default\",\"ext\":[\"msg_idx=REFIDX_" NUMBER
     "\"]},\"message_type\":0}}";
 
-/* -- making ---------------------------------------------------------------------------------------------------------- */
+/* -- making ------------------------------------------------------------------------------------ */
 static size_t put_head(char *out, size_t len, unsigned first)
 {
     out[0] = (char)first;
@@ -128,7 +128,7 @@ void event_prepare(void)
     set_template(WS_LOAD_SMALL, json, 62, 0x82);
 }
 
-/* -- one ---------------------------------------------------------------------------------------------------------------- */
+/* -- one --------------------------------------------------------------------------------------- */
 static void put_digits(char digits[PLACE_LEN], uint64_t number, unsigned base)
 {
     for (size_t i = PLACE_LEN; i-- > 0; number /= base)

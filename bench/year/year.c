@@ -1,13 +1,15 @@
 /*
- * year — make a project folder as it looks after a year: state.db of today's schema, .ship/chats with archives, people,
- * standing permissions, parked requests, strangers.
+ * year — make a project folder as it looks after a year: state.db of today's schema, .ship/chats
+ * with archives, people, standing permissions, parked requests, strangers.
  *
- *   year --binary SHIPMYAGENT --model FAKE_MODEL --out DIR [--messages N] [--chats N] [--claims N] [--turns N] [--text BYTES]
- *        [--grants N] [--parked N] [--people N] [--strangers N] [--deliveries N] [--days N] [--no-history]
+ *   year --binary SHIPMYAGENT --model FAKE_MODEL --out DIR [--messages N] [--chats N] [--claims N]
+ *   [--turns N] [--text BYTES]
+ *        [--grants N] [--parked N] [--people N] [--strangers N] [--deliveries N] [--days N]
+ *        [--no-history]
  *
- * The real service does each thing once in a scratch project; what it left is multiplied (year.h). DIR must not exist.
- * DIR/year.json says what was made. The project's ship.json is for a Telegram server on a port that whoever starts it puts
- * in (bench_year does).
+ * The real service does each thing once in a scratch project; what it left is multiplied (year.h).
+ * DIR must not exist. DIR/year.json says what was made. The project's ship.json is for a Telegram
+ * server on a port that whoever starts it puts in (bench_year does).
  */
 #include "year.h"
 

@@ -1,9 +1,11 @@
 /*
- * year.h — what the parts of the generator share: the plan of a year, and the rows that one event leaves behind.
+ * year.h — what the parts of the generator share: the plan of a year, and the rows that one event
+ * leaves behind.
  *
- * A mould is what the real service wrote for one event, read from its database: a turn, a person, a parked request, a
- * stranger. It is multiplied by replacing what tells one event from another: ids of chats, people, messages, requests and
- * codes, row numbers, and times. So the rows are those the service writes today, whatever their columns are.
+ * A mould is what the real service wrote for one event, read from its database: a turn, a person, a
+ * parked request, a stranger. It is multiplied by replacing what tells one event from another: ids
+ * of chats, people, messages, requests and codes, row numbers, and times. So the rows are those the
+ * service writes today, whatever their columns are.
  */
 #ifndef SMA_BENCH_YEAR_H
 #define SMA_BENCH_YEAR_H
@@ -31,7 +33,7 @@ struct year_options
     bool has_history; /* false: no files, for a quick look at the database alone */
 };
 
-/* -- the mould -------------------------------------------------------------------------------------------------- */
+/* -- the mould --------------------------------------------------------------------------------- */
 enum year_set
 {
     YEAR_TURN,     /* a message and all that its answer left */
@@ -101,7 +103,8 @@ struct year_mould
     char project[128];    /* the scratch project; the caller removes it */
     char (*meta)[2][256]; /* unused names are empty */
 };
-/** Let the real service do each of these once, in a scratch project. Ends the program when it cannot. */
+/** Let the real service do each of these once, in a scratch project. Ends the program when it
+ *  cannot. */
 void year_mould_make(const struct year_options *options, struct year_mould *ret_mould);
 void year_mould_end(struct year_mould *mould);
 
@@ -120,7 +123,7 @@ struct year_case
 /** The bytes of a value with its patches made, in memory that lives until the next call. */
 struct sma_str year_patched(const struct year_value *value, const struct year_case *of);
 
-/* -- the plan --------------------------------------------------------------------------------------------------- */
+/* -- the plan ---------------------------------------------------------------------------------- */
 /* Chats are of three classes; one of period p says something every p-th round. */
 struct year_plan
 {
@@ -143,9 +146,10 @@ uint64_t year_next_chat(const struct year_plan *plan, uint64_t round, uint64_t f
 void year_case_of(const struct year_plan *plan, const struct year_mould *mould, uint64_t chat,
                   uint64_t k, struct year_case *ret_case);
 
-/* -- writing ---------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 void year_write_history(const struct year_plan *plan, const struct year_mould *mould);
-/** The database: rows, then once opened and closed by the library, which makes its claims and marks. */
+/** The database: rows, then once opened and closed by the library, which makes its claims and
+ *  marks. */
 void year_write_database(const struct year_plan *plan, struct year_mould *mould);
 
 SMA_PRINTF(1, 2) void year_die(const char *format, ...) __attribute__((noreturn));

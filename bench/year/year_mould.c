@@ -1,4 +1,5 @@
-/* The mould: the real service, a Bot API server and a model server in a scratch project; each event once. */
+/* The mould: the real service, a Bot API server and a model server in a scratch project; each event
+ * once. */
 #include "year.h"
 
 #include "runtime/chat/state_priv.h"
@@ -13,7 +14,7 @@
 #define MESSAGE_OFFSET UINT64_C(81000000)
 #define AROUND_MS 3600000
 
-/* -- events ----------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 static void number_rows_high(const struct telegram_world *world)
 {
     char path[256];
@@ -131,7 +132,7 @@ static void live(const struct telegram_world *world, const struct year_options *
     free(text);
 }
 
-/* -- patches ---------------------------------------------------------------------------------------------------- */
+/* -- patches ----------------------------------------------------------------------------------- */
 static void add_patch(struct year_value *value, uint32_t at, enum year_patch_kind kind)
 {
     value->patches = realloc(value->patches, (value->patch_count + 1) * sizeof *value->patches);
@@ -196,7 +197,7 @@ static void find_patches(const struct year_mould *mould, enum year_set set,
         find_numbers(mould, set, value);
 }
 
-/* -- rows ------------------------------------------------------------------------------------------------------- */
+/* -- rows -------------------------------------------------------------------------------------- */
 static enum year_role role_of(const char *table, const char *column)
 {
     static const struct

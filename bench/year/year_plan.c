@@ -1,4 +1,5 @@
-/* The plan: who says something when. Everything follows from numbers, so that chats and rounds can be walked in any order. */
+/* The plan: who says something when. Everything follows from numbers, so that chats and rounds can
+ * be walked in any order. */
 #include "year.h"
 
 #include <stdlib.h>
@@ -90,7 +91,8 @@ uint64_t year_index_of(const struct year_plan *plan, uint64_t chat, uint64_t k, 
     return plan->before[round] + rank_of(plan, round, chat);
 }
 
-/* Rotations before line number `line` of a chat was written: a main file of 1,001 lines gives up the older 500. */
+/* Rotations before line number `line` of a chat was written: a main file of 1,001 lines gives up
+ * the older 500. */
 static uint64_t rotations_before(uint64_t line)
 {
     return line <= 1000 ? 0 : (line - 1001) / 500 + 1;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* -- one value -------------------------------------------------------------------------------------------------- */
+/* -- one value --------------------------------------------------------------------------------- */
 static void put_digits(char *to, uint64_t number, int count)
 {
     for (int i = count; i-- > 0; number /= 10)
@@ -105,7 +105,7 @@ static int64_t number_of(const struct year_row *row, const struct year_value *va
     }
 }
 
-/* -- rows ------------------------------------------------------------------------------------------------------- */
+/* -- rows -------------------------------------------------------------------------------------- */
 static sqlite3 *db;
 
 static void run_sql(const char *sql)
@@ -322,7 +322,7 @@ static void write_meta(const struct year_mould *mould)
     }
 }
 
-/* -- by the library --------------------------------------------------------------------------------------------- */
+/* -- by the library ---------------------------------------------------------------------------- */
 static struct sma_state *open_state(const char *path)
 {
     struct sma_state *state = NULL;
@@ -334,7 +334,8 @@ static struct sma_state *open_state(const char *path)
     return state;
 }
 
-/* The claims are made from the rows, the marks from both: nothing is open but what was written as open. */
+/* The claims are made from the rows, the marks from both: nothing is open but what was written as
+ * open. */
 static void make_claims(const char *path, uint32_t days)
 {
     struct sma_state *state = open_state(path);
@@ -383,7 +384,7 @@ void year_write_database(const struct year_plan *plan, struct year_mould *mould)
     sqlite3_close(db);
 }
 
-/* -- history ---------------------------------------------------------------------------------------------------- */
+/* -- history ----------------------------------------------------------------------------------- */
 struct file
 {
     char *bytes;

@@ -1,9 +1,11 @@
 /*
- * adapter.h — what a platform is to the house: one folder, one of these tables, one line in src/cli/adapters.c.
+ * adapter.h — what a platform is to the house: one folder, one of these tables, one line in
+ * src/cli/adapters.c.
  *
- * An adapter is an actor. It turns platform events into INGRESS questions to the store (and acknowledges the platform
- * only after ACCEPTED), and ATTEMPT questions of the dispatcher into one attempt each, classified. It never assembles
- * prompts, never decides what to say, never retries a send.
+ * An adapter is an actor. It turns platform events into INGRESS questions to the store (and
+ * acknowledges the platform only after ACCEPTED), and ATTEMPT questions of the dispatcher into one
+ * attempt each, classified. It never assembles prompts, never decides what to say, never retries a
+ * send.
  */
 #ifndef SMA_ADAPTER_H
 #define SMA_ADAPTER_H
@@ -14,18 +16,20 @@
 struct sma_capabilities
 {
     bool has_buttons, has_cards, has_voice, has_threads, has_edits;
-    bool has_markdown;          /* Markdown of the model is shown as such */
-    bool has_files;             /* files of the project can be sent: send_file is offered */
-    bool has_reactions;         /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
-    bool has_idempotency;       /* repeating an attempt under the same key cannot send twice */
-    bool counts_replies;        /* a message may be answered a few times only: DELIVER says how often it was */
-    bool is_stored_delivery;    /* delivery means stored in the result (http): no attempts at all */
-    uint32_t part_chars_max;    /* UTF-16 units of one part; 0 = no limit */
-    uint32_t chat_per_minute;   /* sends per chat, 0 = no limit */
-    uint32_t chat_burst;        /* sends a chat may make at once before the rate counts; 0 = 1 */
-    uint32_t group_per_minute;  /* sends per group (see is_group), 0 = as chat_per_minute */
-    uint32_t adapter_per_second;/* sends of the whole adapter, 0 = no limit */
-    uint32_t adapter_burst;     /* sends of the whole adapter that may go at once; 0 = 1 */
+    bool has_markdown; /* Markdown of the model is shown as such */
+    bool has_files;    /* files of the project can be sent: send_file is offered */
+    /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
+    bool has_reactions;
+    bool has_idempotency; /* repeating an attempt under the same key cannot send twice */
+    /* a message may be answered a few times only: DELIVER says how often it was */
+    bool counts_replies;
+    bool is_stored_delivery;   /* delivery means stored in the result (http): no attempts at all */
+    uint32_t part_chars_max;   /* UTF-16 units of one part; 0 = no limit */
+    uint32_t chat_per_minute;  /* sends per chat, 0 = no limit */
+    uint32_t chat_burst;       /* sends a chat may make at once before the rate counts; 0 = 1 */
+    uint32_t group_per_minute; /* sends per group (see is_group), 0 = as chat_per_minute */
+    uint32_t adapter_per_second; /* sends of the whole adapter, 0 = no limit */
+    uint32_t adapter_burst;      /* sends of the whole adapter that may go at once; 0 = 1 */
 };
 
 /* Called by render() for every part, in order. */
@@ -37,26 +41,33 @@ struct sma_adapter_ops
     const char *channel; /* as in history: "telegram", "api", "cli" ... */
     const struct sma_actor_ops *actor;
     struct sma_capabilities capabilities;
-    uint32_t renderer_version;   /* raised whenever render() would split differently */
-    bool is_chinese_by_default;  /* language auto without a hint from the user */
+    uint32_t renderer_version;  /* raised whenever render() would split differently */
+    bool is_chinese_by_default; /* language auto without a hint from the user */
     /**
-     * Make the state. `json` of cfg is this adapter's block. NOTFOUND: silently not configured (old projects).
-     * BADINPUT with *error: the program does not start.
+     * Make the state. `json` of cfg is this adapter's block. NOTFOUND: silently not configured (old
+     * projects). BADINPUT with *error: the program does not start.
      */
-    SMA_CHECKED enum sma_err (*create)(const struct sma_config *config, const struct sma_config_adapter *block,
-                                       void **ret_state, struct sma_error *error);
+    SMA_CHECKED enum sma_err (*create)(const struct sma_config *config,
+                                       const struct sma_config_adapter *block, void **ret_state,
+                                       struct sma_error *error);
     void (*destroy)(void *state); /* after the actor has ended; accepts NULL */
-    /** Pure: text and intent into parts. Same input, same version: same parts. Runs on the dispatcher's thread. */
-    SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each, void *user);
-    /** Change the declared capabilities by what the configuration says (rates, rights); at the dispatcher's creation. May be NULL. */
+    /** Pure: text and intent into parts. Same input, same version: same parts. Runs on the
+     *  dispatcher's thread. */
+    SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each,
+                                       void *user);
+    /** Change the declared capabilities by what the configuration says (rates, rights); at the
+     *  dispatcher's creation. May be NULL. */
     void (*configure)(const void *state, struct sma_capabilities *capabilities);
     /** Pure: is this a place where several people talk? For group_per_minute. NULL = never. */
     bool (*is_group)(const struct sma_route *route);
-    /** WEBHOOK questions are wanted: requests to /webhooks/<name>. The program then does not start without http. NULL = never. */
+    /** WEBHOOK questions are wanted: requests to /webhooks/<name>. The program then does not start
+     *  without http. NULL = never. */
     bool (*takes_webhooks)(const void *state);
     /**
-     * Pure: the idempotency key of a part, where the platform bounds its form; NULL = the core's own. It must hold the row's
-     * salt: ids begin anew with every new state. Salt 0: a row of an older version, whose keys must stay as they were.
+     * Pure: the idempotency key of a part, where the platform bounds its form; NULL = the core's
+     * own. It must hold the row's
+     * salt: ids begin anew with every new state. Salt 0: a row of an older version, whose keys must
+     * stay as they were.
      */
     void (*key)(const struct sma_deliver *row, uint32_t part, struct sma_buf *buf);
 };
@@ -70,8 +81,10 @@ struct sma_adapter
 };
 
 /**
- * Recognise a control command: the first word of text, with or without "@bot" already removed by the adapter.
- * Known: /stop /clear /status /help /start and the Chinese forms of the reference (/停止 /清除 /状态 /帮助).
+ * Recognise a control command: the first word of text, with or without "@bot" already removed by
+ * the adapter.
+ * Known: /stop /clear /status /help /start and the Chinese forms of the reference (/停止 /清除 /状态
+ * /帮助).
  * @return NONE for ordinary text; UNKNOWN for a well-formed "/word" that is none of them
  */
 enum sma_control sma_control_parse(struct sma_str text);

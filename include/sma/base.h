@@ -16,29 +16,29 @@
 #define SMA_PRINTF(fmt_index, first_index) __attribute__((format(printf, fmt_index, first_index)))
 #define SMA_AUTO(destructor) __attribute__((cleanup(destructor)))
 /* Moves ownership out of an SMA_AUTO variable: yields the pointer and leaves NULL behind. */
-#define SMA_TAKE(pointer)                                                                          \
-    (__extension__({                                                                               \
-        __typeof__(pointer) sma_taken_ = (pointer);                                                \
-        (pointer) = NULL;                                                                          \
-        sma_taken_;                                                                                \
+#define SMA_TAKE(pointer)                           \
+    (__extension__({                                \
+        __typeof__(pointer) sma_taken_ = (pointer); \
+        (pointer) = NULL;                           \
+        sma_taken_;                                 \
     }))
 #define SMA_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-#define SMA_ERR_MAP(X)                                                                             \
-    X(OK, "success")                                                                               \
-    X(NOMEM, "out of memory")                                                                      \
-    X(FULL, "queue or buffer at its limit")                                                        \
-    X(EMPTY, "nothing there")                                                                      \
-    X(GONE, "actor has ended")                                                                     \
-    X(BADINPUT, "input rejected")                                                                  \
-    X(TOOBIG, "input over its limit")                                                              \
-    X(NOTFOUND, "not found")                                                                       \
-    X(EXISTS, "already there")                                                                     \
-    X(BUSY, "held by someone else")                                                                \
-    X(TIMEOUT, "deadline passed")                                                                  \
-    X(NOSPACE, "disk full")                                                                        \
-    X(CORRUPT, "stored data damaged")                                                              \
-    X(UNSUPPORTED, "not supported")                                                                \
+#define SMA_ERR_MAP(X)                      \
+    X(OK, "success")                        \
+    X(NOMEM, "out of memory")               \
+    X(FULL, "queue or buffer at its limit") \
+    X(EMPTY, "nothing there")               \
+    X(GONE, "actor has ended")              \
+    X(BADINPUT, "input rejected")           \
+    X(TOOBIG, "input over its limit")       \
+    X(NOTFOUND, "not found")                \
+    X(EXISTS, "already there")              \
+    X(BUSY, "held by someone else")         \
+    X(TIMEOUT, "deadline passed")           \
+    X(NOSPACE, "disk full")                 \
+    X(CORRUPT, "stored data damaged")       \
+    X(UNSUPPORTED, "not supported")         \
     X(IO, "operating system call failed")
 
 enum sma_err
@@ -54,7 +54,8 @@ const char *sma_err_text(enum sma_err err);
 /** @return the constant name without prefix, e.g. "NOMEM". Thread: any. */
 const char *sma_err_name(enum sma_err err);
 
-/* Detail of one failure, owned by the caller, filled where it happened, shown once at the edge that decides. */
+/* Detail of one failure, owned by the caller, filled where it happened, shown once at the edge that
+ * decides. */
 struct sma_error
 {
     enum sma_err code;
@@ -62,7 +63,8 @@ struct sma_error
     char text[496];
 };
 
-/** Fill *error (may be NULL) and return code, so that `return sma_fail(e, code, ...)` reads as one act. */
+/** Fill *error (may be NULL) and return code, so that `return sma_fail(e, code, ...)` reads as one
+ *  act. */
 enum sma_err sma_fail(struct sma_error *error, enum sma_err code, const char *format, ...)
     SMA_PRINTF(3, 4);
 /** Like sma_fail, for a failed system call: appends strerror(os_errno). */
@@ -88,12 +90,13 @@ static inline bool sma_str_is_equal(struct sma_str a, struct sma_str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/** SMA_ASSERT: stays on in release. Programmer errors and broken invariants only, never input, I/O, time, memory. */
+/** SMA_ASSERT: stays on in release. Programmer errors and broken invariants only, never input, I/O,
+ *  time, memory. */
 _Noreturn void sma_assert_failed(const char *expression, const char *file, int line);
-#define SMA_ASSERT(condition)                                                                      \
-    do {                                                                                           \
-        if (__builtin_expect(!(condition), 0))                                                     \
-            sma_assert_failed(#condition, __FILE__, __LINE__);                                     \
+#define SMA_ASSERT(condition)                                  \
+    do {                                                       \
+        if (__builtin_expect(!(condition), 0))                 \
+            sma_assert_failed(#condition, __FILE__, __LINE__); \
     } while (0)
 #ifdef NDEBUG
 #define SMA_ASSERT_SLOW(condition) ((void)0)

@@ -1,8 +1,9 @@
 /*
  * config.h — the project's configuration as one immutable struct of plain values.
  *
- * Source: reference §2 (both `adapters` and `integrations`), DESIGN. Made by runtime/config from Agent.md, ship.json,
- * .env and the environment. All strings are non-NULL ("" = not set) and live as long as the struct.
+ * Source: reference §2 (both `adapters` and `integrations`), DESIGN. Made by runtime/config from
+ * Agent.md, ship.json, .env and the environment. All strings are non-NULL ("" = not set) and live
+ * as long as the struct.
  */
 #ifndef SMA_CONFIG_H
 #define SMA_CONFIG_H
@@ -29,30 +30,35 @@ struct sma_config_llm
 {
     enum sma_llm_api api;
     const char *provider, *model;
-    const char *base_url; /* without trailing slash; the default of the provider filled in */
-    const char *api_key;  /* "" = none found */
+    const char *base_url;       /* without trailing slash; the default of the provider filled in */
+    const char *api_key;        /* "" = none found */
     const char *api_key_source; /* for people: "${LLM_API_KEY}", "OPENAI_API_KEY", ...; "none" */
     const char *anthropic_version;
     bool has_temperature, has_top_p, has_frequency_penalty, has_presence_penalty;
     double temperature, top_p, frequency_penalty, presence_penalty;
     int64_t max_tokens; /* 0 = not set */
     bool is_stream;     /* default true */
-    int64_t connect_ms, first_byte_ms, idle_ms, total_ms; /* llm.timeouts.*Ms; 0 = the defaults of limits.h */
+    /* llm.timeouts.*Ms; 0 = the defaults of limits.h */
+    int64_t connect_ms, first_byte_ms, idle_ms, total_ms;
     bool logs_messages; /* reference §2.6 */
-    const char *effort;          /* llm.effort as written: "none" "minimal" "low" "medium" "high" "xhigh" "max"; "" = not set */
-    const char *extra_body_json; /* llm.extraBody: members added to every request, as compact JSON object; "" = none */
+    /* llm.effort as written: "none" "minimal" "low" "medium" "high" "xhigh" "max"; "" = not set */
+    const char *effort;
+    /* llm.extraBody: members added to every request, as compact JSON object; "" = none */
+    const char *extra_body_json;
     const char *const *extra_headers; /* llm.extraHeaders: "Name: value" */
     size_t extra_header_count;
     const char *const *api_keys; /* llm.apiKey may be a list: all of them, the first is api_key */
     size_t api_key_count;
-    const char *proxy;      /* llm.proxy, else proxy: http://, socks5h:// ...; "" = none. The environment's is never taken */
+    /* llm.proxy, else proxy: http://, socks5h:// ...; "" = none. The environment's is never
+     * taken */
+    const char *proxy;
     int64_t context_tokens; /* llm.contextTokens; 0 = what the profile or the server says */
     bool has_prices;        /* llm.prices: per million tokens; else the profile's */
     double price_input, price_cached, price_written, price_output;
 };
 
-/* The `adapters` (or `integrations`) block of one platform, raw JSON text of the object, "" when absent; each adapter
- * reads its own keys from it. Placeholders are already replaced. */
+/* The `adapters` (or `integrations`) block of one platform, raw JSON text of the object, "" when
+ * absent; each adapter reads its own keys from it. Placeholders are already replaced. */
 struct sma_config_adapter
 {
     const char *name; /* "telegram", "feishu", "qq", ... */
@@ -61,18 +67,19 @@ struct sma_config_adapter
     const char *json;
 };
 
-/* retention.*: how long what is over is kept. Days and hours by the wall clock; 0 days = for ever. */
+/* retention.*: how long what is over is kept. Days and hours by the wall clock; 0 days = for
+ * ever. */
 struct sma_config_retention
 {
-    int turns;           /* of a chat: what a session is made from; default 30 */
-    int turn_days;       /* 90 */
-    int result_hours;    /* outputs, tool calls and traces of finished runs; 72 */
-    int result_mb;       /* ... of all together; 1024 */
+    int turns;            /* of a chat: what a session is made from; default 30 */
+    int turn_days;        /* 90 */
+    int result_hours;     /* outputs, tool calls and traces of finished runs; 72 */
+    int result_mb;        /* ... of all together; 1024 */
     int request_log_days; /* .ship/logs/llm; 7 */
-    int request_days;    /* decided requests, closed windows; 30 */
-    int stranger_days;   /* people who were never paired, since they last wrote; 30 */
-    int stranger_count;  /* ... the longest silent go first; 10000 */
-    int archive_days;    /* archived history files; 0 */
+    int request_days;     /* decided requests, closed windows; 30 */
+    int stranger_days;    /* people who were never paired, since they last wrote; 30 */
+    int stranger_count;   /* ... the longest silent go first; 10000 */
+    int archive_days;     /* archived history files; 0 */
 };
 
 struct sma_config
@@ -82,26 +89,32 @@ struct sma_config
     const char *name, *version, *description;
     const char *agent_md; /* trimmed; the two-line default role when empty */
     const char *start_host;
-    int start_port; /* 0 = any free port */
+    int start_port;        /* 0 = any free port */
     const char *api_token; /* configured token, "" = use .ship/api-token */
     struct sma_config_llm llm;
-    /* Whom to ask, in this order: llm itself, then llm.fallbacks. Members that a fallback does not name are the defaults of
-     * its own provider, except stream, timeouts, proxy, logMessages, which are llm's. */
+    /* Whom to ask, in this order: llm itself, then llm.fallbacks. Members that a fallback does not
+     * name are the defaults of its own provider, except stream, timeouts, proxy, logMessages, which
+     * are llm's. */
     const struct sma_config_llm *llm_targets[SMA_TARGET_COUNT_MAX];
     size_t llm_target_count; /* 0: llm alone (configurations made by hand) */
-    const struct sma_config_llm *llm_judge; /* llm.judge: who reads what may be an answer to a request; else llm with the least effort; NULL: llm */
-    int64_t llm_patience_s; /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
-    int agent_concurrency;  /* 1.. */
-    bool queue_is_fair;     /* queue.order: fair (default) | fifo */
-    bool queue_is_collect;  /* queue.mode: serial (default) | collect */
+    /* llm.judge: who reads what may be an answer to a request; else llm with the least effort;
+     * NULL: llm */
+    const struct sma_config_llm *llm_judge;
+    /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
+    int64_t llm_patience_s;
+    int agent_concurrency; /* 1.. */
+    bool queue_is_fair;    /* queue.order: fair (default) | fifo */
+    bool queue_is_collect; /* queue.mode: serial (default) | collect */
     int queue_chat_waiting_max, queue_waiting_max;
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;
     int64_t approvals_expire_s;
     struct sma_config_retention retention;
-    const char *const *dotenv_names; /* variables that .env gave to the environment; no child process gets them */
+    /* variables that .env gave to the environment; no child process gets them */
+    const char *const *dotenv_names;
     size_t dotenv_count;
-    const char *sandbox; /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
+    /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
+    const char *sandbox;
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_adapter adapters[8];
     size_t adapter_count;
@@ -112,7 +125,7 @@ struct sma_config
 struct sma_config_overrides
 {
     const char *host;
-    int port;          /* -1 = any free port, 0 = not given */
+    int port;             /* -1 = any free port, 0 = not given */
     const char *provider; /* demo and tests: force a provider */
     const char *sandbox;  /* "require": unless ship.json says another word */
 };
@@ -122,22 +135,25 @@ typedef void sma_config_warn_fn(void *user, const char *line);
 
 /**
  * Read the project at `dir`. Loads .env into the environment first (real environment wins).
- * @return OK and *ret_config (destroy with sma_config_destroy), or BADINPUT | NOTFOUND | IO | NOMEM with the one line
- *         in *error. Unknown keys are warnings with the nearest known key.
+ * @return OK and *ret_config (destroy with sma_config_destroy), or BADINPUT | NOTFOUND | IO | NOMEM
+ *         with the one line in *error. Unknown keys are warnings with the nearest known key.
  * Thread: main, before actors start (or on SIGHUP).
  */
-SMA_CHECKED enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides *overrides,
-                                         sma_config_warn_fn *warn, void *user, struct sma_config **ret_config,
-                                         struct sma_error *error);
+SMA_CHECKED enum sma_err sma_config_load(const char *dir,
+                                         const struct sma_config_overrides *overrides,
+                                         sma_config_warn_fn *warn, void *user,
+                                         struct sma_config **ret_config, struct sma_error *error);
 void sma_config_destroy(struct sma_config *config); /* accepts NULL */
 
 struct sma_buf;
-/** Append the JSON Schema of ship.json (for editors), made from the table that load() checks with. */
+/** Append the JSON Schema of ship.json (for editors), made from the table that load() checks
+ *  with. */
 void sma_config_format_schema(struct sma_buf *buf);
 /** Which provider a well-known model name belongs to (reference §2.4), "custom" for others. */
 const char *sma_config_provider_of_model(const char *model);
-/** The first of these variables (NULL ends the list) that is set and not empty, in the environment or, where it does not know
- *  it, in the folder's .env. false: none, or it does not fit. For commands that run before there is a configuration. */
+/** The first of these variables (NULL ends the list) that is set and not empty, in the environment
+ *  or, where it does not know it, in the folder's .env. false: none, or it does not fit. For
+ *  commands that run before there is a configuration. */
 bool sma_config_find_variable(const char *folder, const char *const *names, char *value,
                               size_t room);
 /** The default base URL of a provider, "" when it has none of its own. */

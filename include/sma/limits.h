@@ -1,17 +1,19 @@
 /*
- * limits.h — every bound of the program, with its unit in its name. What happens at a limit stands beside it.
+ * limits.h — every bound of the program, with its unit in its name. What happens at a limit stands
+ * beside it.
  */
 #ifndef SMA_LIMITS_H
 #define SMA_LIMITS_H
 
-/* -- mailboxes ------------------------------------------------------------------------------------------------- */
-#define SMA_ACTOR_COUNT_MAX 24       /* ids 0..23; adapters take the upper ones */
-#define SMA_ADAPTER_COUNT_MAX 8      /* adapters configured at once: start refuses more */
-#define SMA_LANE_BURST_COUNT 64      /* messages taken from one lane before the next is served */
-#define SMA_LANE_COUNT_MAX 65536     /* slots of one lane; a power of two */
+/* -- mailboxes --------------------------------------------------------------------------------- */
+#define SMA_ACTOR_COUNT_MAX 24   /* ids 0..23; adapters take the upper ones */
+#define SMA_ADAPTER_COUNT_MAX 8  /* adapters configured at once: start refuses more */
+#define SMA_LANE_BURST_COUNT 64  /* messages taken from one lane before the next is served */
+#define SMA_LANE_COUNT_MAX 65536 /* slots of one lane; a power of two */
 
-/* -- asks an asker may have open on one edge (the answer lane is as large) -------------------------------------- */
-#define SMA_ASK_INGRESS_COUNT_MAX 1024 /* adapter -> store; at the limit the adapter stops reading */
+/* -- asks an asker may have open on one edge (the answer lane is as large) --------------------- */
+/* adapter -> store; at the limit the adapter stops reading */
+#define SMA_ASK_INGRESS_COUNT_MAX 1024
 #define SMA_ASK_AWAIT_COUNT_MAX 2048   /* http -> store, waiting callers; at the limit 503 */
 #define SMA_ASK_PREPARE_COUNT_MAX 64   /* store -> one adapter; further messages wait for a place */
 #define SMA_ASK_WEBHOOK_COUNT_MAX 256  /* http -> one adapter; at the limit 503 */
@@ -22,127 +24,164 @@
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
 #define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
-#define SMA_TRAFFIC_LINE_COUNT_S 200   /* log lines of ordinary traffic an actor writes a second; more are left out, counted */
-#define SMA_SIGNAL_COUNT_MAX 256       /* slots of a signal lane; dropped beyond, counted */
+/* log lines of ordinary traffic an actor writes a second; more are left out, counted */
+#define SMA_TRAFFIC_LINE_COUNT_S 200
+#define SMA_SIGNAL_COUNT_MAX 256 /* slots of a signal lane; dropped beyond, counted */
 
-/* -- messages from outside -------------------------------------------------------------------------------------- */
-#define SMA_TEXT_BYTES_MAX (1024 * 1024)      /* one message's text; over it the adapter refuses with a clear error */
-#define SMA_ID_BYTES_MAX 512                  /* any platform id; over it BADINPUT */
-#define SMA_NAME_BYTES_MAX 512                /* display names are cut to this */
+/* -- messages from outside --------------------------------------------------------------------- */
+/* one message's text; over it the adapter refuses with a clear error */
+#define SMA_TEXT_BYTES_MAX (1024 * 1024)
+#define SMA_ID_BYTES_MAX 512   /* any platform id; over it BADINPUT */
+#define SMA_NAME_BYTES_MAX 512 /* display names are cut to this */
 #define SMA_CHAT_KEY_BYTES_MAX 1024
-#define SMA_FILE_NAME_BYTES_MAX 200           /* enc(chatKey) beyond this is shortened with a hash; see history.h */
+/* enc(chatKey) beyond this is shortened with a hash; see history.h */
+#define SMA_FILE_NAME_BYTES_MAX 200
 #define SMA_META_BYTES_MAX 4096
 #define SMA_JSON_DEPTH_MAX 64
 
-/* -- store ------------------------------------------------------------------------------------------------------ */
-#define SMA_BATCH_COUNT_MAX 1024              /* messages in one transaction */
-#define SMA_CLAIM_COUNT_SOFT 1000000          /* over this, claims older than SMA_CLAIM_AGE_MIN_H go */
-#define SMA_CLAIM_COUNT_MAX 8000000           /* at this, intake stops */
+/* -- store ------------------------------------------------------------------------------------- */
+#define SMA_BATCH_COUNT_MAX 1024 /* messages in one transaction */
+/* over this, claims older than SMA_CLAIM_AGE_MIN_H go */
+#define SMA_CLAIM_COUNT_SOFT 1000000
+#define SMA_CLAIM_COUNT_MAX 8000000 /* at this, intake stops */
 #define SMA_CLAIM_AGE_MIN_H 72
-#define SMA_CHAT_WAITING_COUNT_MAX 1000       /* waiting messages of one chat; then visibly refused (adr 0030) */
-#define SMA_INBOX_WAITING_COUNT_MAX 200000    /* waiting messages of all chats; then platforms have to bring them again */
-#define SMA_NOTICE_INTERVAL_S 30              /* at most one busy notice per chat in this time */
-#define SMA_HISTORY_LINES_MAX 1000            /* lines of a main history file before rotation */
-#define SMA_HISTORY_FILE_BYTES_MAX (16 * 1024 * 1024) /* bytes of a main history file before rotation */
-#define SMA_HISTORY_LOAD_COUNT_MAX 200        /* chat_load_history limit */
-#define SMA_HISTORY_BYTES_MAX (256 * 1024)    /* bytes of one chat_load_history answer */
-#define SMA_SEARCH_SLICE_BYTES (1024 * 1024)  /* read per slice between batches */
-#define SMA_CONTACTS_PROJECTED_MAX 10000       /* the newest in contacts.json; older ones are in state.db only */
+/* waiting messages of one chat; then visibly refused (adr 0030) */
+#define SMA_CHAT_WAITING_COUNT_MAX 1000
+/* waiting messages of all chats; then platforms have to bring them again */
+#define SMA_INBOX_WAITING_COUNT_MAX 200000
+#define SMA_NOTICE_INTERVAL_S 30   /* at most one busy notice per chat in this time */
+#define SMA_HISTORY_LINES_MAX 1000 /* lines of a main history file before rotation */
+/* bytes of a main history file before rotation */
+#define SMA_HISTORY_FILE_BYTES_MAX (16 * 1024 * 1024)
+#define SMA_HISTORY_LOAD_COUNT_MAX 200       /* chat_load_history limit */
+#define SMA_HISTORY_BYTES_MAX (256 * 1024)   /* bytes of one chat_load_history answer */
+#define SMA_SEARCH_SLICE_BYTES (1024 * 1024) /* read per slice between batches */
+/* the newest in contacts.json; older ones are in state.db only */
+#define SMA_CONTACTS_PROJECTED_MAX 10000
 #define SMA_WAL_PREGROWN_BYTES (4 * 1024 * 1024)
-#define SMA_DISK_RESERVE_BYTES (8 * 1024 * 1024) /* below this free space no effect starts; intake stops at four times it */
-#define SMA_RUN_ATTEMPT_COUNT_MAX 3           /* unclean attempts without a step, then given up with a notice */
+/* below this free space no effect starts; intake stops at four times it */
+#define SMA_DISK_RESERVE_BYTES (8 * 1024 * 1024)
+/* unclean attempts without a step, then given up with a notice */
+#define SMA_RUN_ATTEMPT_COUNT_MAX 3
 
-/* -- people and preparation ------------------------------------------------------------------------------------- */
-#define SMA_PREPARE_S 90                      /* then a run starts without what could not be fetched */
-#define SMA_GROUP_QUIET_MS 700                /* an album is complete after this long without a further piece */
-#define SMA_GROUP_COUNT_MAX 32                /* pieces of one album; further ones are messages of their own */
-#define SMA_FOLLOWUP_WINDOW_MS 600000         /* default of adapters.<platform>.followupWindowMs */
-#define SMA_ATTACHMENT_COUNT_MAX 16           /* of one message; further ones are named, not fetched */
-#define SMA_ATTACHMENT_BYTES_MAX (20 * 1024 * 1024) /* default of adapters.<platform>.attachmentBytesMax */
+/* -- people and preparation -------------------------------------------------------------------- */
+/* then a run starts without what could not be fetched */
+#define SMA_PREPARE_S 90
+/* an album is complete after this long without a further piece */
+#define SMA_GROUP_QUIET_MS 700
+/* pieces of one album; further ones are messages of their own */
+#define SMA_GROUP_COUNT_MAX 32
+#define SMA_FOLLOWUP_WINDOW_MS 600000 /* default of adapters.<platform>.followupWindowMs */
+/* of one message; further ones are named, not fetched */
+#define SMA_ATTACHMENT_COUNT_MAX 16
+/* default of adapters.<platform>.attachmentBytesMax */
+#define SMA_ATTACHMENT_BYTES_MAX (20 * 1024 * 1024)
 
-/* -- agent ------------------------------------------------------------------------------------------------------ */
+/* -- agent ------------------------------------------------------------------------------------- */
 #define SMA_RUN_STEP_COUNT_MAX 30
-#define SMA_TOOL_CALL_COUNT_MAX 32            /* calls in one step; further ones are answered with an error */
-#define SMA_SESSION_MESSAGE_COUNT_MAX 60      /* messages kept of a session, cut at turns */
-#define SMA_SESSION_BYTES_MAX (512 * 1024)    /* bytes kept of a session, cut at turns */
-#define SMA_SESSION_COUNT_MAX 4096            /* sessions in memory; the idlest goes first */
-#define SMA_SESSION_BYTES_TOTAL_MAX (4 * 1024 * 1024) /* of those that are not in use; others come back from state.db */
+/* calls in one step; further ones are answered with an error */
+#define SMA_TOOL_CALL_COUNT_MAX 32
+#define SMA_SESSION_MESSAGE_COUNT_MAX 60   /* messages kept of a session, cut at turns */
+#define SMA_SESSION_BYTES_MAX (512 * 1024) /* bytes kept of a session, cut at turns */
+#define SMA_SESSION_COUNT_MAX 4096         /* sessions in memory; the idlest goes first */
+/* of those that are not in use; others come back from state.db */
+#define SMA_SESSION_BYTES_TOTAL_MAX (4 * 1024 * 1024)
 #define SMA_SESSION_IDLE_S 1800
-#define SMA_SHRINK_COUNT_MAX 6                /* in a row: requests made shorter before one is answered */
+/* in a row: requests made shorter before one is answered */
+#define SMA_SHRINK_COUNT_MAX 6
 #define SMA_CONCURRENCY_MAX 1024
 #define SMA_TOOL_RESULT_BYTES_MAX 30000
-#define SMA_SEND_WAIT_S 30                    /* then chat_send answers "queued" */
+#define SMA_SEND_WAIT_S 30 /* then chat_send answers "queued" */
 
-/* -- model ------------------------------------------------------------------------------------------------------ */
+/* -- model ------------------------------------------------------------------------------------- */
 #define SMA_REQUEST_BYTES_MAX (8 * 1024 * 1024)
 #define SMA_ANSWER_BYTES_MAX (4 * 1024 * 1024)
 #define SMA_SSE_LINE_BYTES_MAX (16 * 1024 * 1024)
 #define SMA_MODEL_RETRY_COUNT_MAX 2
 #define SMA_MODEL_CONNECT_S 10
-#define SMA_MODEL_FIRST_BYTE_S 60             /* of a stream, from the moment the request leaves; a hang is repeated once */
-#define SMA_MODEL_WHOLE_S 300                 /* the same without streaming: the answer comes whole */
-#define SMA_MODEL_IDLE_S 90                   /* since the last data event; comments do not count */
+/* of a stream, from the moment the request leaves; a hang is repeated once */
+#define SMA_MODEL_FIRST_BYTE_S 60
+/* the same without streaming: the answer comes whole */
+#define SMA_MODEL_WHOLE_S 300
+#define SMA_MODEL_IDLE_S 90 /* since the last data event; comments do not count */
 #define SMA_MODEL_TOTAL_S 1800
 
-/* -- working tools ---------------------------------------------------------------------------------------------- */
-#define SMA_EXEC_COUNT_MAX 64                 /* commands at once; further ones wait for a place */
-#define SMA_EXEC_TIMEOUT_MS 30000             /* default of exec_shell's timeout (reference §9.4) */
-#define SMA_EXEC_TIMEOUT_MS_MAX 3600000       /* a longer one is cut to this; so is 0 */
-#define SMA_EXEC_KILL_MS 2000                 /* from SIGTERM to SIGKILL of the whole group */
-#define SMA_EXEC_LOG_BYTES_MAX (64 * 1024 * 1024) /* of one command's output on disk; the rest is dropped and said */
-#define SMA_EXEC_PROCESS_COUNT_MAX 256        /* of one command; beyond it the command is ended */
-#define SMA_EXEC_MEMORY_MB 2048               /* default of permissions.exec_shell.memoryMb, per process */
-#define SMA_FILE_READ_BYTES_MAX (10 * 1024 * 1024) /* a larger file is refused by read_file and edit_file */
+/* -- working tools ----------------------------------------------------------------------------- */
+#define SMA_EXEC_COUNT_MAX 64           /* commands at once; further ones wait for a place */
+#define SMA_EXEC_TIMEOUT_MS 30000       /* default of exec_shell's timeout (reference §9.4) */
+#define SMA_EXEC_TIMEOUT_MS_MAX 3600000 /* a longer one is cut to this; so is 0 */
+#define SMA_EXEC_KILL_MS 2000           /* from SIGTERM to SIGKILL of the whole group */
+/* of one command's output on disk; the rest is dropped and said */
+#define SMA_EXEC_LOG_BYTES_MAX (64 * 1024 * 1024)
+#define SMA_EXEC_PROCESS_COUNT_MAX 256 /* of one command; beyond it the command is ended */
+/* default of permissions.exec_shell.memoryMb, per process */
+#define SMA_EXEC_MEMORY_MB 2048
+/* a larger file is refused by read_file and edit_file */
+#define SMA_FILE_READ_BYTES_MAX (10 * 1024 * 1024)
 #define SMA_FILE_WRITE_BYTES_MAX (1024 * 1024)
-#define SMA_FILE_LIST_COUNT_MAX 1000          /* entries of one list_files */
-#define SMA_FILE_SEARCH_COUNT_MAX 200         /* lines of one search_files */
-#define SMA_FILE_SEARCH_MS 10000              /* then it gives what it has and says so */
-#define SMA_REPEAT_COUNT_MAX 3                /* identical failing calls of one run; further ones are not carried out */
+#define SMA_FILE_LIST_COUNT_MAX 1000  /* entries of one list_files */
+#define SMA_FILE_SEARCH_COUNT_MAX 200 /* lines of one search_files */
+#define SMA_FILE_SEARCH_MS 10000      /* then it gives what it has and says so */
+/* identical failing calls of one run; further ones are not carried out */
+#define SMA_REPEAT_COUNT_MAX 3
 
-/* -- approvals -------------------------------------------------------------------------------------------------- */
-#define SMA_APPROVAL_COUNT_MAX 10000          /* parked runs; at it a call that must be asked about is refused */
-#define SMA_APPROVAL_HOME_COUNT_MAX 4         /* owners who are told in their own chat when nobody in the chat may decide */
-#define SMA_APPROVAL_DIFF_BYTES_MAX 3000      /* of a diff shown in a request; the file on disk has up to 64 KiB */
-#define SMA_GRANT_COUNT_MAX 256               /* of one chat; the oldest goes */
-#define SMA_PAIRING_COUNT_MAX 1000            /* codes shown and not answered; the oldest goes */
-#define SMA_PAIRING_S 86400                   /* a code is good for this long */
+/* -- approvals --------------------------------------------------------------------------------- */
+/* parked runs; at it a call that must be asked about is refused */
+#define SMA_APPROVAL_COUNT_MAX 10000
+/* owners who are told in their own chat when nobody in the chat may decide */
+#define SMA_APPROVAL_HOME_COUNT_MAX 4
+/* of a diff shown in a request; the file on disk has up to 64 KiB */
+#define SMA_APPROVAL_DIFF_BYTES_MAX 3000
+#define SMA_GRANT_COUNT_MAX 256    /* of one chat; the oldest goes */
+#define SMA_PAIRING_COUNT_MAX 1000 /* codes shown and not answered; the oldest goes */
+#define SMA_PAIRING_S 86400        /* a code is good for this long */
 
-#define SMA_KEEP_DAY_COUNT_MAX 36500 /* retention.*: the longest that can be asked for; 0 = for ever */
-#define SMA_STRANGER_TEXT_BYTES_MAX 2048      /* kept of a message of somebody whom nobody knows */
-#define SMA_STRANGER_MESSAGE_COUNT_MAX 50     /* of one of them in a day; more are claimed and not kept */
-#define SMA_STRANGERS_MESSAGE_COUNT_MAX 5000  /* of all of them in a day */
-#define SMA_STRANGERS_CHAT_COUNT_MAX 2000     /* new chats of theirs in a day; in others nothing is kept at all */
+/* retention.*: the longest that can be asked for; 0 = for ever */
+#define SMA_KEEP_DAY_COUNT_MAX 36500
+#define SMA_STRANGER_TEXT_BYTES_MAX 2048 /* kept of a message of somebody whom nobody knows */
+/* of one of them in a day; more are claimed and not kept */
+#define SMA_STRANGER_MESSAGE_COUNT_MAX 50
+#define SMA_STRANGERS_MESSAGE_COUNT_MAX 5000 /* of all of them in a day */
+/* new chats of theirs in a day; in others nothing is kept at all */
+#define SMA_STRANGERS_CHAT_COUNT_MAX 2000
 
-#define SMA_LEARNED_TARGET_COUNT_MAX 64       /* targets of which it is kept what they refuse; the longest unseen goes */
-#define SMA_LEARNED_MEMBER_COUNT_MAX 16       /* of one target */
-#define SMA_LEARNED_BYTES_MAX 512             /* of the name of a target or member; longer ones are not kept */
-#define SMA_LEARNED_DAYS 30                   /* then it is tried again: providers change */
-#define SMA_USAGE_DAYS 400                    /* sums of usage are kept for so long */
-#define SMA_USAGE_DAY_ROW_COUNT_MAX 1024      /* sums of one day; further chats and people count in one row together */
+/* targets of which it is kept what they refuse; the longest unseen goes */
+#define SMA_LEARNED_TARGET_COUNT_MAX 64
+#define SMA_LEARNED_MEMBER_COUNT_MAX 16 /* of one target */
+/* of the name of a target or member; longer ones are not kept */
+#define SMA_LEARNED_BYTES_MAX 512
+#define SMA_LEARNED_DAYS 30 /* then it is tried again: providers change */
+#define SMA_USAGE_DAYS 400  /* sums of usage are kept for so long */
+/* sums of one day; further chats and people count in one row together */
+#define SMA_USAGE_DAY_ROW_COUNT_MAX 1024
 
-/* -- delivery --------------------------------------------------------------------------------------------------- */
-#define SMA_PART_COUNT_MAX 64                 /* parts of one delivery; the rest is cut with a visible note */
-#define SMA_ATTEMPT_COUNT_MAX 24              /* attempts of one part, about 80 minutes of back-off; then given up */
+/* -- delivery ---------------------------------------------------------------------------------- */
+/* parts of one delivery; the rest is cut with a visible note */
+#define SMA_PART_COUNT_MAX 64
+/* attempts of one part, about 80 minutes of back-off; then given up */
+#define SMA_ATTEMPT_COUNT_MAX 24
 #define SMA_ATTEMPT_TIMEOUT_S 60
 #define SMA_RETRY_DELAY_MAX_S 300
-#define SMA_OUTBOX_CHAT_COUNT_MAX 1024        /* open deliveries of one chat; chat_send fails beyond */
+/* open deliveries of one chat; chat_send fails beyond */
+#define SMA_OUTBOX_CHAT_COUNT_MAX 1024
 
-/* -- http ------------------------------------------------------------------------------------------------------- */
+/* -- http -------------------------------------------------------------------------------------- */
 #define SMA_HTTP_HEADER_BYTES_MAX 8192
 #define SMA_HTTP_BODY_BYTES_MAX (2 * 1024 * 1024)
 #define SMA_HTTP_CONNECTION_COUNT_MAX 1024
-#define SMA_HTTP_REQUEST_DEADLINE_S 10        /* to send headers and body */
+#define SMA_HTTP_REQUEST_DEADLINE_S 10 /* to send headers and body */
 #define SMA_HTTP_KEEPALIVE_S 60
-#define SMA_HTTP_WAIT_S 900                   /* a caller waits this long, then 202 with the id */
+#define SMA_HTTP_WAIT_S 900 /* a caller waits this long, then 202 with the id */
 
-/* -- terminal --------------------------------------------------------------------------------------------------- */
+/* -- terminal ---------------------------------------------------------------------------------- */
 #define SMA_TERMINAL_CLIENT_COUNT_MAX 16
 #define SMA_TERMINAL_LINE_BYTES_MAX (2 * 1024 * 1024)
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
-#define SMA_HEARTBEAT_S 10                    /* an actor that handles one message longer than this is reported */
+/* -- life -------------------------------------------------------------------------------------- */
+/* an actor that handles one message longer than this is reported */
+#define SMA_HEARTBEAT_S 10
 #define SMA_COMMIT_SUSPEND_S 30
-#define SMA_DRAIN_S 20                        /* from SIGTERM to exit, at most */
+#define SMA_DRAIN_S 20 /* from SIGTERM to exit, at most */
 
 _Static_assert((SMA_LANE_COUNT_MAX & (SMA_LANE_COUNT_MAX - 1)) == 0, "a lane is a power of two");
 _Static_assert(SMA_TEXT_BYTES_MAX < SMA_HTTP_BODY_BYTES_MAX, "a body holds a whole text");

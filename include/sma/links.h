@@ -1,10 +1,12 @@
 /*
- * links.h — how each platform's connection stands: since when, when it last brought an event, what went wrong last. For
- * /api/status and /metrics.
+ * links.h — how each platform's connection stands: since when, when it last brought an event, what
+ * went wrong last. For /api/status and /metrics.
  *
- * Written by the platform's adapter, read by whoever is asked. A platform is known from its first word here on.
- * Threads: any; times are relaxed atomics, texts stand under a lock of their own (held for a copy). Limits: as many platforms
- *          as labels.h has places; SMA_LINK_ERROR_BYTES_MAX of a text, cut beyond.
+ * Written by the platform's adapter, read by whoever is asked. A platform is known from its first
+ * word here on.
+ * Threads: any; times are relaxed atomics, texts stand under a lock of their own (held for a copy).
+ *          Limits: as many platforms as labels.h has places; SMA_LINK_ERROR_BYTES_MAX of a text,
+ *          cut beyond.
  */
 #ifndef SMA_LINKS_H
 #define SMA_LINKS_H
@@ -21,18 +23,21 @@ void sma_link_down(const char *platform, int64_t wall_ms, struct sma_str text);
 void sma_link_error(const char *platform, int64_t wall_ms, struct sma_str text);
 /** It brought an event. */
 void sma_link_event(const char *platform, int64_t wall_ms);
-/** Append {"telegram":{"connected":true,"since":"...","lastEventAt":"...","lastError":{"time":"...","text":"..."}},...};
- *  members that are not known are left out. The texts may hold what the platform or a URL did: redact them. */
+/** Append
+ *  {"telegram":{"connected":true,"since":"...","lastEventAt":"...","lastError":
+ *   {"time":"...","text":"..."}},...};
+ *  members that are not known are left out. The texts may hold what the platform or a URL did:
+ *  redact them. */
 void sma_links_format(struct sma_buf *json);
 
-/* -- where requests to a model go, by key (runtime/model/target.h) ------------------------------------------------ */
+/* -- where requests to a model go, by key (runtime/model/target.h) ----------------------------- */
 /** It is configured. */
 void sma_target_known(struct sma_str key);
 void sma_target_answered(struct sma_str key, int64_t wall_ms);
 /** until_ms: wall time before which it is not asked again; 0 = it is. */
 void sma_target_failed(struct sma_str key, int64_t wall_ms, int64_t until_ms, struct sma_str text);
-/** Append {"<key>":{"state":"ok","lastAnswerAt":...,"lastError":{...}},...}: state is "unused", "ok", "failing", or "cooled"
- *  with "cooledUntil". */
+/** Append {"<key>":{"state":"ok","lastAnswerAt":...,"lastError":{...}},...}: state is "unused",
+ *  "ok", "failing", or "cooled" with "cooledUntil". */
 void sma_targets_format(struct sma_buf *json, int64_t wall_ms);
 void sma_links_reset(void); /* tests only */
 

@@ -1,9 +1,12 @@
 /*
- * msg.h — one message: one allocation that holds header, fields and strings, and moves between actors.
+ * msg.h — one message: one allocation that holds header, fields and strings, and moves between
+ * actors.
  *
- * Invariants: a message has exactly one owner; nobody changes it after sending; its slices point into itself.
- * Ownership:  sending moves it (the sender's pointer becomes NULL); the receiver owns it until its handler returns,
- *             then the runtime destroys it unless the handler took it (set *msg = NULL after keeping the pointer).
+ * Invariants: a message has exactly one owner; nobody changes it after sending; its slices point
+ * into itself.
+ * Ownership:  sending moves it (the sender's pointer becomes NULL); the receiver owns it until its
+ *             handler returns, then the runtime destroys it unless the handler took it (set *msg =
+ *             NULL after keeping the pointer).
  * The kinds and bodies are in messages.h.
  */
 #ifndef SMA_MSG_H
@@ -14,11 +17,12 @@
 struct sma_msg
 {
     uint32_t magic;
-    uint16_t kind;        /* enum sma_msg_kind */
-    uint8_t from, to;     /* enum sma_actor_id, set by sending */
-    uint64_t ask_id;      /* of an ask and of its answer; 0 otherwise. Set by sma_ctx_ask */
-    uint64_t deadline_ns; /* of an ask: when the asker stops caring; informational for the answerer; 0 = none */
-    uint64_t sent_ns;     /* when it was pushed */
+    uint16_t kind;    /* enum sma_msg_kind */
+    uint8_t from, to; /* enum sma_actor_id, set by sending */
+    uint64_t ask_id;  /* of an ask and of its answer; 0 otherwise. Set by sma_ctx_ask */
+    /* of an ask: when the asker stops caring; informational for the answerer; 0 = none */
+    uint64_t deadline_ns;
+    uint64_t sent_ns; /* when it was pushed */
     uint32_t body_bytes;
     uint32_t space_bytes, space_used; /* room behind the body for strings */
     uint32_t reserved;
@@ -27,7 +31,8 @@ struct sma_msg
 
 /**
  * A new message of this kind with a zeroed body and room for `space` bytes of strings and arrays.
- * Each sma_msg_dup costs len + 1 bytes of the room; each sma_msg_space costs up to 15 more for alignment.
+ * Each sma_msg_dup costs len + 1 bytes of the room; each sma_msg_space costs up to 15 more for
+ * alignment.
  * @return NULL when out of memory.  Thread: any.  Allocates: once.
  */
 struct sma_msg *sma_msg_create(unsigned kind, size_t body_bytes, size_t space);
@@ -38,7 +43,8 @@ void sma_msg_destroyp(struct sma_msg **msg); /* for SMA_AUTO */
 /** Body as TYPE: asserts magic and that the body was created at least that large. */
 #define SMA_MSG_BODY(msg, TYPE) ((TYPE *)sma_msg_body((msg), sizeof(TYPE)))
 void *sma_msg_body(struct sma_msg *msg, size_t at_least);
-/** Copy text (plus a NUL) into the message's own room and return the slice there; asserts that it fits. */
+/** Copy text (plus a NUL) into the message's own room and return the slice there; asserts that it
+ *  fits. */
 struct sma_str sma_msg_dup(struct sma_msg *msg, struct sma_str text);
 /** Zeroed, 16-byte aligned room inside the message; asserts that it fits. */
 void *sma_msg_space(struct sma_msg *msg, size_t bytes);

@@ -1,5 +1,6 @@
 /*
- * notices.h — everything the program itself says to chat users, in Chinese and English. One table, nowhere else.
+ * notices.h — everything the program itself says to chat users, in Chinese and English. One table,
+ * nowhere else.
  */
 #ifndef SMA_NOTICES_H
 #define SMA_NOTICES_H
@@ -7,136 +8,203 @@
 #include "sma/buf.h"
 #include "sma/config.h"
 
-#define SMA_NOTICE_MAP(X) /* name, English, Chinese; %s / %u arguments are the same in both */                        \
-    X(BUSY, "I'm still working on something; I have your message and will answer it next.",                           \
-      "我还在处理上一条消息；你的消息已收到，接下来就回复。")                                                         \
-    X(BUSY_POSITION, "I have your message; %u are waiting before it.", "你的消息已收到，前面还有 %u 条在等待。")      \
-    X(QUEUE_FULL, "Too many messages are waiting here. This one is recorded but will not be answered; please send it again later.", \
-      "这里等待的消息太多了。这一条已记录但不会回复，请稍后再发。")                                                   \
-    X(STOPPED, "Stopped.", "已停止。")                                                                                \
-    X(NOTHING_TO_STOP, "Nothing is running here.", "当前没有正在进行的任务。")                                        \
-    X(CLEARED, "Done. I have forgotten this conversation; the history on disk is kept.", "好的，已忘记当前会话；磁盘上的历史记录保留。") \
-    X(HELP, "Commands: /status, /usage, /stop (cancel), /clear (forget this conversation), /help. Anything else is a message to me.", \
-      "命令：/状态、/用量、/停止（取消）、/清除（忘记当前会话）、/帮助。其他内容都会作为消息处理。")                         \
-    X(STATUS, "Running. Waiting here: %u, waiting in all: %u, waiting for the model: %u, answered since start: %u.",                             \
-      "运行中。本会话等待 %u 条，全部等待 %u 条，等待语言模型 %u 条，启动以来已回复 %u 条。")                                             \
-    X(USAGE, "This chat: today %s, this month %s.", "本会话：今天 %s；本月 %s。")                                           \
-    X(USAGE_ALL, "All chats: today %s, this month %s.", "全部会话：今天 %s；本月 %s。")                                   \
-    X(USAGE_SUM, "%s requests and %s tokens", "%s 次请求、%s 个 token")                                                \
-    X(USAGE_COST, ", about %s in cost", "，费用约 %s")                                                                \
-    X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", "未知命令。发送 /帮助 查看可用命令。")  \
-    X(COMMAND_HELP, "What I can do", "查看帮助")                                                                  \
+/* clang-format off */
+#define SMA_NOTICE_MAP(X) /* name, English, Chinese; %s / %u arguments are the same in both */ \
+    X(BUSY, "I'm still working on something; I have your message and will answer it next.", \
+      "我还在处理上一条消息；你的消息已收到，接下来就回复。") \
+    X(BUSY_POSITION, "I have your message; %u are waiting before it.", \
+      "你的消息已收到，前面还有 %u 条在等待。") \
+    X(QUEUE_FULL, \
+      "Too many messages are waiting here. This one is recorded but will not be answered; please " \
+      "send it again later.", \
+      "这里等待的消息太多了。这一条已记录但不会回复，请稍后再发。") \
+    X(STOPPED, "Stopped.", "已停止。") \
+    X(NOTHING_TO_STOP, "Nothing is running here.", "当前没有正在进行的任务。") \
+    X(CLEARED, "Done. I have forgotten this conversation; the history on disk is kept.", \
+      "好的，已忘记当前会话；磁盘上的历史记录保留。") \
+    X(HELP, \
+      "Commands: /status, /usage, /stop (cancel), /clear (forget this conversation), /help. " \
+      "Anything else is a message to me.", \
+      "命令：/状态、/用量、/停止（取消）、/清除（忘记当前会话）、/" \
+      "帮助。其他内容都会作为消息处理。") \
+    X(STATUS, \
+      "Running. Waiting here: %u, waiting in all: %u, waiting for the model: %u, answered since " \
+      "start: %u.", \
+      "运行中。本会话等待 %u 条，全部等待 %u 条，等待语言模型 %u 条，启动以来已回复 %u 条。") \
+    X(USAGE, "This chat: today %s, this month %s.", "本会话：今天 %s；本月 %s。") \
+    X(USAGE_ALL, "All chats: today %s, this month %s.", "全部会话：今天 %s；本月 %s。") \
+    X(USAGE_SUM, "%s requests and %s tokens", "%s 次请求、%s 个 token") \
+    X(USAGE_COST, ", about %s in cost", "，费用约 %s") \
+    X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", \
+      "未知命令。发送 /帮助 查看可用命令。") \
+    X(COMMAND_HELP, "What I can do", "查看帮助") \
     X(COMMAND_START, "Say hello", "开始使用") \
-    X(COMMAND_STATUS, "Show what is running and waiting", "查看运行状态")                                             \
-    X(COMMAND_CLEAR, "Forget this conversation", "清除当前会话")                                                      \
-    X(COMMAND_STOP, "Cancel what is running", "停止当前任务")                                                         \
-    X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s")                                                  \
-    X(MODEL_WAIT, "The language model cannot be reached just now. I keep trying for up to %u minutes and answer as soon as it is back. /stop cancels.", \
-      "暂时联系不上语言模型。我会在 %u 分钟内继续尝试，恢复后马上回复。发送 /停止 可取消。")                               \
-    X(MODEL_AWAY, "The language model cannot be reached just now. What you asked and what I did is kept: send \"continue\" in a while.", \
-      "暂时联系不上语言模型。你的请求和已完成的部分都已保留，稍后发送“继续”即可。")                                     \
-    X(MAYBE_MORE, "The language model went away before it said whether that was all. If something is missing, send \"continue\" in a while.", \
-      "语言模型在确认是否说完之前断开了。如果上面的内容不完整，请稍后发送“继续”。")                                      \
-    X(MODEL_BUSY, "The language model takes no more requests just now. What you asked and what I did is kept: send \"continue\" in a while.", \
-      "语言模型当前请求过多。你的请求和已完成的部分都已保留，稍后发送“继续”即可。")                                     \
-    X(MODEL_QUOTA, "The allowance for the language model is used up. Please tell whoever runs me.",                   \
-      "语言模型的额度已用完，请联系本服务的管理者。")                                                                  \
-    X(MODEL_SETUP, "The language model is not set up properly. Please tell whoever runs me.",                         \
-      "语言模型的设置有问题，请联系本服务的管理者。")                                                                  \
-    X(MODEL_REQUEST, "The language model did not accept this request. Please say it in another way, or tell whoever runs me.", \
-      "语言模型没有接受这个请求。请换一种说法，或联系本服务的管理者。")                                                \
-    X(MODEL_DETAILS, "For you as the owner: %s", "仅所有者可见：%s")                                                   \
-    X(MESSAGE_TOO_LONG, "This message, with what it led to, is too long for the language model. Please ask in smaller parts.", \
-      "这条消息及其处理内容超出了语言模型的长度限制，请拆成几部分再问。")                                              \
-    X(REFUSED, "The language model refused to answer this.", "语言模型拒绝回答这个问题。")                             \
-    X(FILTERED, "A content filter of the language model stopped this answer.", "语言模型的内容过滤器拦截了这个回答。") \
-    X(CUT_CALLS, "I could not do this: the language model broke off three times in the middle of what it wanted to do. Please ask for it in smaller parts.", \
-      "没能完成：语言模型连续三次在操作中途中断。请拆成更小的部分再试。")                                              \
-    X(TOO_LONG, "This conversation has grown too long for the model even after shortening it. Send /clear to start afresh, then ask again.", \
-      "对话过长，缩短后模型仍无法处理。请发送 /清除 重新开始后再问。")                                                \
-    X(GIVEN_UP, "I was interrupted three times while working on this message and have given it up. Please send it again.", \
-      "处理这条消息时连续三次被中断，已放弃。请重新发送。")                                                           \
-    X(NO_ANSWER, "I have no answer to that.", "这个问题我没有得到回答。")                                              \
-    X(STEP_LIMIT, "[I stopped after %u steps. Send \"continue\" and I go on.]", "［已执行 %u 步，先停在这里。发送“继续”可接着做。］") \
-    X(NOT_ALLOWED, "In this chat I answer only the person who spoke to me first and the administrators.",               \
-      "在这个会话里，我只回复最先与我对话的人和管理员。")                                                             \
-    X(BUTTON_TAKEN, "Got it.", "已收到。")                                                                             \
-    X(BUTTON_LATER, "Too busy just now. Please press again in a moment.", "现在太忙了，请稍后再点一次。")              \
-    X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］")                                                  \
-    X(CARD_TITLE, "Approval needed", "需要确认")                                                                       \
-    X(CARD_ASKED_BY, "Asked for by: ", "发起人：")                                                                     \
-    X(CARD_EXEC, "Run this command:", "执行命令：")                                                                    \
-    X(CARD_NO_NETWORK, "In the sandbox, without network.", "在沙箱内运行，没有网络。")                                  \
-    X(CARD_NETWORK, "In the sandbox, with network.", "在沙箱内运行，可访问网络。")                                      \
-    X(CARD_NO_SANDBOX, "WITHOUT a sandbox: it can read what the service can read, and reach the network.",              \
-      "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。")                                                         \
-    X(CARD_WRITE, "Change this file: ", "修改文件：")                                                                  \
-    X(CARD_SEND, "Send to: ", "发送给：")                                                                              \
-    X(CARD_OTHER, "Use this tool: ", "使用工具：")                                                                     \
-    X(CARD_REASON, "Why I ask: ", "为何询问：")                                                                        \
-    X(CARD_RULE, "rule ", "规则 ")                                                                                     \
-    X(CARD_PLACE, "Chat: ", "会话：")                                                                                  \
-    X(CARD_OWNER_ONLY, "Only an owner may agree to this.", "只有所有者可以同意。")                                     \
-    X(CARD_EXPIRES_DAYS, "Without an answer within %u days it is refused.", "%u 天内无答复则视为拒绝。")               \
-    X(CARD_EXPIRES_HOURS, "Without an answer within %u hours it is refused.", "%u 小时内无答复则视为拒绝。")           \
-    X(CARD_EXPIRES_MINUTES, "Without an answer within %u minutes it is refused.", "%u 分钟内无答复则视为拒绝。")       \
-    X(CARD_OTHERS_DECIDE, "An owner or administrator decides this: in their own chat with me, or by `shipmyagent approvals`.", \
-      "由所有者或管理员决定：在他们与我的私聊中，或使用 `shipmyagent approvals`。")                                    \
-    X(CARD_HOW_ONE, "Reply: yes / no, because ...", "请回复：同意 / 拒绝，因为……")                                     \
-    X(CARD_HOW_GRANT, "Or: allow for 10 minutes / always allow in this chat", "或：允许10分钟 / 本会话一直允许")       \
-    X(CARD_HOW_SEVERAL, "Reply: all yes / all no / 1 yes, 2 no / only 2", "请回复：全部同意 / 全部拒绝 / 1同意，2拒绝 / 只同意2") \
-    X(CARD_CUT, "[cut: %u more bytes are not shown]", "［已截断：还有 %u 字节未显示］")                                \
-    X(CARD_APPROVE, "Approve", "同意")                                                                                 \
-    X(CARD_REFUSE, "Refuse", "拒绝")                                                                                   \
-    X(CARD_TEN_MINUTES, "10 minutes", "允许10分钟")                                                                    \
-    X(CARD_ALWAYS, "Always here", "本会话一直允许")                                                                    \
-    X(CARD_APPROVE_ALL, "Approve all", "全部同意")                                                                     \
-    X(CARD_REFUSE_ALL, "Refuse all", "全部拒绝")                                                                       \
-    X(CARD_IS_OPEN, "Waiting", "等待中")                                                                               \
-    X(CARD_IS_APPROVED, "Approved", "已同意")                                                                          \
-    X(CARD_IS_REFUSED, "Refused", "已拒绝")                                                                            \
-    X(CARD_IS_EXPIRED, "Expired", "已过期")                                                                            \
-    X(CARD_IS_CANCELLED, "Cancelled", "已取消")                                                                        \
-    X(CARD_IS_DECIDED, "Decided", "已决定")                                                                            \
+    X(COMMAND_STATUS, "Show what is running and waiting", "查看运行状态") \
+    X(COMMAND_CLEAR, "Forget this conversation", "清除当前会话") \
+    X(COMMAND_STOP, "Cancel what is running", "停止当前任务") \
+    X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s") \
+    X(MODEL_WAIT, \
+      "The language model cannot be reached just now. I keep trying for up to %u minutes and " \
+      "answer as soon as it is back. /stop cancels.", \
+      "暂时联系不上语言模型。我会在 %u 分钟内继续尝试，恢复后马上回复。发送 /停止 可取消。") \
+    X(MODEL_AWAY, \
+      "The language model cannot be reached just now. What you asked and what I did is kept: " \
+      "send \"continue\" in a while.", \
+      "暂时联系不上语言模型。你的请求和已完成的部分都已保留，稍后发送“继续”即可。") \
+    X(MAYBE_MORE, \
+      "The language model went away before it said whether that was all. If something is " \
+      "missing, send \"continue\" in a while.", \
+      "语言模型在确认是否说完之前断开了。如果上面的内容不完整，请稍后发送“继续”。") \
+    X(MODEL_BUSY, \
+      "The language model takes no more requests just now. What you asked and what I did is " \
+      "kept: send \"continue\" in a while.", \
+      "语言模型当前请求过多。你的请求和已完成的部分都已保留，稍后发送“继续”即可。") \
+    X(MODEL_QUOTA, \
+      "The allowance for the language model is used up. Please tell whoever runs me.", \
+      "语言模型的额度已用完，请联系本服务的管理者。") \
+    X(MODEL_SETUP, "The language model is not set up properly. Please tell whoever runs me.", \
+      "语言模型的设置有问题，请联系本服务的管理者。") \
+    X(MODEL_REQUEST, \
+      "The language model did not accept this request. Please say it in another way, or tell " \
+      "whoever runs me.", \
+      "语言模型没有接受这个请求。请换一种说法，或联系本服务的管理者。") \
+    X(MODEL_DETAILS, "For you as the owner: %s", "仅所有者可见：%s") \
+    X(MESSAGE_TOO_LONG, \
+      "This message, with what it led to, is too long for the language model. Please ask in " \
+      "smaller parts.", \
+      "这条消息及其处理内容超出了语言模型的长度限制，请拆成几部分再问。") \
+    X(REFUSED, "The language model refused to answer this.", "语言模型拒绝回答这个问题。") \
+    X(FILTERED, "A content filter of the language model stopped this answer.", \
+      "语言模型的内容过滤器拦截了这个回答。") \
+    X(CUT_CALLS, \
+      "I could not do this: the language model broke off three times in the middle of what it " \
+      "wanted to do. Please ask for it in smaller parts.", \
+      "没能完成：语言模型连续三次在操作中途中断。请拆成更小的部分再试。") \
+    X(TOO_LONG, \
+      "This conversation has grown too long for the model even after shortening it. Send /clear " \
+      "to start afresh, then ask again.", \
+      "对话过长，缩短后模型仍无法处理。请发送 /清除 重新开始后再问。") \
+    X(GIVEN_UP, \
+      "I was interrupted three times while working on this message and have given it up. Please " \
+      "send it again.", \
+      "处理这条消息时连续三次被中断，已放弃。请重新发送。") \
+    X(NO_ANSWER, "I have no answer to that.", "这个问题我没有得到回答。") \
+    X(STEP_LIMIT, "[I stopped after %u steps. Send \"continue\" and I go on.]", \
+      "［已执行 %u 步，先停在这里。发送“继续”可接着做。］") \
+    X(NOT_ALLOWED, \
+      "In this chat I answer only the person who spoke to me first and the administrators.", \
+      "在这个会话里，我只回复最先与我对话的人和管理员。") \
+    X(BUTTON_TAKEN, "Got it.", "已收到。") \
+    X(BUTTON_LATER, "Too busy just now. Please press again in a moment.", \
+      "现在太忙了，请稍后再点一次。") \
+    X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］") \
+    X(CARD_TITLE, "Approval needed", "需要确认") \
+    X(CARD_ASKED_BY, "Asked for by: ", "发起人：") \
+    X(CARD_EXEC, "Run this command:", "执行命令：") \
+    X(CARD_NO_NETWORK, "In the sandbox, without network.", "在沙箱内运行，没有网络。") \
+    X(CARD_NETWORK, "In the sandbox, with network.", "在沙箱内运行，可访问网络。") \
+    X(CARD_NO_SANDBOX, \
+      "WITHOUT a sandbox: it can read what the service can read, and reach the network.", \
+      "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。") \
+    X(CARD_WRITE, "Change this file: ", "修改文件：") \
+    X(CARD_SEND, "Send to: ", "发送给：") \
+    X(CARD_OTHER, "Use this tool: ", "使用工具：") \
+    X(CARD_REASON, "Why I ask: ", "为何询问：") \
+    X(CARD_RULE, "rule ", "规则 ") \
+    X(CARD_PLACE, "Chat: ", "会话：") \
+    X(CARD_OWNER_ONLY, "Only an owner may agree to this.", "只有所有者可以同意。") \
+    X(CARD_EXPIRES_DAYS, "Without an answer within %u days it is refused.", \
+      "%u 天内无答复则视为拒绝。") \
+    X(CARD_EXPIRES_HOURS, "Without an answer within %u hours it is refused.", \
+      "%u 小时内无答复则视为拒绝。") \
+    X(CARD_EXPIRES_MINUTES, "Without an answer within %u minutes it is refused.", \
+      "%u 分钟内无答复则视为拒绝。") \
+    X(CARD_OTHERS_DECIDE, \
+      "An owner or administrator decides this: in their own chat with me, or by `shipmyagent " \
+      "approvals`.", \
+      "由所有者或管理员决定：在他们与我的私聊中，或使用 `shipmyagent approvals`。") \
+    X(CARD_HOW_ONE, "Reply: yes / no, because ...", "请回复：同意 / 拒绝，因为……") \
+    X(CARD_HOW_GRANT, "Or: allow for 10 minutes / always allow in this chat", \
+      "或：允许10分钟 / 本会话一直允许") \
+    X(CARD_HOW_SEVERAL, "Reply: all yes / all no / 1 yes, 2 no / only 2", \
+      "请回复：全部同意 / 全部拒绝 / 1同意，2拒绝 / 只同意2") \
+    X(CARD_CUT, "[cut: %u more bytes are not shown]", "［已截断：还有 %u 字节未显示］") \
+    X(CARD_APPROVE, "Approve", "同意") \
+    X(CARD_REFUSE, "Refuse", "拒绝") \
+    X(CARD_TEN_MINUTES, "10 minutes", "允许10分钟") \
+    X(CARD_ALWAYS, "Always here", "本会话一直允许") \
+    X(CARD_APPROVE_ALL, "Approve all", "全部同意") \
+    X(CARD_REFUSE_ALL, "Refuse all", "全部拒绝") \
+    X(CARD_IS_OPEN, "Waiting", "等待中") \
+    X(CARD_IS_APPROVED, "Approved", "已同意") \
+    X(CARD_IS_REFUSED, "Refused", "已拒绝") \
+    X(CARD_IS_EXPIRED, "Expired", "已过期") \
+    X(CARD_IS_CANCELLED, "Cancelled", "已取消") \
+    X(CARD_IS_DECIDED, "Decided", "已决定") \
     X(CARD_DECIDED_BY, "Decided by: ", "决定人：") \
-    X(CARD_HOW_CUT, "It is not shown whole: it can be approved by the button only. `shipmyagent approvals` shows all of it.", \
-      "以上内容未完整显示：只能点击按钮同意。完整内容请用 `shipmyagent approvals` 查看。")                             \
-    X(APPROVAL_CUT, "I could not show all of it, so words do not approve it: %s. Please press its button, or use `shipmyagent approvals`, which shows all of it.", \
-      "该请求未能完整显示，不能用文字同意：%s。请点击对应的按钮，或用 `shipmyagent approvals` 查看完整内容。")          \
-    X(APPROVAL_WAITING, "I am waiting for a decision about: %s. I have your message and will answer it after that.",   \
-      "我正在等待确认：%s。你的消息已收到，之后会回复。")                                                              \
-    X(APPROVAL_NOT_YOURS, "This is for an owner or administrator to decide.", "这需要由所有者或管理员决定。")          \
-    X(APPROVAL_ALREADY, "Already decided by %s.", "已由 %s 决定。")                                                    \
-    X(APPROVAL_EXPIRED, "This request has expired.", "该请求已过期。")                                                 \
-    X(APPROVAL_CANCELLED, "This request was cancelled.", "该请求已取消。")                                             \
-    X(APPROVAL_UNKNOWN, "I know no such request.", "没有这个请求。")                                                   \
-    X(APPROVAL_APPROVED, "Approved.", "已同意。")                                                                      \
-    X(APPROVAL_REFUSED, "Refused.", "已拒绝。")                                                                        \
-    X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。")                                     \
-    X(APPROVAL_SEVERAL, "Several requests wait for a decision here. Please press the button of the one you mean, or use `shipmyagent approvals`.", \
-      "这里有多个请求在等待确认。请点击对应请求的按钮，或使用 `shipmyagent approvals`。")                              \
-    X(APPROVAL_WHICH, "Do you mean the request \"%s\"? Please press its button, or use `shipmyagent approvals`.",      \
-      "你指的是请求“%s”吗？请点击对应的按钮，或使用 `shipmyagent approvals`。")                                        \
-    X(APPROVAL_PLAINLY, "That does not decide about: %s. Please press its button, or reply to that message with yes or no.", \
-      "这还不能决定：%s。请点击对应的按钮，或直接回复那条消息“同意”或“拒绝”。")                                        \
-    X(GRANT_REFUSED, "For this once only, no lasting permission: %s", "仅限本次，未授予持续权限：%s")                  \
-    X(PAIR_CODE, "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s",          \
-      "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s")                                               \
-    X(NOT_LISTED, "I talk only with people whom the owner of this project has let in.",                                \
-      "我只与本项目所有者允许的人对话。")                                                                              \
-    X(PAIR_NEW, "\"%s\" wants to talk to me on %s. Reply \"pair %s\" to allow it, \"reject %s\" to refuse.",         \
-      "“%s”想在 %s 上与我对话。回复“配对 %s”允许，回复“拒绝 %s”拒绝。")                                             \
-    X(PAIRED, "You can talk to me now. I am answering what you have sent.", "现在可以与我对话了。我正在回复你之前发来的内容。") \
-    X(PAIRED_AGAIN, "You can talk to me now. Please send again what I have not answered.",                             \
-      "现在可以与我对话了。如有尚未回复的内容，请重新发送。")                                                          \
-    X(PAIR_DONE, "\"%s\" (%s) may talk to me now.", "“%s”（%s）现在可以与我对话。")                                    \
-    X(PAIR_GROUP, "I do not talk in this group yet. An owner or administrator of mine lets it in by writing to me here once, or by running: shipmyagent pair approve %s (this group's administrators then decide about commands here)", \
-      "在这个群里与我对话需要先获准：由我的所有者或管理员在这里对我说一句话，或运行：shipmyagent pair approve %s（之后本群管理员可以在群内批准命令）")                       \
-    X(PAIR_GROUP_NEW, "\"%s\" wants me to talk in the group %s on %s. Let in, its administrators there decide about commands in it. Reply \"pair %s\" to let it in, \"reject %s\" to refuse.", \
-      "“%s”希望我在群 %s（%s）里对话。获准后，该群的管理员可以在群内批准命令。回复“配对 %s”允许，回复“拒绝 %s”拒绝。")                  \
-    X(PAIR_GROUP_DONE, "The group %s (%s) is let in.", "群 %s（%s）已获准。")                                          \
-    X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。")                                      \
-    X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", "没有这个配对码，或已过期。")
+    X(CARD_HOW_CUT, \
+      "It is not shown whole: it can be approved by the button only. `shipmyagent approvals` " \
+      "shows all of it.", \
+      "以上内容未完整显示：只能点击按钮同意。完整内容请用 `shipmyagent approvals` 查看。") \
+    X(APPROVAL_CUT, \
+      "I could not show all of it, so words do not approve it: %s. Please press its button, or " \
+      "use `shipmyagent approvals`, which shows all of it.", \
+      "该请求未能完整显示，不能用文字同意：%s。请点击对应的按钮，或用 `shipmyagent approvals` " \
+      "查看完整内容。") \
+    X(APPROVAL_WAITING, \
+      "I am waiting for a decision about: %s. I have your message and will answer it after that.", \
+      "我正在等待确认：%s。你的消息已收到，之后会回复。") \
+    X(APPROVAL_NOT_YOURS, "This is for an owner or administrator to decide.", \
+      "这需要由所有者或管理员决定。") \
+    X(APPROVAL_ALREADY, "Already decided by %s.", "已由 %s 决定。") \
+    X(APPROVAL_EXPIRED, "This request has expired.", "该请求已过期。") \
+    X(APPROVAL_CANCELLED, "This request was cancelled.", "该请求已取消。") \
+    X(APPROVAL_UNKNOWN, "I know no such request.", "没有这个请求。") \
+    X(APPROVAL_APPROVED, "Approved.", "已同意。") \
+    X(APPROVAL_REFUSED, "Refused.", "已拒绝。") \
+    X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。") \
+    X(APPROVAL_SEVERAL, \
+      "Several requests wait for a decision here. Please press the button of the one you mean, " \
+      "or use `shipmyagent approvals`.", \
+      "这里有多个请求在等待确认。请点击对应请求的按钮，或使用 `shipmyagent approvals`。") \
+    X(APPROVAL_WHICH, \
+      "Do you mean the request \"%s\"? Please press its button, or use `shipmyagent approvals`.", \
+      "你指的是请求“%s”吗？请点击对应的按钮，或使用 `shipmyagent approvals`。") \
+    X(APPROVAL_PLAINLY, \
+      "That does not decide about: %s. Please press its button, or reply to that message with " \
+      "yes or no.", \
+      "这还不能决定：%s。请点击对应的按钮，或直接回复那条消息“同意”或“拒绝”。") \
+    X(GRANT_REFUSED, "For this once only, no lasting permission: %s", \
+      "仅限本次，未授予持续权限：%s") \
+    X(PAIR_CODE, \
+      "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s", \
+      "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s") \
+    X(NOT_LISTED, "I talk only with people whom the owner of this project has let in.", \
+      "我只与本项目所有者允许的人对话。") \
+    X(PAIR_NEW, \
+      "\"%s\" wants to talk to me on %s. Reply \"pair %s\" to allow it, \"reject %s\" to refuse.", \
+      "“%s”想在 %s 上与我对话。回复“配对 %s”允许，回复“拒绝 %s”拒绝。") \
+    X(PAIRED, "You can talk to me now. I am answering what you have sent.", \
+      "现在可以与我对话了。我正在回复你之前发来的内容。") \
+    X(PAIRED_AGAIN, "You can talk to me now. Please send again what I have not answered.", \
+      "现在可以与我对话了。如有尚未回复的内容，请重新发送。") \
+    X(PAIR_DONE, "\"%s\" (%s) may talk to me now.", "“%s”（%s）现在可以与我对话。") \
+    X(PAIR_GROUP, \
+      "I do not talk in this group yet. An owner or administrator of mine lets it in by writing " \
+      "to me here once, or by running: shipmyagent pair approve %s (this group's administrators " \
+      "then decide about commands here)", \
+      "在这个群里与我对话需要先获准：由我的所有者或管理员在这里对我说一句话，或运行：shipmyagent " \
+      "pair approve %s（之后本群管理员可以在群内批准命令）") \
+    X(PAIR_GROUP_NEW, \
+      "\"%s\" wants me to talk in the group %s on %s. Let in, its administrators there decide " \
+      "about commands in it. Reply \"pair %s\" to let it in, \"reject %s\" to refuse.", \
+      "“%s”希望我在群 %s（%s）里对话。获准后，该群的管理员可以在群内批准命令。回复“配对 " \
+      "%s”允许，回复“拒绝 %s”拒绝。") \
+    X(PAIR_GROUP_DONE, "The group %s (%s) is let in.", "群 %s（%s）已获准。") \
+    X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。") \
+    X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", \
+      "没有这个配对码，或已过期。")
+/* clang-format on */
 
 enum sma_notice
 {
@@ -146,10 +214,12 @@ enum sma_notice
         SMA_NOTICE_COUNT
 };
 
-/** Which language to use for one user: the configured one, else what the platform says, else the adapter's default. */
+/** Which language to use for one user: the configured one, else what the platform says, else the
+ *  adapter's default. */
 enum sma_language sma_notice_language(enum sma_language configured, struct sma_str user_language,
                                       bool is_chinese_by_default);
 /** Append the notice; arguments as the table says. */
-void sma_notice_format(struct sma_buf *buf, enum sma_language language, enum sma_notice notice, ...);
+void sma_notice_format(struct sma_buf *buf, enum sma_language language, enum sma_notice notice,
+                       ...);
 
 #endif

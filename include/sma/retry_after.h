@@ -9,7 +9,8 @@
 
 #include "sma/base.h"
 
-/** `value` (seconds, also fractions, or an HTTP date relative to wall_ms) in milliseconds, or -1. */
+/** `value` (seconds, also fractions, or an HTTP date relative to wall_ms) in milliseconds, or
+ *  -1. */
 int64_t sma_retry_after_parse(struct sma_str value, int64_t wall_ms);
 
 #endif

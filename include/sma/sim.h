@@ -1,10 +1,11 @@
 /*
  * sim.h — the seeded single-thread scheduler: the same actors, virtual time, one seed = one run.
  *
- * Create the system with is_simulated = true, add actors, sma_system_start (runs every start()), then step. Each step
- * picks, by the seed, one runnable actor (mailbox not empty, or its wake time has come) and lets it handle 1..n
- * messages and its batch_end. When nobody is runnable, time jumps to the earliest wake time. Every handled message
- * adds (number, from, to, kind, ask_id) to the trace hash.
+ * Create the system with is_simulated = true, add actors, sma_system_start (runs every start()),
+ * then step. Each step picks, by the seed, one runnable actor (mailbox not empty, or its wake time
+ * has come) and lets it handle 1..n messages and its batch_end. When nobody is runnable, time jumps
+ * to the earliest wake time. Every handled message adds (number, from, to, kind, ask_id) to the
+ * trace hash.
  */
 #ifndef SMA_SIM_H
 #define SMA_SIM_H
@@ -25,8 +26,8 @@ uint64_t sma_sim_trace_hash(const struct sma_system *system);
 void sma_sim_life(struct sma_system *system, enum sma_actor_id to, unsigned phase);
 /** Whether the actor has answered this phase with sma_ctx_life_done. */
 bool sma_sim_life_is_done(const struct sma_system *system, enum sma_actor_id id, unsigned phase);
-/** Drop all actors' mailboxes without stop(): a crash. The system must then be destroyed. (Destroying a simulated
- *  system that has not crashed calls every stop(), last started first.) */
+/** Drop all actors' mailboxes without stop(): a crash. The system must then be destroyed.
+ *  (Destroying a simulated system that has not crashed calls every stop(), last started first.) */
 void sma_sim_crash(struct sma_system *system);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * text.h — small text facts shared by rooms: UTF-8, percent encoding of file names, numbers, stamps.
+ * text.h — small text facts shared by rooms: UTF-8, percent encoding of file names, numbers,
+ * stamps.
  * Threads: any; no state. Nothing allocates unless a sma_buf is passed.
  */
 #ifndef SMA_TEXT_H
@@ -20,18 +21,21 @@ struct sma_str sma_url_host(const char *url);
 void sma_url_put_bare(struct sma_buf *buf, const char *url);
 bool sma_str_starts_with(struct sma_str text, struct sma_str prefix);
 bool sma_str_is_equal_nocase(struct sma_str a, struct sma_str b); /* ASCII only */
-/** enc(x) of the reference §1.3: percent-encoding with the unreserved set A-Za-z0-9-_.!~*'() and uppercase hex. */
+/** enc(x) of the reference §1.3: percent-encoding with the unreserved set A-Za-z0-9-_.!~*'() and
+ *  uppercase hex. */
 void sma_buf_put_file_name(struct sma_buf *buf, struct sma_str text);
 /** Reverse of the above. BADINPUT on a broken escape. */
 SMA_CHECKED enum sma_err sma_buf_put_file_name_decoded(struct sma_buf *buf, struct sma_str name);
 /** UTC ISO-8601 with milliseconds and Z, e.g. 2026-11-21T22:17:00.123Z (24 bytes). */
 void sma_buf_put_iso_time(struct sma_buf *buf, int64_t wall_ms);
 /** Whole string as a base-10 integer in [low, high]; BADINPUT otherwise. */
-SMA_CHECKED enum sma_err sma_parse_i64(struct sma_str text, int64_t low, int64_t high, int64_t *ret_number);
+SMA_CHECKED enum sma_err sma_parse_i64(struct sma_str text, int64_t low, int64_t high,
+                                       int64_t *ret_number);
 /** Keyed 64-bit hash (SipHash-2-4). */
 uint64_t sma_siphash(const uint8_t key[16], const void *bytes, size_t len);
-/** Does this code point, which nobody sees, change how the text around it reads on a screen? Marks of direction, separators
- *  of lines, tags, and what has no width; joiners only behind ASCII: between others they make emoji and letters.
+/** Does this code point, which nobody sees, change how the text around it reads on a screen? Marks
+ *  of direction, separators of lines, tags, and what has no width; joiners only behind ASCII:
+ *  between others they make emoji and letters.
  *  @before  the code point in front of it, 0 = none */
 bool sma_point_misleads(uint32_t point, uint32_t before);
 /** Edit distance capped at 8, for "did you mean". */

@@ -1,10 +1,10 @@
 /*
- * trouble.h — what stands in the way right now, a line a part: "feishu": "the app secret is wrong: ...". Shown by
- * `shipmyagent status`.
+ * trouble.h — what stands in the way right now, a line a part: "feishu": "the app secret is wrong:
+ * ...". Shown by `shipmyagent status`.
  *
  * For what lasts until somebody does something; what passes by itself belongs in the log alone.
- * Threads: any; one lock of its own, held for a copy. Limits: SMA_TROUBLE_COUNT_MAX parts, further ones are not kept;
- *          SMA_TROUBLE_BYTES_MAX of a line, cut beyond.
+ * Threads: any; one lock of its own, held for a copy. Limits: SMA_TROUBLE_COUNT_MAX parts, further
+ *          ones are not kept; SMA_TROUBLE_BYTES_MAX of a line, cut beyond.
  */
 #ifndef SMA_TROUBLE_H
 #define SMA_TROUBLE_H

@@ -1,9 +1,12 @@
 /*
- * wire.h — the wire formats of LLM APIs as pure functions: the agent encodes fragments, the model actor decodes answers.
+ * wire.h — the wire formats of LLM APIs as pure functions: the agent encodes fragments, the model
+ * actor decodes answers.
  *
- * A request is head + messages + tail. Each message of a session is kept as the very bytes that go on the wire: a
- * *fragment*, one or more JSON values joined by commas, without outer brackets. Serialisation is deterministic: fixed
- * member order, no locale; an unchanged prefix is byte-identical from request to request.
+ * A request is head + messages + tail. Each message of a session is kept as the very bytes that go
+ * on the wire: a
+ * *fragment*, one or more JSON values joined by commas, without outer brackets. Serialisation is
+ * deterministic: fixed member order, no locale; an unchanged prefix is byte-identical from request
+ * to request.
  * Source: protocols/llm.md §2–§5.
  */
 #ifndef SMA_WIRE_H
@@ -30,32 +33,34 @@ struct sma_target; /* runtime/model/target.h: provider, model, profile, what it 
 struct sma_wire
 {
     const char *name; /* "chat" "responses" "messages"; the first word of a target's key */
-    /** Everything before the first message, including the separator it needs: head + fragments joined by ',' + tail is
-     *  a whole request. Order in the bytes: model and options, then tools, then system, then messages where the format
-     *  allows; nothing volatile. */
+    /** Everything before the first message, including the separator it needs: head + fragments
+     *  joined by ',' + tail is a whole request. Order in the bytes: model and options, then tools,
+     *  then system, then messages where the format allows; nothing volatile. */
     void (*put_head)(struct sma_buf *buf, const struct sma_target *target, struct sma_str system,
                      const struct sma_tool_spec *tools, size_t tool_count);
-    /** Everything behind the last message. cache_key: which conversation it is, for providers that route by it, at most 64
-     *  bytes; empty = none. */
+    /** Everything behind the last message. cache_key: which conversation it is, for providers that
+     *  route by it, at most 64 bytes; empty = none. */
     void (*put_tail)(struct sma_buf *buf, const struct sma_target *target,
                      struct sma_str cache_key);
-    /** One user message made of text blocks (none empty). One block: plain string content, unless the target caches by marks,
-     *  which need a list of parts. target may be NULL here and below: the form that most servers take. */
+    /** One user message made of text blocks (none empty). One block: plain string content, unless
+     *  the target caches by marks, which need a list of parts. target may be NULL here and below:
+     *  the form that most servers take. */
     void (*put_user)(struct sma_buf *buf, const struct sma_target *target,
                      const struct sma_str *blocks, size_t block_count);
     /** The results of one step's calls, all of them, in the order of the calls. */
     void (*put_results)(struct sma_buf *buf, const struct sma_target *target,
                         const struct sma_tool_result *results, size_t result_count);
-    /** A plain assistant message (sessions rebuilt from another wire or from text). Give the target: some want an empty
-     *  reasoning member beside it. */
+    /** A plain assistant message (sessions rebuilt from another wire or from text). Give the
+     *  target: some want an empty reasoning member beside it. */
     void (*put_assistant_text)(struct sma_buf *buf, const struct sma_target *target,
                                struct sma_str text);
-    /** An assistant message from neutral parts, without reasoning: what another target has answered. Blank text is left out;
-     *  ids as given (sma_wire_put_call_id makes foreign ones fit). Nothing when both are empty. */
+    /** An assistant message from neutral parts, without reasoning: what another target has
+     *  answered. Blank text is left out; ids as given (sma_wire_put_call_id makes foreign ones
+     *  fit). Nothing when both are empty. */
     void (*put_assistant)(struct sma_buf *buf, const struct sma_target *target, struct sma_str text,
                           const struct sma_model_call *calls, size_t call_count);
-    /** Where the bytes of sma_target_mark go inside a fragment made by put_user or put_results of this wire, so that the
-     *  provider caches up to its end. false: nowhere in this fragment. */
+    /** Where the bytes of sma_target_mark go inside a fragment made by put_user or put_results of
+     *  this wire, so that the provider caches up to its end. false: nowhere in this fragment. */
     bool (*find_mark)(struct sma_str fragment, size_t *ret_offset);
 };
 
@@ -63,8 +68,8 @@ struct sma_wire
 const struct sma_wire *sma_wire_get(enum sma_llm_api api);
 /** By name; NULL when unknown. */
 const struct sma_wire *sma_wire_find(struct sma_str name);
-/** An id of a call that every provider takes: the id itself when it is at most 40 of [A-Za-z0-9_-], else "call_" and a hash
- *  of it (equal for equal ids). */
+/** An id of a call that every provider takes: the id itself when it is at most 40 of [A-Za-z0-9_-],
+ *  else "call_" and a hash of it (equal for equal ids). */
 void sma_wire_put_call_id(struct sma_buf *buf, struct sma_str id);
 
 #endif

@@ -8,8 +8,9 @@
 
 /**
  * Look at the first character of `left` > 0 bytes.
- * @return bytes of a well-formed character (1..4), or minus the bytes of the maximal ill-formed subpart (-1..-3), which
- *         is what one U+FFFD stands for.  Source: Unicode 15, table 3-7 and section 3.9 (U+FFFD substitution).
+ * @return bytes of a well-formed character (1..4), or minus the bytes of the maximal ill-formed
+ *         subpart (-1..-3), which is what one U+FFFD stands for.  Source: Unicode 15, table 3-7 and
+ *         section 3.9 (U+FFFD substitution).
  */
 static inline int sma_utf8_step(const unsigned char *bytes, size_t left)
 {

@@ -130,7 +130,8 @@ void sma_buf_printf(struct sma_buf *buf, const char *format, ...)
     va_end(again);
 }
 
-/* True when none of the eight bytes needs escaping or checking: all in 0x20..0x7F, none a quote or backslash. */
+/* True when none of the eight bytes needs escaping or checking: all in 0x20..0x7F, none a quote or
+ * backslash. */
 static bool is_plain_word(const unsigned char *bytes)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;

@@ -1,4 +1,5 @@
-/* err.c — error names and texts, the one way to fill struct sma_error, and the end of a broken invariant. */
+/* err.c — error names and texts, the one way to fill struct sma_error, and the end of a broken
+ * invariant. */
 #include "sma/base.h"
 
 #include <errno.h>
@@ -84,9 +85,10 @@ void sma_assert_failed(const char *expression, const char *file, int line)
 }
 
 /*
- * The thread sanitizer takes descriptor numbers for variables, but does not see every call that opens or closes one: libuv
- * closes sockets, libcrypto opens the folder of certificates, openat2 opens files, all out of its sight. A number that
- * another thread gets next seems to be shared. Nothing else is left out by these.
+ * The thread sanitizer takes descriptor numbers for variables, but does not see every call that
+ * opens or closes one: libuv closes sockets, libcrypto opens the folder of certificates, openat2
+ * opens files, all out of its sight. A number that another thread gets next seems to be shared.
+ * Nothing else is left out by these.
  */
 #ifdef __SANITIZE_THREAD__
 const char *__tsan_default_suppressions(void);

@@ -34,15 +34,16 @@ static const struct
 #undef X
 };
 
-/* -- names -------------------------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------- */
 static bool has_name(const struct place *place, struct sma_str name)
 {
     return place->len == name.len && memcmp(place->name, name.ptr, name.len) == 0;
 }
 
-/* Whoever takes a free place writes its name and then shows it; others meanwhile see a place that is not theirs. Two who
- * come with one new name at the same moment may get two places: the text then has the name twice, so one waits for the
- * other instead, which takes as long as copying a name. */
+/* Whoever takes a free place writes its name and then shows it; others meanwhile see a place that
+ * is not theirs. Two who come with one new name at the same moment may get two places: the text
+ * then has the name twice, so one waits for the other instead, which takes as long as copying a
+ * name. */
 unsigned sma_label_place(enum sma_label_set set, struct sma_str name)
 {
     SMA_ASSERT(set < SMA_LABEL_SET_COUNT);
@@ -75,7 +76,7 @@ struct sma_str sma_label_name(enum sma_label_set set, unsigned place)
     return place == 0 || !is_named ? SMA_STR("other") : (struct sma_str){named->name, named->len};
 }
 
-/* -- numbers ------------------------------------------------------------------------------------------------------ */
+/* -- numbers ----------------------------------------------------------------------------------- */
 static _Atomic uint64_t *number_of(enum sma_family family, unsigned place, unsigned word)
 {
     SMA_ASSERT(family < SMA_FAMILY_COUNT && place < SMA_LABEL_COUNT_MAX);
@@ -106,8 +107,9 @@ uint64_t sma_family_get(enum sma_family family, unsigned place, unsigned word)
     return atomic_load_explicit(number_of(family, place, word), memory_order_relaxed);
 }
 
-/* -- text --------------------------------------------------------------------------------------------------------- */
-/* Source: Prometheus text format 0.0.4: backslash, quote and line feed of a label's value are escaped. */
+/* -- text -------------------------------------------------------------------------------------- */
+/* Source: Prometheus text format 0.0.4: backslash, quote and line feed of a label's value are
+ * escaped. */
 static void put_label(struct sma_buf *buf, const char *label, struct sma_str value)
 {
     sma_buf_printf(buf, "%s=\"", label);

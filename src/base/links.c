@@ -63,7 +63,7 @@ static bool set_state(struct link *link, bool state, int64_t wall_ms)
     return true;
 }
 
-/* -- platforms ---------------------------------------------------------------------------------------------------- */
+/* -- platforms --------------------------------------------------------------------------------- */
 static unsigned place_of(const char *platform)
 {
     return sma_label_place(SMA_LABEL_PLATFORM, sma_str(platform));
@@ -95,7 +95,7 @@ void sma_link_event(const char *platform, int64_t wall_ms)
     set(&platforms[place_of(platform)].event_ms, wall_ms);
 }
 
-/* -- targets ------------------------------------------------------------------------------------------------------ */
+/* -- targets ----------------------------------------------------------------------------------- */
 static struct link *target_of(struct sma_str key)
 {
     struct link *link = &targets[sma_label_place(SMA_LABEL_MODEL, key)];
@@ -124,7 +124,7 @@ void sma_target_failed(struct sma_str key, int64_t wall_ms, int64_t until_ms, st
     set_error(link, wall_ms, text);
 }
 
-/* -- showing ------------------------------------------------------------------------------------------------------ */
+/* -- showing ----------------------------------------------------------------------------------- */
 static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
 {
     if (wall_ms == 0)

@@ -292,7 +292,7 @@ enum sma_err sma_sys_make_shared_dirs(const struct sma_sys *sys, const char *pat
     return make_dirs(sys, path, 0777, error);
 }
 
-/* -- crash points ----------------------------------------------------------------------------------------------- */
+/* -- crash points ------------------------------------------------------------------------------ */
 bool sma_crash_is_armed;
 static char crash_point[128];
 static long crash_countdown;

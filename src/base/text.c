@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* Bytes of ASCII at the beginning, in whole words: most text is nothing else, and a word costs what a byte does. */
+/* Bytes of ASCII at the beginning, in whole words: most text is nothing else, and a word costs what
+ * a byte does. */
 static size_t skip_ascii(const unsigned char *bytes, size_t len)
 {
     size_t at = 0;
@@ -153,7 +154,8 @@ enum sma_err sma_buf_put_file_name_decoded(struct sma_buf *buf, struct sma_str n
     return buf->err;
 }
 
-/* Days since 1970-01-01 to a proleptic Gregorian date. Source: H. Hinnant, chrono-compatible date algorithms. */
+/* Days since 1970-01-01 to a proleptic Gregorian date. Source: H. Hinnant, chrono-compatible date
+ * algorithms. */
 static void civil_of(int64_t days, int64_t *ret_year, unsigned *ret_month, unsigned *ret_day)
 {
     days += 719468;
@@ -288,7 +290,7 @@ unsigned sma_text_distance(struct sma_str a, struct sma_str b)
     return row[b.len] < DISTANCE_MAX ? row[b.len] : DISTANCE_MAX;
 }
 
-/* -- addresses ---------------------------------------------------------------------------------------------------- */
+/* -- addresses --------------------------------------------------------------------------------- */
 struct sma_str sma_url_host(const char *url)
 {
     const char *rest = strstr(url, "://");

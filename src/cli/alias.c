@@ -44,7 +44,8 @@ static void put_block(struct sma_buf *buf)
     sma_buf_printf(buf, "%s\n%s\n%s\n", BEGIN, LINE, END);
 }
 
-/* Our block: from the last begin before the first end, so that a begin that lost its end takes nothing with it. */
+/* Our block: from the last begin before the first end, so that a begin that lost its end takes
+ * nothing with it. */
 static void find_block(const char *text, const char **ret_begin, const char **ret_end)
 {
     const char *begin = strstr(text, BEGIN);
@@ -55,7 +56,8 @@ static void find_block(const char *text, const char **ret_begin, const char **re
     *ret_end = end;
 }
 
-/* The file a link leads to is written, not the link, and stays as readable and as owned as it was. */
+/* The file a link leads to is written, not the link, and stays as readable and as owned as it
+ * was. */
 static enum sma_err write_file(const char *path, struct sma_str text, struct sma_error *error)
 {
     char real[PATH_MAX];

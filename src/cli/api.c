@@ -41,8 +41,9 @@ static bool read_service_file(struct sma_cli_api *api)
     return port > 0;
 }
 
-/* SMA_API_TOKEN, else the file that the service made: who may read it is the user who runs the service. No option takes
- * the token, since every account of the machine can read the words of a command. */
+/* SMA_API_TOKEN, else the file that the service made: who may read it is the user who runs the
+ * service. No option takes the token, since every account of the machine can read the words of a
+ * command. */
 static void read_token(struct sma_cli_api *api)
 {
     char path[sizeof api->state_dir + 32];
@@ -61,7 +62,8 @@ static void read_token(struct sma_cli_api *api)
     snprintf(api->token, sizeof api->token, "%.*s", (int)text.len, text.ptr);
 }
 
-/* The state folder is another user's: where the service listens can only be taken from the configuration. */
+/* The state folder is another user's: where the service listens can only be taken from the
+ * configuration. */
 static int open_as_stranger(const char *command, const char *folder, struct sma_cli_api *api)
 {
     struct sma_config *config = NULL;

@@ -70,7 +70,7 @@ static void prompt(struct chat *chat)
         sma_chat_screen_raw(&chat->screen, chat->text.len > 0 ? ". " : "> ");
 }
 
-/* -- to the service ---------------------------------------------------------------------------------------------- */
+/* -- to the service ---------------------------------------------------------------------------- */
 static void send_line(struct chat *chat, struct sma_buf *line)
 {
     sma_buf_put_text(line, "}\n");
@@ -132,7 +132,7 @@ static void send_stop(struct chat *chat)
     send_line(chat, &line);
 }
 
-/* -- from the service -------------------------------------------------------------------------------------------- */
+/* -- from the service -------------------------------------------------------------------------- */
 static struct sma_str string_of(const json_t *root, const char *member)
 {
     const json_t *text = json_object_get(root, member);
@@ -173,7 +173,8 @@ static void take_text(struct chat *chat, const json_t *root, struct sma_str text
     if (chat->is_interactive) {
         sma_chat_screen_final(&chat->screen, text);
         prompt(
-            chat); /* nothing of ours is open: it came by itself, and is answered like anything else */
+            /* nothing of ours is open: it came by itself, and is answered like anything else */
+            chat);
         return;
     }
     if (chat->seq != 0 && json_integer_value(json_object_get(root, "seq")) != chat->seq)
@@ -300,7 +301,7 @@ static void read_socket(struct chat *chat)
     take_lines(chat, &chat->input, take_line);
 }
 
-/* -- from the keyboard ------------------------------------------------------------------------------------------- */
+/* -- from the keyboard ------------------------------------------------------------------------- */
 static void take_typed(struct chat *chat, struct sma_str line)
 {
     bool goes_on = line.len > 0 && line.ptr[line.len - 1] == '\\';
@@ -389,7 +390,7 @@ static bool read_whole_input(struct chat *chat)
     return true;
 }
 
-/* -- the loop ---------------------------------------------------------------------------------------------------- */
+/* -- the loop ---------------------------------------------------------------------------------- */
 static void run_loop(struct chat *chat)
 {
     while (chat->status == STATUS_RUNNING) {

@@ -1,10 +1,12 @@
 /*
- * chat.h — the terminal chat: a client of the terminal adapter's socket (adapters/terminal/terminal.h).
+ * chat.h — the terminal chat: a client of the terminal adapter's socket
+ * (adapters/terminal/terminal.h).
  *
- * With a terminal on stdin: a prompt, answers streamed in place, several lines by a backslash at the end of a line,
- * Ctrl-C stops the running answer, a second one (or one at an empty prompt) leaves, Ctrl-D leaves. Without: stdin as
- * a whole is one message, the answer goes to stdout as it is, a failure to stderr.
- * Whatever the model says, control characters other than line feed and tab never reach the terminal.
+ * With a terminal on stdin: a prompt, answers streamed in place, several lines by a backslash at
+ * the end of a line, Ctrl-C stops the running answer, a second one (or one at an empty prompt)
+ * leaves, Ctrl-D leaves. Without: stdin as a whole is one message, the answer goes to stdout as it
+ * is, a failure to stderr. Whatever the model says, control characters other than line feed and tab
+ * never reach the terminal.
  */
 #ifndef SMA_CLI_CHAT_H
 #define SMA_CLI_CHAT_H

@@ -1,8 +1,10 @@
 /*
- * chat_command.c — `shipmyagent chat`: talk to the running service, or to one that lives as long as the chat.
+ * chat_command.c — `shipmyagent chat`: talk to the running service, or to one that lives as long as
+ * the chat.
  *
- * The own service is a forked child (docs/adr/0007): the same image, a process group of its own so that Ctrl-C is the
- * client's, and a pipe whose closing end tells it to stop, also when this process dies.
+ * The own service is a forked child (docs/adr/0007): the same image, a process group of its own so
+ * that Ctrl-C is the client's, and a pipe whose closing end tells it to stop, also when this
+ * process dies.
  */
 #include "cli.h"
 
@@ -31,7 +33,8 @@ struct own_service
     int stop_fd; /* closing it stops the child */
 };
 
-/* The child: serve until the pipe closes. ready_fd gets one byte once the socket answers, or is closed. */
+/* The child: serve until the pipe closes. ready_fd gets one byte once the socket answers, or is
+ * closed. */
 static int serve(const struct sma_service_options *options, int ready_fd, int stop_fd)
 {
     struct sma_error error;
@@ -88,7 +91,8 @@ static void stop_own(struct own_service *own)
         ;
 }
 
-/* A service that holds the lock may not listen yet: it is given a moment. false: there is none, or it does not listen. */
+/* A service that holds the lock may not listen yet: it is given a moment. false: there is none, or
+ * it does not listen. */
 static bool await_socket(const char *state_dir, const char *socket_path)
 {
     for (int tries = 0; tries < SOCKET_TRY_COUNT && sma_lock_is_held(state_dir); tries++) {

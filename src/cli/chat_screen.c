@@ -134,7 +134,8 @@ void sma_chat_screen_progress(struct sma_chat_screen *screen, struct sma_str tex
     sma_chat_put_clean(&clean, text);
     unsigned columns, rows;
     ask_size(screen, &columns, &rows);
-    /* taller than the screen it could not be erased: what is shown stays until the final text comes */
+    /* taller than the screen it could not be erased: what is shown stays until the final text
+     * comes */
     bool fits = clean.err == SMA_ERR_OK && sma_chat_rows(sma_buf_str(&clean), columns) + 1 < rows;
     if (fits && clean.len > 0) {
         size_t old = screen->shown.len;

@@ -1,8 +1,10 @@
 /*
- * chat_screen.h — what the chat writes: plain lines, and on a terminal one text in progress that is rewritten in place.
+ * chat_screen.h — what the chat writes: plain lines, and on a terminal one text in progress that is
+ * rewritten in place.
  *
- * Invariants: nothing a model or a service says reaches the descriptor with control characters other than \n and \t;
- *             a text in progress never has more rows than can be erased again.
+ * Invariants: nothing a model or a service says reaches the descriptor with control characters
+ *             other than \n and \t; a text in progress never has more rows than can be erased
+ *             again.
  * Threads:    the caller's.
  */
 #ifndef SMA_CLI_CHAT_SCREEN_H

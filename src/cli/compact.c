@@ -1,6 +1,7 @@
 /*
- * compact.c — `shipmyagent compact [FOLDER]`: let go of what is over, now, and make state.db as small as what it holds. The
- * running service does the first by itself and cannot do the second, so it must not run.
+ * compact.c — `shipmyagent compact [FOLDER]`: let go of what is over, now, and make state.db as
+ * small as what it holds. The running service does the first by itself and cannot do the second, so
+ * it must not run.
  */
 #include "cli.h"
 

@@ -1,6 +1,6 @@
 /*
- * decide.c — `shipmyagent approvals`, `grants` and `pair`: what waits for a decision, and the decision, by the running
- * service's own HTTP API.
+ * decide.c — `shipmyagent approvals`, `grants` and `pair`: what waits for a decision, and the
+ * decision, by the running service's own HTTP API.
  */
 #include "cli.h"
 
@@ -35,7 +35,7 @@ struct command
     void (*print)(const json_t *root);
 };
 
-/* -- words ------------------------------------------------------------------------------------------------------- */
+/* -- words ------------------------------------------------------------------------------------- */
 static int take_options(struct order *order, int argc, char **argv)
 {
     static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
@@ -119,7 +119,7 @@ static int check_options(const struct order *order)
     return 0;
 }
 
-/* -- the body ---------------------------------------------------------------------------------------------------- */
+/* -- the body ---------------------------------------------------------------------------------- */
 /* "1,3": false when it is no list of numbers. */
 static bool put_items(struct sma_buf *body, const char *items)
 {
@@ -163,7 +163,7 @@ static int put_body(struct sma_buf *body, const struct order *order)
     return body->err == SMA_ERR_OK ? 0 : sma_cli_fail("%s: out of memory", order->command);
 }
 
-/* -- lists ------------------------------------------------------------------------------------------------------- */
+/* -- lists ------------------------------------------------------------------------------------- */
 static struct sma_str text_of(const json_t *object, const char *key)
 {
     return sma_json_str(object, key);
@@ -329,7 +329,7 @@ static void print_people(const json_t *root)
     print_groups(json_object_get(root, "groups"));
 }
 
-/* -- asking ------------------------------------------------------------------------------------------------------ */
+/* -- asking ------------------------------------------------------------------------------------ */
 static int fail_answer(const struct order *order, const json_t *root, long status)
 {
     struct sma_str message = text_of(root, "message");

@@ -1,6 +1,6 @@
 /*
- * init.c — `shipmyagent init`: a new project, by questions or by options. Everything is asked before anything is
- * written, so that leaving in the middle leaves nothing behind.
+ * init.c — `shipmyagent init`: a new project, by questions or by options. Everything is asked
+ * before anything is written, so that leaving in the middle leaves nothing behind.
  * Source: reference §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
  */
 #include "cli.h"
@@ -38,7 +38,7 @@ static const char AGENT_MD[] = "# Role\n\n"
                                "- Explain findings in plain words, the conclusion first.\n"
                                "- Change files only when you are explicitly asked to.\n";
 
-/* -- questions -------------------------------------------------------------------------------------------------- */
+/* -- questions --------------------------------------------------------------------------------- */
 bool sma_init_ask(const char *question, const char *otherwise, char *answer)
 {
     printf("%s [%s]: ", question, otherwise);
@@ -109,7 +109,7 @@ static int ask_everything(struct answers *answers)
     return 0;
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------ */
+/* -- files ------------------------------------------------------------------------------------- */
 static void put_member(struct sma_buf *buf, const char *name, const char *value, const char *end)
 {
     sma_buf_printf(buf, "    \"%s\": ", name);
@@ -181,7 +181,8 @@ static int write_one(const struct answers *answers, const char *name, struct sma
     snprintf(path, sizeof path, "%s/%s", answers->dir, name);
     struct sma_error error;
     enum sma_err err = buf->err;
-    /* Agent.md and ship.json are for the repository; what is under .ship comes to hold secrets (mcp.json). */
+    /* Agent.md and ship.json are for the repository; what is under .ship comes to hold secrets
+     * (mcp.json). */
     mode_t mode = strncmp(name, ".ship/", 6) == 0 ? 0600 : 0644;
     if (err == SMA_ERR_OK)
         err = sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(buf), mode, &error);
@@ -226,7 +227,7 @@ static int write_everything(const struct answers *answers)
     return status;
 }
 
-/* -- command ---------------------------------------------------------------------------------------------------- */
+/* -- command ----------------------------------------------------------------------------------- */
 static int parse_options(int argc, char **argv, struct answers *answers)
 {
     static const struct option longs[] = {

@@ -23,7 +23,7 @@ struct choices
     bool is_of_server; /* told by the provider itself */
 };
 
-/* -- the provider's own list ------------------------------------------------------------------------------------ */
+/* -- the provider's own list ------------------------------------------------------------------- */
 static size_t collect(char *bytes, size_t size, size_t count, void *user)
 {
     struct sma_buf *buf = user;
@@ -84,7 +84,8 @@ static void add_choice(struct choices *choices, const char *id)
         snprintf(choices->ids[choices->count++], SMA_MODELS_ID_BYTES_MAX, "%s", id);
 }
 
-/* What of our menu the provider serves comes first, then the rest of its list. false: it did not tell. */
+/* What of our menu the provider serves comes first, then the rest of its list. false: it did not
+ * tell. */
 static bool list_of_server(const struct init_model *chosen, const struct sma_provider *provider,
                            const char *key, struct choices *choices)
 {
@@ -135,7 +136,7 @@ static void find_choices(const struct init_model *chosen, const struct sma_provi
         add_choice(choices, provider->menu[i]);
 }
 
-/* -- questions -------------------------------------------------------------------------------------------------- */
+/* -- questions --------------------------------------------------------------------------------- */
 /* By number, by name, or typed: a list is never complete. */
 static bool ask_model(struct init_model *chosen, const struct sma_provider *provider)
 {
@@ -211,7 +212,7 @@ bool sma_init_ask_model(struct init_model *chosen)
     return ask_model(chosen, provider);
 }
 
-/* -- what works together ---------------------------------------------------------------------------------------- */
+/* -- what works together ----------------------------------------------------------------------- */
 /* Whose own server this is: it serves its own models and no others. */
 static bool is_maker(const struct sma_provider *provider)
 {

@@ -1,6 +1,6 @@
 /*
- * init_model.h — who answers in a new project: provider, model and address, from options, the provider's own list, or
- * typed. What cannot work together is refused before anything is written.
+ * init_model.h — who answers in a new project: provider, model and address, from options, the
+ * provider's own list, or typed. What cannot work together is refused before anything is written.
  */
 #ifndef SMA_CLI_INIT_MODEL_H
 #define SMA_CLI_INIT_MODEL_H

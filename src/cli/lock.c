@@ -1,6 +1,6 @@
 /*
- * lock.c — see lock.h. The file's content is only the holder's process id, for the message; the kernel's lock decides,
- * so a file left behind by a crash means nothing.
+ * lock.c — see lock.h. The file's content is only the holder's process id, for the message; the
+ * kernel's lock decides, so a file left behind by a crash means nothing.
  */
 #include "lock.h"
 
@@ -37,7 +37,8 @@ static enum sma_err report_holder(int fd, const char *state_dir, struct sma_erro
                     state_dir, holder);
 }
 
-/* Whoever asks whether a service runs holds the lock shared for an instant: only one that lasts is a service. */
+/* Whoever asks whether a service runs holds the lock shared for an instant: only one that lasts is
+ * a service. */
 static bool lock_soon(int fd)
 {
     for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {

@@ -1,5 +1,6 @@
 /*
- * lock.h — one process per project: flock on .ship/lock, close-on-exec, held as long as the process lives.
+ * lock.h — one process per project: flock on .ship/lock, close-on-exec, held as long as the process
+ * lives.
  */
 #ifndef SMA_LOCK_H
 #define SMA_LOCK_H

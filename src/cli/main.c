@@ -1,6 +1,6 @@
 /*
- * main.c — which command is meant. No command, a folder or an option means `start`, as in the old program; a word that
- * is neither is a mistake and is said to be one.
+ * main.c — which command is meant. No command, a folder or an option means `start`, as in the old
+ * program; a word that is neither is a mistake and is said to be one.
  */
 #include "cli.h"
 

@@ -1,11 +1,12 @@
 /*
- * policy.c — `shipmyagent policy check [FOLDER] -- COMMAND...`: what the command policy says about one command.
+ * policy.c — `shipmyagent policy check [FOLDER] -- COMMAND...`: what the command policy says about
+ * one command.
  */
 #include "cli.h"
 
 #include "chat_screen.h"
-#include "runtime/policy/shell.h"
 #include "runtime/files/check.h"
+#include "runtime/policy/shell.h"
 #include "sma/buf.h"
 #include "sma/config.h"
 

@@ -16,7 +16,8 @@ static bool is_open_to_others(const struct stat *facts)
     return is_kept && facts->st_uid == geteuid() && (facts->st_mode & OTHERS) != 0;
 }
 
-/* Nobody else can change names in the folder by now, so what was looked at is what is changed. @return how many */
+/* Nobody else can change names in the folder by now, so what was looked at is what is changed.
+ * @return how many */
 static unsigned close_entries(DIR *dir)
 {
     unsigned count = 0;

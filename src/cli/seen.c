@@ -1,5 +1,6 @@
 /*
- * seen.c — `shipmyagent trace` and `shipmyagent usage`: what the running service tells of one message, and of its costs.
+ * seen.c — `shipmyagent trace` and `shipmyagent usage`: what the running service tells of one
+ * message, and of its costs.
  */
 #include "cli.h"
 
@@ -56,7 +57,7 @@ static void print_json(const struct sma_buf *answer)
     puts("");
 }
 
-/* -- trace -------------------------------------------------------------------------------------------------------- */
+/* -- trace ------------------------------------------------------------------------------------- */
 /* One line of the table: a moment and what happened. */
 struct moment
 {
@@ -244,7 +245,7 @@ int sma_cli_trace(int argc, char **argv)
     return status;
 }
 
-/* -- usage -------------------------------------------------------------------------------------------------------- */
+/* -- usage ------------------------------------------------------------------------------------- */
 static void print_sum(const json_t *sum, const char *name)
 {
     long long cost = number_of(sum, "costNano");

@@ -1,8 +1,8 @@
 /*
  * service.c — wiring: which actors there are, in which order they start, who knows what of whom.
  *
- * Leaves first: log, store, model, tools, dispatcher, agent, then the adapters, so that whoever takes a message in finds
- * everything behind it ready.
+ * Leaves first: log, store, model, tools, dispatcher, agent, then the adapters, so that whoever
+ * takes a message in finds everything behind it ready.
  */
 #include "service.h"
 
@@ -72,7 +72,8 @@ static const struct sma_config_adapter *find_block(const struct sma_config *conf
     return NULL;
 }
 
-/* http and terminal are part of the program: on unless switched off. Platforms are on when enabled. */
+/* http and terminal are part of the program: on unless switched off. Platforms are on when
+ * enabled. */
 static bool is_wanted(const struct sma_adapter_entry *entry, const struct sma_config_adapter *block,
                       const struct sma_service_options *options)
 {
@@ -114,7 +115,8 @@ static enum sma_err add_adapters(struct sma_service *service,
     return SMA_ERR_OK;
 }
 
-/* A project may enable a platform that this build does not have: say so instead of staying silent. */
+/* A project may enable a platform that this build does not have: say so instead of staying
+ * silent. */
 static void warn_unknown_platforms(const struct sma_config *config)
 {
     for (size_t i = 0; i < config->adapter_count; i++) {
@@ -179,7 +181,8 @@ static enum sma_err create_actors(struct sma_service *service,
                             &service->agent, error);
 }
 
-/* Tell http who takes webhooks. Without http nobody would ever receive one: better said now than found out later. */
+/* Tell http who takes webhooks. Without http nobody would ever receive one: better said now than
+ * found out later. */
 static enum sma_err wire_webhooks(struct sma_service *service, struct sma_error *error)
 {
     void *http = NULL;
@@ -249,8 +252,8 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     if (err != SMA_ERR_OK)
         return err;
     sma_private_close(service->config, warn_on_stderr, NULL);
-    /* The first mailbox registers for membarrier(), which takes the kernel 8 ms once there is a second thread, and the
-     * store brings one. */
+    /* The first mailbox registers for membarrier(), which takes the kernel 8 ms once there is a
+     * second thread, and the store brings one. */
     struct sma_system_options system = {.sys = sma_sys_real()};
     service->system = sma_system_create(&system);
     if (service->system == NULL)
@@ -282,8 +285,8 @@ enum sma_err sma_service_create(const struct sma_service_options *options,
     return SMA_ERR_OK;
 }
 
-/* A shell's usual soft limit, 1024, is used up by the connections of the HTTP adapter alone; then the store could open
- * no file. What the system allows more than the soft limit is ours to take. */
+/* A shell's usual soft limit, 1024, is used up by the connections of the HTTP adapter alone; then
+ * the store could open no file. What the system allows more than the soft limit is ours to take. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -303,7 +306,8 @@ enum sma_err sma_service_start(struct sma_service *service, struct sma_error *er
     return err;
 }
 
-/* SIGHUP: a snapshot that can be read is handed to every actor; one that cannot leaves everything as it is. */
+/* SIGHUP: a snapshot that can be read is handed to every actor; one that cannot leaves everything
+ * as it is. */
 static void reload(void *user)
 {
     struct sma_service *service = user;

@@ -1,5 +1,6 @@
 /*
- * service.h — the whole program around one project: configuration, lock, actors and adapters, from start to clean exit.
+ * service.h — the whole program around one project: configuration, lock, actors and adapters, from
+ * start to clean exit.
  */
 #ifndef SMA_SERVICE_H
 #define SMA_SERVICE_H
@@ -26,7 +27,8 @@ SMA_CHECKED enum sma_err sma_service_create(const struct sma_service_options *op
 /** Start the actors. On success the program answers on all its adapters. */
 SMA_CHECKED enum sma_err sma_service_start(struct sma_service *service, struct sma_error *error);
 /**
- * Supervise on the calling thread until SIGTERM, SIGINT or stop_fd becomes readable; then the ordered shutdown.
+ * Supervise on the calling thread until SIGTERM, SIGINT or stop_fd becomes readable; then the
+ * ordered shutdown.
  * @return the exit status
  */
 SMA_CHECKED int sma_service_run(struct sma_service *service, int stop_fd);

@@ -1,4 +1,5 @@
-/* sizes.c — how much room the files of a project take: the service counts what is in state.db, here are the others. */
+/* sizes.c — how much room the files of a project take: the service counts what is in state.db, here
+ * are the others. */
 #include "sizes.h"
 
 #include "sma/sys.h"

@@ -148,7 +148,8 @@ static int print_answer(const struct sma_buf *answer)
     return 0;
 }
 
-/* The lines that the tools actor wrote at its start: what holds commands, who is asked about what. */
+/* The lines that the tools actor wrote at its start: what holds commands, who is asked about
+ * what. */
 static void print_belts(const char *state_dir)
 {
     char path[PATH_MAX + 32];

@@ -1,8 +1,9 @@
 /*
- * mailbox_ck.c — the only file that sees Concurrency Kit. See docs/notes/mailbox.md for the argument.
+ * mailbox_ck.c — the only file that sees Concurrency Kit. See docs/notes/mailbox.md for the
+ * argument.
  *
- * Built without the thread sanitizer, which cannot see CK's ordering; each message is announced to it instead, at push
- * and at its own delivery (once per batch would hide real races).
+ * Built without the thread sanitizer, which cannot see CK's ordering; each message is announced to
+ * it instead, at push and at its own delivery (once per batch would hide real races).
  */
 #include "sma/limits.h"
 #include "sma/mailbox.h"
@@ -32,16 +33,17 @@ void __tsan_release(void *address);
 #define LINE_BYTES 64
 #define MAILBOX_MAGIC 0x4D424F58u
 /*
- * The consumer yields before it parks only under a stream: when messages came faster than this since its last park. A
- * yield gives up the rest of the time slice, which the scheduler remembers at the next wake-up: after a single message it
- * would make every hop several times slower.
+ * The consumer yields before it parks only under a stream: when messages came faster than this
+ * since its last park. A yield gives up the rest of the time slice, which the scheduler remembers
+ * at the next wake-up: after a single message it would make every hop several times slower.
  */
 #define STREAM_NS_PER_MESSAGE 4000u
 #define STREAM_COUNT 512u /* messages without a pause that make a stream */
 
 /*
- * CK's ring keeps the consumer's index, the producer's index and the constants on lines of their own; our constants
- * follow its constants, and what only the producer touches has a last line for itself.
+ * CK's ring keeps the consumer's index, the producer's index and the constants on lines of their
+ * own; our constants follow its constants, and what only the producer touches has a last line for
+ * itself.
  */
 struct sma_lane
 {
@@ -55,12 +57,13 @@ struct sma_lane
 
 struct sma_mailbox
 {
-    /* Written when the consumer parks, is woken or closes; read by every push. is_asleep: 1 = announced; it is
-     * also the futex on which the consumer sleeps. */
+    /* Written when the consumer parks, is woken or closes; read by every push. is_asleep: 1 =
+     * announced; it is also the futex on which the consumer sleeps. */
     _Alignas(LINE_BYTES) unsigned is_asleep;
     unsigned is_closed;
     unsigned
-        is_stream; /* pushes do without a fence; set and cleared by the consumer while it is awake */
+        /* pushes do without a fence; set and cleared by the consumer while it is awake */
+        is_stream;
     unsigned is_rung; /* a ring without a message, kept until the consumer has seen it */
     int fd;           /* EVENT_FD; -1 otherwise */
     /* The consumer's own. */
@@ -75,8 +78,8 @@ struct sma_mailbox
     uint64_t park_count;
 };
 
-/* One locked instruction on x86-64: a third of the price of mfence. It adds nothing to a word below the stack pointer,
- * so it changes no byte. */
+/* One locked instruction on x86-64: a third of the price of mfence. It adds nothing to a word below
+ * the stack pointer, so it changes no byte. */
 static inline void fence_full(void)
 {
 #if defined(__x86_64__)
@@ -87,11 +90,12 @@ static inline void fence_full(void)
 }
 
 /*
- * The push must come before its look at is_asleep, and the announcement before the re-check. Normally both sides fence.
- * A consumer that has taken STREAM_COUNT messages without finding its lanes empty sets is_stream: pushes then keep only
- * the compiler from reordering, and the next park pays for all of them with membarrier(), which makes every running
- * thread of the process pass a full barrier (docs/adr/0008). A consumer that parks often never gets there: it would
- * interrupt the other cores each time.
+ * The push must come before its look at is_asleep, and the announcement before the re-check.
+ * Normally both sides fence. A consumer that has taken STREAM_COUNT messages without finding its
+ * lanes empty sets is_stream: pushes then keep only the compiler from reordering, and the next park
+ * pays for all of them with membarrier(), which makes every running thread of the process pass a
+ * full barrier (docs/adr/0008). A consumer that parks often never gets there: it would interrupt
+ * the other cores each time.
  */
 static bool has_membarrier; /* decided once, before any second thread exists */
 
@@ -114,7 +118,8 @@ static void fence_park(struct sma_mailbox *box)
     SMA_ASSERT(done == 0); /* it was registered; going on without it would lose a wake-up */
 }
 
-/* SMA_MAILBOX_FENCE=full keeps to plain fences: the path of kernels without membarrier, for tests. */
+/* SMA_MAILBOX_FENCE=full keeps to plain fences: the path of kernels without membarrier, for
+ * tests. */
 static void choose_fence(void)
 {
     static bool is_chosen;
@@ -127,8 +132,9 @@ static void choose_fence(void)
     has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-/* -- futex on the announcement itself ---------------------------------------------------------------------------- */
-/* Sleep while *word is 1, at most until deadline_ns. May return early for any reason: the caller looks again. */
+/* -- futex on the announcement itself ---------------------------------------------------------- */
+/* Sleep while *word is 1, at most until deadline_ns. May return early for any reason: the caller
+ * looks again. */
 static void futex_wait(unsigned *word, uint64_t deadline_ns)
 {
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
@@ -142,7 +148,7 @@ static void futex_wake(unsigned *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 struct sma_mailbox *sma_mailbox_create(enum sma_doorbell_kind kind)
 {
     choose_fence();
@@ -211,7 +217,7 @@ struct sma_lane *sma_mailbox_add_lane(struct sma_mailbox *box, size_t capacity)
     return lane;
 }
 
-/* -- doorbell --------------------------------------------------------------------------------------------------- */
+/* -- doorbell ---------------------------------------------------------------------------------- */
 static void write_fd(int fd)
 {
     uint64_t one = 1;
@@ -246,7 +252,7 @@ void sma_mailbox_close(struct sma_mailbox *box)
     ck_pr_store_uint(&box->is_closed, 1);
 }
 
-/* -- push and take ---------------------------------------------------------------------------------------------- */
+/* -- push and take ----------------------------------------------------------------------------- */
 static bool has_room(struct sma_lane *lane)
 {
     if (CK_CC_LIKELY(lane->room > 0))
@@ -318,7 +324,7 @@ struct sma_msg *sma_mailbox_take(struct sma_mailbox *box)
     return NULL;
 }
 
-/* -- parking ---------------------------------------------------------------------------------------------------- */
+/* -- parking ----------------------------------------------------------------------------------- */
 static bool is_empty(const struct sma_mailbox *box)
 {
     for (unsigned i = 0; i < box->lane_count; i++)
@@ -334,7 +340,8 @@ static bool has_work(struct sma_mailbox *box)
     return !is_empty(box);
 }
 
-/* Announce sleep, then look once more: the producer pushes, then looks at the announcement. One of the two sees. */
+/* Announce sleep, then look once more: the producer pushes, then looks at the announcement. One of
+ * the two sees. */
 static bool announce_sleep(struct sma_mailbox *box)
 {
     ck_pr_store_uint(&box->is_asleep, 1);
@@ -356,7 +363,8 @@ static bool is_streaming(struct sma_mailbox *box)
     return taken_count * STREAM_NS_PER_MESSAGE > elapsed_ns;
 }
 
-/* A sender on this core gets the chance to add more: fewer, larger batches when senders outnumber cores. */
+/* A sender on this core gets the chance to add more: fewer, larger batches when senders outnumber
+ * cores. */
 static bool has_work_after_yield(struct sma_mailbox *box)
 {
     if (has_work(box))

@@ -41,7 +41,8 @@ struct sma_route sma_route_dup(struct sma_msg *msg, const struct sma_route *rout
     return copy;
 }
 
-/* One line of the headers is `name: value CR LF`; the parser that took them has refused everything else. */
+/* One line of the headers is `name: value CR LF`; the parser that took them has refused everything
+ * else. */
 struct sma_str sma_webhook_header(const struct sma_webhook *webhook, const char *name)
 {
     size_t name_len = strlen(name);

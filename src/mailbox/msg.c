@@ -49,7 +49,8 @@ void *sma_msg_body(struct sma_msg *msg, size_t at_least)
     return msg->body;
 }
 
-/* Reckoned from the allocation, not from the member: what inlines this would think of the body's first field as the whole. */
+/* Reckoned from the allocation, not from the member: what inlines this would think of the body's
+ * first field as the whole. */
 static char *room_of(struct sma_msg *msg)
 {
     char *start = (char *)msg;

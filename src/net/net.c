@@ -1,13 +1,14 @@
 /*
- * net.c — libcurl on an actor's libuv loop: one multi handle, its sockets in one epoll set that the loop watches, its
- * one time and the limits on silence as one uv_timer.
+ * net.c — libcurl on an actor's libuv loop: one multi handle, its sockets in one epoll set that the
+ * loop watches, its one time and the limits on silence as one uv_timer.
  *
- * A set of our own, because a request needs its socket watched and forgotten once each: that is two system calls; a
- * uv_poll for each would be seven and an allocation.
+ * A set of our own, because a request needs its socket watched and forgotten once each: that is two
+ * system calls; a uv_poll for each would be seven and an allocation.
  *
- * libcurl's callbacks only take notes; what follows from them (pass, ended, done) happens after libcurl has returned,
- * because transfers may not be added or removed inside its callbacks. A time of 0 runs in the same turn of the loop:
- * the loop polls without sleeping, then comes the timer. An idle connection has no watch and no time: nothing wakes up.
+ * libcurl's callbacks only take notes; what follows from them (pass, ended, done) happens after
+ * libcurl has returned, because transfers may not be added or removed inside its callbacks. A time
+ * of 0 runs in the same turn of the loop: the loop polls without sleeping, then comes the timer. An
+ * idle connection has no watch and no time: nothing wakes up.
  */
 #include "net_priv.h"
 
@@ -16,8 +17,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* The thread sanitizer takes descriptor numbers for variables. libcurl opens and closes its sockets out of its sight, so a
- * number that another thread had a moment ago looks shared here. */
+/* The thread sanitizer takes descriptor numbers for variables. libcurl opens and closes its sockets
+ * out of its sight, so a number that another thread had a moment ago looks shared here. */
 #ifdef __SANITIZE_THREAD__
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
@@ -32,7 +33,7 @@ void AnnotateIgnoreReadsEnd(const char *file, int line);
 #define NET_MAGIC 0x6e657400u
 #define MS 1000000u
 
-/* -- time ------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void on_due(uv_timer_t *timer);
 
 void net_arm(struct sma_net *net)
@@ -56,7 +57,7 @@ void net_arm(struct sma_net *net)
     SMA_ASSERT(uv_timer_start(&net->timer, on_due, wait_ms, 0) == 0);
 }
 
-/* -- entering libcurl, and what follows ------------------------------------------------------------------------- */
+/* -- entering libcurl, and what follows -------------------------------------------------------- */
 static void end_drive(struct sma_net *net, struct net_drive *drive, CURLcode code)
 {
     void (*ended)(void *user, int code) = drive->ended;
@@ -106,7 +107,7 @@ static void on_due(uv_timer_t *timer)
     net_arm(net);
 }
 
-/* -- sockets ---------------------------------------------------------------------------------------------------- */
+/* -- sockets ----------------------------------------------------------------------------------- */
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct sma_net *net = poll->data;
@@ -117,7 +118,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     for (int i = 0; i < count;
          i++) { /* more than fit are still ready in the next turn of the loop */
         uint32_t bits = ready[i].events;
-        /* An error is found where it is read or written: what had come before it can be read first. */
+        /* An error is found where it is read or written: what had come before it can be read
+         * first. */
         int mask = bits & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_IN | CURL_CSELECT_OUT : 0;
         mask |= bits & EPOLLIN ? CURL_CSELECT_IN : 0;
         mask |= bits & EPOLLOUT ? CURL_CSELECT_OUT : 0;
@@ -162,8 +164,8 @@ static void unwatch(struct sma_net *net, curl_socket_t fd)
     (void)change_set(net, EPOLL_CTL_DEL, fd, NULL); /* it is there: cannot fail */
 }
 
-/* libcurl may tell of a removal only after it has closed the socket, when the number is somebody else's already. So the
- * socket is taken out of the set here, while it is still ours. */
+/* libcurl may tell of a removal only after it has closed the socket, when the number is somebody
+ * else's already. So the socket is taken out of the set here, while it is still ours. */
 static int on_close_socket(void *user, curl_socket_t fd)
 {
     unwatch(user, fd);
@@ -198,7 +200,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *i
     return 0;
 }
 
-/* -- libcurl's time ---------------------------------------------------------------------------------------------- */
+/* -- libcurl's time ---------------------------------------------------------------------------- */
 static int on_timer(CURLM *multi, long timeout_ms, void *user)
 {
     struct sma_net *net = user;
@@ -209,7 +211,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
     return 0;
 }
 
-/* -- drives ----------------------------------------------------------------------------------------------------- */
+/* -- drives ------------------------------------------------------------------------------------ */
 enum sma_err net_drive_start(struct sma_net *net, struct net_drive *drive)
 {
     SMA_ASSERT(!net->is_inside);
@@ -290,7 +292,7 @@ void sma_net_on_pass(struct sma_net *net, void (*pass)(void *user), void *user)
     net->pass_user = user;
 }
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void free_net(struct sma_net *net)
 {
     if (net->multi != NULL)

@@ -1,8 +1,8 @@
 /*
  * net_priv.h — what net.c (libcurl on the loop) and net_request.c (one request, one answer) share.
  *
- * A drive is one easy handle in the multi handle. A request is a drive with an easy handle of its own, which it keeps
- * for the next request when it goes back to the pool.
+ * A drive is one easy handle in the multi handle. A request is a drive with an easy handle of its
+ * own, which it keeps for the next request when it goes back to the pool.
  * Threads: the actor's.
  */
 #ifndef SMA_ACTORS_NET_PRIV_H
@@ -85,13 +85,13 @@ struct sma_net
     char *ca_file;
 };
 
-/* -- net.c ------------------------------------------------------------------------------------------------------ */
+/* -- net.c ------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err net_drive_start(struct sma_net *net, struct net_drive *drive);
 void net_drive_stop(struct sma_net *net, struct net_drive *drive);
 /** Something is due at this time, or earlier than before: set the timer. */
 void net_arm(struct sma_net *net);
 
-/* -- net_request.c ---------------------------------------------------------------------------------------------- */
+/* -- net_request.c ----------------------------------------------------------------------------- */
 /** End what was silent for too long, tell what failed before it began; sets quiet_due_ns. */
 void net_requests_tick(struct sma_net *net, uint64_t now_ns);
 void net_requests_drop_all(struct sma_net *net);

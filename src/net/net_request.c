@@ -1,11 +1,12 @@
 /*
  * net_request.c — one request, one answer, in memory or in a file. See net.h.
  *
- * What is told about a request that failed rests on one number of libcurl: how many bytes of the request it has handed
- * to the system. None: certainly not sent. Some: unknown.
- * libcurl repeats a request by itself when a connection it had kept ends without a byte of answer, also when the whole
- * request was sent; a message could arrive twice. So it is asked before each sending: a second one is let through only
- * when nothing had left yet or the caller said that a repetition is harmless.
+ * What is told about a request that failed rests on one number of libcurl: how many bytes of the
+ * request it has handed to the system. None: certainly not sent. Some: unknown. libcurl repeats a
+ * request by itself when a connection it had kept ends without a byte of answer, also when the
+ * whole request was sent; a message could arrive twice. So it is asked before each sending: a
+ * second one is let through only when nothing had left yet or the caller said that a repetition is
+ * harmless.
  */
 #include "net_priv.h"
 
@@ -28,7 +29,7 @@ struct net_part
     size_t at;
 };
 
-/* -- the end ---------------------------------------------------------------------------------------------------- */
+/* -- the end ----------------------------------------------------------------------------------- */
 static void forget_body(struct sma_net_request *request)
 {
     if (request->mime != NULL) {
@@ -144,7 +145,7 @@ static void on_ended(void *user, int code)
     conclude(request, end, why);
 }
 
-/* -- libcurl's callbacks ---------------------------------------------------------------------------------------- */
+/* -- libcurl's callbacks ----------------------------------------------------------------------- */
 static void note_heard(struct sma_net_request *request)
 {
     struct sma_net *net = request->net;
@@ -238,7 +239,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     return request->body.err == SMA_ERR_OK ? len : 0;
 }
 
-/* -- what is sent ----------------------------------------------------------------------------------------------- */
+/* -- what is sent ------------------------------------------------------------------------------ */
 static size_t on_part_read(char *place, size_t size, size_t count, void *user)
 {
     struct net_part *part = user;
@@ -336,7 +337,8 @@ static bool is_content_type(const char *line)
     return read_header(sma_str(line), "content-type", &value);
 }
 
-/* The lines are copied into one buffer, the list lies in the request: nothing is allocated for the next one. */
+/* The lines are copied into one buffer, the list lies in the request: nothing is allocated for the
+ * next one. */
 static enum sma_err set_headers(struct sma_net_request *request, const struct sma_net_ask *ask)
 {
     struct curl_slist *nodes = request->header_nodes;
@@ -366,7 +368,7 @@ static enum sma_err set_headers(struct sma_net_request *request, const struct sm
                                                                                   : SMA_ERR_NOMEM;
 }
 
-/* -- requests --------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static void set_for_good(struct sma_net_request *request)
 {
     CURL *easy = request->easy;
@@ -376,8 +378,9 @@ static void set_for_good(struct sma_net_request *request)
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* no settings from the environment */
-    /* Not HTTP/2: when a server turns its connection over (GOAWAY), libcurl does not say which requests it has seen, and
-     * a send whose fate is unknown may be shown twice. With one request at a time on a connection that is rare. */
+    /* Not HTTP/2: when a server turns its connection over (GOAWAY), libcurl does not say which
+     * requests it has seen, and a send whose fate is unknown may be shown twice. With one request
+     * at a time on a connection that is rare. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
@@ -422,7 +425,8 @@ static bool starts_with_nocase(const char *text, const char *start)
     return whole.len > len && sma_str_is_equal_nocase((struct sma_str){text, len}, sma_str(start));
 }
 
-/* The host and port of the URL, for errors: what comes before may be a password, what comes after a token. */
+/* The host and port of the URL, for errors: what comes before may be a password, what comes after a
+ * token. */
 static void note_host(struct sma_net_request *request, const char *url)
 {
     const char *begin = strstr(url, "://") + 3;
@@ -543,7 +547,7 @@ size_t sma_net_count(const struct sma_net *net)
     return net->open_count;
 }
 
-/* -- called by net.c -------------------------------------------------------------------------------------------- */
+/* -- called by net.c --------------------------------------------------------------------------- */
 static struct sma_net_request *find_due(struct sma_net *net, uint64_t now_ns)
 {
     net->quiet_due_ns = UINT64_MAX;

@@ -1,5 +1,6 @@
 /*
- * ws.c — an open WebSocket connection and its end, and the public face. How it came to be open: ws_connect.c.
+ * ws.c — an open WebSocket connection and its end, and the public face. How it came to be open:
+ * ws_connect.c.
  */
 #include "ws_priv.h"
 
@@ -11,7 +12,7 @@
 #define CONN_MAGIC 0x5753434eu
 #define PONG_ROOM_BYTES 4096 /* beyond unsent_bytes_max; pongs over it are not sent */
 
-/* -- the end of a connection -------------------------------------------------------------------------------------- */
+/* -- the end of a connection ------------------------------------------------------------------- */
 void ws_unref(struct sma_ws *ws)
 {
     SMA_ASSERT(ws->use_count > 0);
@@ -74,7 +75,7 @@ void ws_conn_fail(struct sma_ws_conn *conn)
     ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
 }
 
-/* -- sending ------------------------------------------------------------------------------------------------------ */
+/* -- sending ----------------------------------------------------------------------------------- */
 static void take_mask(struct sma_ws *ws, unsigned char mask[4])
 {
     if (ws->random_left < 4) {
@@ -134,7 +135,7 @@ enum sma_err sma_ws_send(struct sma_ws_conn *conn, struct sma_str bytes, bool is
     return err;
 }
 
-/* -- receiving ---------------------------------------------------------------------------------------------------- */
+/* -- receiving --------------------------------------------------------------------------------- */
 static void handle_close(struct sma_ws_conn *conn, const struct ws_found *found)
 {
     char reason[WS_CONTROL_BYTES_MAX];
@@ -182,7 +183,7 @@ size_t ws_conn_read_frames(struct sma_ws_conn *conn, struct sma_str bytes)
     return used;
 }
 
-/* -- the public face ---------------------------------------------------------------------------------------------- */
+/* -- the public face --------------------------------------------------------------------------- */
 static void link_conn(struct sma_ws_conn *conn)
 {
     struct sma_ws *ws = conn->ws;

@@ -1,6 +1,7 @@
 /*
- * ws_connect.c — from a URL to an open connection: the name is looked up, its addresses are tried in turn, the upgrade is
- * asked for. One timer bounds all of it; an open connection has none running.
+ * ws_connect.c — from a URL to an open connection: the name is looked up, its addresses are tried
+ * in turn, the upgrade is asked for. One timer bounds all of it; an open connection has none
+ * running.
  */
 #include "sma/text.h"
 #include "ws_priv.h"
@@ -48,7 +49,7 @@ static void finish_refused(struct sma_ws_conn *conn)
                                                  .reason = sma_str(conn->reason)});
 }
 
-/* -- the upgrade -------------------------------------------------------------------------------------------------- */
+/* -- the upgrade ------------------------------------------------------------------------------- */
 static size_t take_refusal(struct sma_ws_conn *conn, struct sma_str bytes)
 {
     size_t wanted = conn->answer.head_bytes + ws_refusal_bytes(&conn->answer);
@@ -129,7 +130,7 @@ static void on_ready(void *user)
     ws_pipe_flush(conn->pipe);
 }
 
-/* -- addresses ---------------------------------------------------------------------------------------------------- */
+/* -- addresses --------------------------------------------------------------------------------- */
 static bool try_next_address(struct sma_ws_conn *conn)
 {
     size_t bytes_max =
@@ -238,7 +239,7 @@ static bool keep_literal_address(struct sma_ws_conn *conn)
     return true;
 }
 
-/* -- deadlines ---------------------------------------------------------------------------------------------------- */
+/* -- deadlines --------------------------------------------------------------------------------- */
 static void give_up_address(struct sma_ws_conn *conn)
 {
     ws_conn_set_reason(conn, "cannot connect to %s: no answer within the time allowed",
@@ -300,7 +301,7 @@ void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms)
     SMA_ASSERT(uv_timer_start(&conn->timer, on_timer, wait_ms, 0) == 0);
 }
 
-/* -- the beginning ---------------------------------------------------------------------------------------------- */
+/* -- the beginning ----------------------------------------------------------------------------- */
 static void take_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
 {
     conn->ask = *ask;

@@ -1,6 +1,7 @@
 /*
- * ws_frame.c — frames of RFC 6455 §5: a reader that takes bytes as they come and refuses what a server may not send, and
- * a writer of whole masked frames. A message that lies whole in the bytes at hand is handed out without a copy.
+ * ws_frame.c — frames of RFC 6455 §5: a reader that takes bytes as they come and refuses what a
+ * server may not send, and a writer of whole masked frames. A message that lies whole in the bytes
+ * at hand is handed out without a copy.
  */
 #include "sma/text.h"
 #include "ws_priv.h"
@@ -21,7 +22,7 @@ static void found_fault(struct ws_found *found, unsigned code, const char *text)
     *found = (struct ws_found){.kind = WS_FOUND_FAULT, .code = code, .bytes = sma_str(text)};
 }
 
-/* -- the head ----------------------------------------------------------------------------------------------------- */
+/* -- the head ---------------------------------------------------------------------------------- */
 static size_t head_bytes(const struct ws_reader *reader)
 {
     if (reader->head_len < 2)
@@ -77,7 +78,7 @@ static void take_head(struct ws_reader *reader, struct ws_found *found)
     reader->is_in_message = true;
 }
 
-/* -- the payload -------------------------------------------------------------------------------------------------- */
+/* -- the payload ------------------------------------------------------------------------------- */
 static void found_close(struct sma_str payload, struct ws_found *found)
 {
     *found = (struct ws_found){.kind = WS_FOUND_CLOSE};
@@ -104,7 +105,8 @@ static void found_message(struct ws_reader *reader, struct sma_str bytes, struct
         (struct ws_found){.kind = WS_FOUND_MESSAGE, .is_binary = reader->is_binary, .bytes = bytes};
 }
 
-/* The frame's payload is whole: `last` are its last bytes, those before are in message or control. */
+/* The frame's payload is whole: `last` are its last bytes, those before are in message or
+ * control. */
 static void end_frame(struct ws_reader *reader, struct sma_str last, struct ws_found *found)
 {
     unsigned opcode = reader->head[0] & 15u;
@@ -188,7 +190,7 @@ size_t ws_reader_take(struct ws_reader *reader, struct sma_str bytes, struct ws_
     return used;
 }
 
-/* -- writing ------------------------------------------------------------------------------------------------------ */
+/* -- writing ----------------------------------------------------------------------------------- */
 size_t ws_frame_bytes(size_t payload_len)
 {
     return payload_len + (payload_len < 126 ? 6 : payload_len < 65536 ? 8 : 14);

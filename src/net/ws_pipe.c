@@ -1,8 +1,9 @@
 /*
  * ws_pipe.c — bytes over one TCP connection on the loop, in clear or through TLS.
  *
- * TLS works on memory: what libuv reads goes into from_peer, what OpenSSL wants to send is taken from to_peer. One write
- * is under way at a time; what is put into `out` meanwhile goes with the next, so many small frames share a call.
+ * TLS works on memory: what libuv reads goes into from_peer, what OpenSSL wants to send is taken
+ * from to_peer. One write is under way at a time; what is put into `out` meanwhile goes with the
+ * next, so many small frames share a call.
  */
 #include "ws_priv.h"
 
@@ -12,7 +13,7 @@
 
 #define REASON_BYTES 256
 
-/* -- end ---------------------------------------------------------------------------------------------------------- */
+/* -- end --------------------------------------------------------------------------------------- */
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct ws_pipe *pipe = handle->data;
@@ -52,7 +53,7 @@ static void end(struct ws_pipe *pipe, const char *reason)
         pipe->events->ended(pipe->user, is_before_tcp, reason);
 }
 
-/* -- writing ------------------------------------------------------------------------------------------------------ */
+/* -- writing ----------------------------------------------------------------------------------- */
 static void go_on_lingering(struct ws_pipe *pipe);
 static void arm(struct ws_pipe *pipe, uint64_t wait_ms);
 
@@ -68,7 +69,8 @@ static void on_written(uv_write_t *write, int status)
     if (pipe->state == PIPE_CLOSED)
         return;
     if (status < 0) {
-        /* What the peer said before it left may still wait to be read: let the reading side find the end. */
+        /* What the peer said before it left may still wait to be read: let the reading side find
+         * the end. */
         pipe->is_broken = true;
         arm(pipe, WS_LINGER_MS);
         return;
@@ -133,7 +135,7 @@ size_t ws_pipe_unsent(const struct ws_pipe *pipe)
     return pipe->out.len + pipe->sending.len;
 }
 
-/* -- reading ------------------------------------------------------------------------------------------------------ */
+/* -- reading ----------------------------------------------------------------------------------- */
 static bool is_reading_wanted(const struct ws_pipe *pipe)
 {
     return pipe->state == PIPE_SHAKING || (pipe->state == PIPE_READY && !pipe->is_paused);
@@ -289,7 +291,7 @@ void ws_pipe_pause(struct ws_pipe *pipe, bool is_paused)
         arm(pipe, 0); /* not from inside the caller's call */
 }
 
-/* -- the timer: not running on a healthy connection --------------------------------------------------------------- */
+/* -- the timer: not running on a healthy connection -------------------------------------------- */
 static void on_timer(uv_timer_t *timer)
 {
     struct ws_pipe *pipe = timer->data;
@@ -314,7 +316,7 @@ static void arm(struct ws_pipe *pipe, uint64_t wait_ms)
     SMA_ASSERT(uv_timer_start(&pipe->timer, on_timer, wait_ms, 0) == 0);
 }
 
-/* -- lingering ---------------------------------------------------------------------------------------------------- */
+/* -- lingering --------------------------------------------------------------------------------- */
 static void on_shutdown(uv_shutdown_t *shutdown, int status)
 {
     (void)shutdown; /* the peer's end, or the timer, closes */
@@ -348,7 +350,7 @@ void ws_pipe_release(struct ws_pipe *pipe)
     go_on_lingering(pipe);
 }
 
-/* -- start -------------------------------------------------------------------------------------------------------- */
+/* -- start ------------------------------------------------------------------------------------- */
 static void on_connect(uv_connect_t *connect, int status)
 {
     struct ws_pipe *pipe = connect->data;

@@ -7,8 +7,9 @@
  * ws_connect.c  from a URL to an open connection: names, addresses, deadlines, handshake
  * ws.c        messages, ends, the public face
  *
- * Life time: a pipe and a connection hold a libuv timer, so their memory goes in its close callback, a turn of the loop
- *            after their end: code that called back into the user can still look at is_over.
+ * Life time: a pipe and a connection hold a libuv timer, so their memory goes in its close
+ *            callback, a turn of the loop after their end: code that called back into the user can
+ *            still look at is_over.
  * Threads:   the actor's.
  */
 #ifndef SMA_ACTORS_WS_PRIV_H
@@ -21,22 +22,23 @@
 #include <uv.h>
 
 #define WS_URL_BYTES_MAX 8192
-#define WS_REQUEST_BYTES_MAX 65536      /* request line and headers; more is BADINPUT */
-#define WS_HEAD_BYTES_MAX 16384         /* of the answer; over it NOT_CONNECTED */
-#define WS_REFUSAL_BYTES_MAX 1024       /* kept of the body of a refusal */
-#define WS_REFUSAL_MS 1000              /* waited for that body */
+#define WS_REQUEST_BYTES_MAX 65536 /* request line and headers; more is BADINPUT */
+#define WS_HEAD_BYTES_MAX 16384    /* of the answer; over it NOT_CONNECTED */
+#define WS_REFUSAL_BYTES_MAX 1024  /* kept of the body of a refusal */
+#define WS_REFUSAL_MS 1000         /* waited for that body */
 #define WS_CONNECT_MS_DEFAULT 10000
 #define WS_BYTES_MAX_DEFAULT (4u * 1024 * 1024)
-#define WS_ADDRESS_COUNT_MAX 8          /* tried in turn */
-#define WS_ADDRESS_MS_MIN 250           /* for one of several addresses, at least */
-#define WS_LINGER_MS 1000               /* from a connection's end to its socket's, at most */
+#define WS_ADDRESS_COUNT_MAX 8 /* tried in turn */
+#define WS_ADDRESS_MS_MIN 250  /* for one of several addresses, at least */
+#define WS_LINGER_MS 1000      /* from a connection's end to its socket's, at most */
 #define WS_REASON_BYTES 512
 #define WS_READ_BYTES 65536
 #define WS_FRAME_HEAD_BYTES_MAX 14
 #define WS_CONTROL_BYTES_MAX 125
-#define WS_KEPT_BYTES 65536             /* a message buffer larger than this is given back after its message */
+/* a message buffer larger than this is given back after its message */
+#define WS_KEPT_BYTES 65536
 
-/* -- ws_url.c ---------------------------------------------------------------------------------------------------- */
+/* -- ws_url.c ---------------------------------------------------------------------------------- */
 struct ws_url
 {
     bool is_tls;
@@ -50,25 +52,28 @@ SMA_CHECKED enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_ur
 
 #define WS_KEY_BYTES 24
 /** Append the request. BADINPUT: a header that is none; TOOBIG, NOMEM from the buffer. */
-SMA_CHECKED enum sma_err ws_put_request(struct sma_buf *buf, const struct ws_url *url, const char *key,
-                                        const char *const *headers, size_t header_count);
+SMA_CHECKED enum sma_err ws_put_request(struct sma_buf *buf, const struct ws_url *url,
+                                        const char *key, const char *const *headers,
+                                        size_t header_count);
 /** 16 random bytes as text. */
 void ws_format_key(const unsigned char random[16], char ret_key[WS_KEY_BYTES + 1]);
 struct ws_answer
 {
     int status;
-    size_t head_bytes; /* with the empty line */
+    size_t head_bytes;   /* with the empty line */
     struct sma_str head; /* header lines */
 };
 /** EMPTY: not whole yet. BADINPUT: not an HTTP/1.1 answer. */
 SMA_CHECKED enum sma_err ws_answer_parse(struct sma_str bytes, struct ws_answer *ret_answer);
 struct sma_str ws_header(struct sma_str head, const char *name);
 /** Why a 101 is no agreement, or NULL when it is one. */
-const char *ws_answer_fault(const struct ws_answer *answer, const char *key, bool has_asked_protocol);
-/** Body bytes of a refusal to wait for: what Content-Length says, cut to WS_REFUSAL_BYTES_MAX, or that. */
+const char *ws_answer_fault(const struct ws_answer *answer, const char *key,
+                            bool has_asked_protocol);
+/** Body bytes of a refusal to wait for: what Content-Length says, cut to WS_REFUSAL_BYTES_MAX, or
+ *  that. */
 size_t ws_refusal_bytes(const struct ws_answer *answer);
 
-/* -- ws_frame.c -------------------------------------------------------------------------------------------------- */
+/* -- ws_frame.c -------------------------------------------------------------------------------- */
 enum ws_opcode
 {
     WS_CONTINUATION,
@@ -102,8 +107,9 @@ struct ws_found
 {
     enum ws_found_kind kind;
     bool is_binary;
-    struct sma_str bytes; /* message, ping, close reason: valid until the next call; of a fault: what is wrong */
-    unsigned code;        /* of a close frame (0 = none), or to send for a fault */
+    /* message, ping, close reason: valid until the next call; of a fault: what is wrong */
+    struct sma_str bytes;
+    unsigned code; /* of a close frame (0 = none), or to send for a fault */
 };
 void ws_reader_init(struct ws_reader *reader, size_t message_bytes_max);
 void ws_reader_fini(struct ws_reader *reader);
@@ -112,11 +118,12 @@ size_t ws_reader_take(struct ws_reader *reader, struct sma_str bytes, struct ws_
 /** Bytes of a client's frame with this payload. */
 size_t ws_frame_bytes(size_t payload_len);
 /** Append a whole masked frame. */
-void ws_put_frame(struct sma_buf *buf, enum ws_opcode opcode, struct sma_str payload, const unsigned char mask[4]);
+void ws_put_frame(struct sma_buf *buf, enum ws_opcode opcode, struct sma_str payload,
+                  const unsigned char mask[4]);
 /** Whether a close frame may carry this code. */
 bool ws_close_code_is_valid(unsigned code);
 
-/* -- ws_pipe.c --------------------------------------------------------------------------------------------------- */
+/* -- ws_pipe.c --------------------------------------------------------------------------------- */
 struct ws_pipe_events
 {
     void (*ready)(void *user); /* TCP, and TLS where wanted, stand */
@@ -153,21 +160,24 @@ struct ws_pipe
     const struct ws_pipe_events *events;
     void *user;
 };
-/** Start to connect. host: for the certificate, NULL = no TLS. Nothing is called back from inside. */
-SMA_CHECKED enum sma_err ws_pipe_open(struct sma_ws *ws, const struct sockaddr *address, const char *host,
-                                      size_t bytes_max, const struct ws_pipe_events *events, void *user,
+/** Start to connect. host: for the certificate, NULL = no TLS. Nothing is called back from
+ *  inside. */
+SMA_CHECKED enum sma_err ws_pipe_open(struct sma_ws *ws, const struct sockaddr *address,
+                                      const char *host, size_t bytes_max,
+                                      const struct ws_pipe_events *events, void *user,
                                       struct ws_pipe **ret_pipe, const char **ret_reason);
 /** Send what was put into pipe->out, as soon as what is under way has gone. */
 void ws_pipe_flush(struct ws_pipe *pipe);
 /** Bytes that the kernel has not taken yet. */
 size_t ws_pipe_unsent(const struct ws_pipe *pipe);
 void ws_pipe_pause(struct ws_pipe *pipe, bool is_paused);
-/** No more calls back: send what waits, shut down, close when the peer has, or after WS_LINGER_MS. */
+/** No more calls back: send what waits, shut down, close when the peer has, or after
+ *  WS_LINGER_MS. */
 void ws_pipe_release(struct ws_pipe *pipe);
 /** No more calls back: close now. */
 void ws_pipe_close(struct ws_pipe *pipe);
 
-/* -- ws.c -------------------------------------------------------------------------------------------------------- */
+/* -- ws.c -------------------------------------------------------------------------------------- */
 struct sma_ws
 {
     uint32_t magic;
@@ -183,7 +193,7 @@ struct sma_ws
 };
 void ws_unref(struct sma_ws *ws);
 
-/* -- one connection: ws.c and ws_connect.c ------------------------------------------------------------------------- */
+/* -- one connection: ws.c and ws_connect.c ----------------------------------------------------- */
 enum ws_phase
 {
     WS_PHASE_RESOLVING,
@@ -223,7 +233,8 @@ struct sma_ws_conn
 
 /** Take url, headers, limits and calls; conn is zeroed but for ws. BADINPUT | NOMEM. */
 SMA_CHECKED enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask);
-/** Start on the way to an open connection; what goes wrong from here is told by closed(). The timer is initialised. */
+/** Start on the way to an open connection; what goes wrong from here is told by closed(). The timer
+ *  is initialised. */
 void ws_conn_begin(struct sma_ws_conn *conn);
 /** The look-up under way, if any, tells nobody any more. */
 void ws_conn_drop_lookup(struct sma_ws_conn *conn);

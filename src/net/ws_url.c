@@ -1,4 +1,5 @@
-/* ws_url.c — what is said before the first frame: the URL, the request to upgrade, the answer to it. No state. */
+/* ws_url.c — what is said before the first frame: the URL, the request to upgrade, the answer to
+ * it. No state. */
 #include "sma/text.h"
 #include "ws_priv.h"
 
@@ -7,7 +8,7 @@
 
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* Source: RFC 6455 §1.3 */
 
-/* -- the URL ------------------------------------------------------------------------------------------------------ */
+/* -- the URL ----------------------------------------------------------------------------------- */
 static bool is_plain(struct sma_str text) /* nothing that could break a request line or a header */
 {
     for (size_t i = 0; i < text.len; i++)
@@ -79,7 +80,7 @@ enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_url)
     return SMA_ERR_OK;
 }
 
-/* -- the request -------------------------------------------------------------------------------------------------- */
+/* -- the request ------------------------------------------------------------------------------- */
 static bool is_header_allowed(struct sma_str line)
 {
     static const char *const own[] = {"Host",
@@ -130,7 +131,7 @@ void ws_format_key(const unsigned char random[16], char ret_key[WS_KEY_BYTES + 1
     (void)EVP_EncodeBlock((unsigned char *)ret_key, random, 16); /* 24 characters and NUL */
 }
 
-/* -- the answer --------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 enum sma_err ws_answer_parse(struct sma_str bytes, struct ws_answer *ret_answer)
 {
     static const char version[] = "HTTP/1.? ";

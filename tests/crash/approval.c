@@ -1,8 +1,10 @@
 /*
- * Aim: what was agreed to is done at most once and is never lost, whenever the service is killed around the decision.
- * Method: the real binary between a Bot API server and a model server. Each round a person asks for a command that appends
- * one line, presses "Approve", and the service is killed a random while later, then started again. In the end, each round:
- * the person was answered; the line stands there once, or it does not and the model was told that it was interrupted.
+ * Aim: what was agreed to is done at most once and is never lost, whenever the service is killed
+ * around the decision.
+ * Method: the real binary between a Bot API server and a model server. Each round a person asks for
+ * a command that appends one line, presses "Approve", and the service is killed a random while
+ * later, then started again. In the end, each round: the person was answered; the line stands there
+ * once, or it does not and the model was told that it was interrupted.
  *   crash_approval BINARY FAKE_MODEL [KILLS [SEED]]
  */
 #include "scenario/approval_world.h"

@@ -1,7 +1,8 @@
 /*
- * caller.c — an HTTP caller that behaves as the API's documentation tells callers to: its own messageId, the same one
- * again whenever no answer came. Half of its messages are handed over with `respond-async`; those are *not* sent again
- * once accepted, only asked for by their run id, so that a lost one is seen.
+ * caller.c — an HTTP caller that behaves as the API's documentation tells callers to: its own
+ * messageId, the same one again whenever no answer came. Half of its messages are handed over with
+ * `respond-async`; those are *not* sent again once accepted, only asked for by their run id, so
+ * that a lost one is seen.
  */
 #include "scenario/http_client.h"
 #include "world.h"
@@ -30,7 +31,8 @@ static bool take_result(struct caller *caller, const char *id, const char *body)
         json_decref(root);
         return true;
     }
-    /* a run that was interrupted three times is given up visibly; anything else must answer this very message */
+    /* a run that was interrupted three times is given up visibly; anything else must answer this
+     * very message */
     bool is_success = json_is_true(json_object_get(root, "success"));
     if (is_success && !is_answer_to(output, id))
         world_fail(caller->world, "%s: answered with somebody else's text: %.200s", id, output);

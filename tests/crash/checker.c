@@ -1,11 +1,11 @@
 /*
- * checker.c — judges one crash loop from outside: what clients were told (clients.log), what users saw (saw.log) and
- * what is on disk (.ship/chats). It knows nothing of the program but its promises:
- *   1 every accepted message is answered, or visibly given up;
- *   2 nothing is answered twice under different keys; the same key twice is the documented window, counted;
- *   3 order per chat holds;
- *   4 every history line parses, every accepted message stands there exactly once;
- *   5 a repeated HTTP messageId gets the same stored result.
+ * checker.c — judges one crash loop from outside: what clients were told (clients.log), what users
+ * saw (saw.log) and what is on disk (.ship/chats). It knows nothing of the program but its
+ * promises:
+ *   1 every accepted message is answered, or visibly given up; 2 nothing is answered twice under
+ *   different keys; the same key twice is the documented window, counted; 3 order per chat holds; 4
+ *   every history line parses, every accepted message stands there exactly once; 5 a repeated HTTP
+ *   messageId gets the same stored result.
  *   checker DIR        exit status 0: all hold
  */
 #include <dirent.h>
@@ -74,7 +74,7 @@ static bool find_id(const char *text, char letter, char *id, size_t id_max)
     return false;
 }
 
-/* -- what clients were told ------------------------------------------------------------------------------------- */
+/* -- what clients were told -------------------------------------------------------------------- */
 static void take_result(char *rest)
 {
     char *verdict = strchr(rest, ' ');
@@ -114,7 +114,7 @@ static void read_clients(const char *dir)
         complain("cannot read", path, "");
 }
 
-/* -- what users saw: SAW <chat> <key> <text> ---------------------------------------------------------------------- */
+/* -- what users saw: SAW <chat> <key> <text> --------------------------------------------------- */
 static void take_seen(const char *chat, const char *key, const char *text, unsigned *newest)
 {
     char id[64];
@@ -167,7 +167,7 @@ static void read_seen(const char *dir)
         complain("cannot read", path, "");
 }
 
-/* -- what is on disk ---------------------------------------------------------------------------------------------- */
+/* -- what is on disk --------------------------------------------------------------------------- */
 /* A platform that numbers its messages itself: then the text says which one it is. */
 static void count_line(const char *id, const char *text)
 {
@@ -230,7 +230,7 @@ static void read_history(const char *dir)
         closedir(folder);
 }
 
-/* -- judgement ---------------------------------------------------------------------------------------------------- */
+/* -- judgement --------------------------------------------------------------------------------- */
 static void judge(void)
 {
     unsigned lost = 0;

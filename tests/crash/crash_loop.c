@@ -1,11 +1,12 @@
 /*
  * Aim: nothing accepted is lost and nothing is answered twice, whenever the process dies.
- * Method: the real core under load from HTTP callers and a scripted platform; SIGKILL at random moments, at named points
- * and during start-up, SIGTERM in mid-burst now and then; restart on the same folder each time. At the end one quiet
- * run answers what is left, then `checker` reads what the clients saw and what is on disk.
- * With --telegram the load comes from the chats of a Bot API server instead, with --sockets from those of Feishu and QQ,
- * and those are what the checker reads.
- *   crash_loop --binary PATH --checker PATH [--telegram | --sockets] [--kills N] [--seed S] [--keep]
+ * Method: the real core under load from HTTP callers and a scripted platform; SIGKILL at random
+ * moments, at named points and during start-up, SIGTERM in mid-burst now and then; restart on the
+ * same folder each time. At the end one quiet run answers what is left, then `checker` reads what
+ * the clients saw and what is on disk. With --telegram the load comes from the chats of a Bot API
+ * server instead, with --sockets from those of Feishu and QQ, and those are what the checker reads.
+ *   crash_loop --binary PATH --checker PATH [--telegram | --sockets] [--kills N] [--seed S]
+ *   [--keep]
  */
 #include "scenario/http_client.h"
 #include "world.h"
@@ -55,7 +56,7 @@ static const char *const SOCKET_POINTS[] = {
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *note_file;
 
-/* -- world ------------------------------------------------------------------------------------------------------ */
+/* -- world ------------------------------------------------------------------------------------- */
 uint64_t world_random(uint64_t *state)
 {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
@@ -118,7 +119,7 @@ static void die(const char *what)
     exit(2);
 }
 
-/* -- the service ------------------------------------------------------------------------------------------------ */
+/* -- the service ------------------------------------------------------------------------------- */
 static void write_text(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -305,7 +306,7 @@ static void live_and_note(struct world *world, const struct options *options, ui
     life->end_ns = now_ns();
 }
 
-/* -- the whole ------------------------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 static unsigned run_checker(const struct world *world, const struct options *options)
 {
     pid_t child = fork();

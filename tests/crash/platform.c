@@ -1,7 +1,7 @@
 /*
- * platform.c — a chat platform that keeps its side of the bargain and no more: an event is delivered again, in order,
- * until it is acknowledged, and never after that. What the platform shows its users is saw.log, written by the
- * scripted adapter before it reports "sent".
+ * platform.c — a chat platform that keeps its side of the bargain and no more: an event is
+ * delivered again, in order, until it is acknowledged, and never after that. What the platform
+ * shows its users is saw.log, written by the scripted adapter before it reports "sent".
  */
 #include "world.h"
 

@@ -1,5 +1,6 @@
 /*
- * scripted_adapters.c — the adapter table of the crash loop's binary: the program's own and the scripted platform.
+ * scripted_adapters.c — the adapter table of the crash loop's binary: the program's own and the
+ * scripted platform.
  */
 #include "adapters/http/http.h"
 #include "adapters/terminal/terminal.h"

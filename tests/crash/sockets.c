@@ -1,12 +1,14 @@
 /*
- * sockets.c — people in the chats of Feishu and QQ, and what those chats show in the end. What Feishu got no
- * acknowledgement for it hands out again, up to four times; QQ replays a session from the number it is resumed with.
+ * sockets.c — people in the chats of Feishu and QQ, and what those chats show in the end. What
+ * Feishu got no acknowledgement for it hands out again, up to four times; QQ replays a session from
+ * the number it is resumed with.
  *
  * Both have a key for sending, so no answer may show twice, whenever the process dies.
  *
- * What was accepted: on Feishu every acknowledged event. On QQ every event of a session that the service knew of: that
- * an answer went out for one event proves it. A service that is killed between the log-in and writing it down begins a
- * new session, and what was meant for the one it never knew is lost: the platform has no way to ask for it.
+ * What was accepted: on Feishu every acknowledged event. On QQ every event of a session that the
+ * service knew of: that an answer went out for one event proves it. A service that is killed
+ * between the log-in and writing it down begins a new session, and what was meant for the one it
+ * never knew is lost: the platform has no way to ask for it.
  */
 #include "world.h"
 
@@ -30,7 +32,8 @@
 #define ACK_MS 100
 #define UNANSWERED_MAX 100 /* acknowledged on Feishu and not answered yet: people wait then */
 
-/* The order of deliveries is the platform's only while one event waits, so a person waits for the tick. */
+/* The order of deliveries is the platform's only while one event waits, so a person waits for the
+ * tick. */
 struct feishu_talker
 {
     char event_id[80]; /* said and not settled; "" none */
@@ -43,7 +46,7 @@ struct qq_talker
     unsigned next;
 };
 
-/* -- opening ------------------------------------------------------------------------------------------------------------ */
+/* -- opening ----------------------------------------------------------------------------------- */
 static void feishu_chat_id(unsigned number, char id[32])
 {
     snprintf(id, 32, number == FEISHU_GROUP ? "oc_team%u" : "oc_person%u", number);
@@ -123,7 +126,7 @@ void sockets_put_config(const struct world *world, char *text, size_t size)
              fake_feishu_port(world->fake_feishu), group, port, port);
 }
 
-/* -- Feishu ------------------------------------------------------------------------------------------------------------- */
+/* -- Feishu ------------------------------------------------------------------------------------ */
 static void say_feishu(struct world *world, unsigned number, struct feishu_talker *talker)
 {
     char chat[32], user[32], text[96];
@@ -145,7 +148,8 @@ static void say_feishu(struct world *world, unsigned number, struct feishu_talke
     json_decref(answer);
 }
 
-/* Forget what is acknowledged, or given up by the platform. @return the first event that still waits */
+/* Forget what is acknowledged, or given up by the platform. @return the first event that still
+ * waits */
 static int64_t look_at_events(const struct world *world, struct feishu_talker *talkers,
                               int64_t from)
 {
@@ -168,7 +172,8 @@ static int64_t look_at_events(const struct world *world, struct feishu_talker *t
     return from;
 }
 
-/* On a busy machine accepting is faster than answering; without this the last life would have thousands to answer. */
+/* On a busy machine accepting is faster than answering; without this the last life would have
+ * thousands to answer. */
 static bool is_behind(const struct world *world)
 {
     json_t *counters = platform_do(&world->feishu, "{s:s}", "do", "counters");
@@ -178,7 +183,7 @@ static bool is_behind(const struct world *world)
     return acked - answered > UNANSWERED_MAX;
 }
 
-/* -- QQ ------------------------------------------------------------------------------------------------------------------ */
+/* -- QQ ---------------------------------------------------------------------------------------- */
 static void session_now(const struct world *world, char id[64])
 {
     json_t *answer = platform_do(&world->qq, "{s:s}", "do", "sessions");
@@ -219,7 +224,7 @@ static void say_qq(struct world *world, unsigned number, struct qq_talker *talke
                   "role", "admin", "attachments", files);
 }
 
-/* -- all ------------------------------------------------------------------------------------------------------------------ */
+/* -- all --------------------------------------------------------------------------------------- */
 void *sockets_run(void *user)
 {
     struct caller *caller = user;
@@ -247,7 +252,7 @@ void *sockets_run(void *user)
     return NULL;
 }
 
-/* -- the report --------------------------------------------------------------------------------------------------------- */
+/* -- the report -------------------------------------------------------------------------------- */
 static void note_accepted(struct world *world, const char *text)
 {
     const char *mark = strstr(text, "please repeat s");

@@ -1,10 +1,12 @@
 /*
- * telegram.c — people in the chats of a Bot API server, and what those chats show in the end. An update that is not
- * confirmed is handed out again, one that is never; a confirmed one must be answered.
+ * telegram.c — people in the chats of a Bot API server, and what those chats show in the end. An
+ * update that is not confirmed is handed out again, one that is never; a confirmed one must be
+ * answered.
  *
- * Sending has no key there, so an answer may show twice in one case: the process was killed after the platform took it
- * and before the receipt was stored. Such a pair is told from a broken promise by its times: the first stands at the end
- * of a life that was killed, the second in a later one. Only these two get the same key in saw.log.
+ * Sending has no key there, so an answer may show twice in one case: the process was killed after
+ * the platform took it and before the receipt was stored. Such a pair is told from a broken promise
+ * by its times: the first stands at the end of a life that was killed, the second in a later one.
+ * Only these two get the same key in saw.log.
  */
 #include "world.h"
 
@@ -108,8 +110,9 @@ void *telegram_run(void *user)
     return NULL;
 }
 
-/* -- the report --------------------------------------------------------------------------------------------------------- */
-/* What a killed life had sent may be read after its end, but before telegram_catch_up: it is that life's. */
+/* -- the report -------------------------------------------------------------------------------- */
+/* What a killed life had sent may be read after its end, but before telegram_catch_up: it is that
+ * life's. */
 static const struct life *life_at(const struct world *world, uint64_t ns)
 {
     const struct life *found = NULL;

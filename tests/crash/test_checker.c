@@ -1,7 +1,8 @@
 /*
- * Aim: the judge of the crash loop can say no: each broken promise, planted one at a time, is found.
- * Method: write the files of a clean loop, change one thing, run the checker, compare its exit status.
- *   test_checker CHECKER
+ * Aim: the judge of the crash loop can say no: each broken promise, planted one at a time, is
+ * found.
+ * Method: write the files of a clean loop, change one thing, run the checker, compare its exit
+ *   status. test_checker CHECKER
  */
 #include "scenario/process.h"
 #include "support/check.h"
@@ -32,7 +33,8 @@ static const struct loop CLEAN = {
                "\"messageId\":\"h1-1\",\"role\":\"user\",\"text\":\"a\"}\n",
 };
 
-/* 0: all promises hold; 1: at least one is broken. `extra` is appended to the named file of the clean loop. */
+/* 0: all promises hold; 1: at least one is broken. `extra` is appended to the named file of the
+ * clean loop. */
 static int judge(struct loop loop)
 {
     struct folder folder;

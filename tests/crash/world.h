@@ -1,5 +1,6 @@
 /*
- * world.h — what the threads of the crash loop share: where the service is now, when to stop, what clients saw.
+ * world.h — what the threads of the crash loop share: where the service is now, when to stop, what
+ * clients saw.
  */
 #ifndef SMA_TEST_WORLD_H
 #define SMA_TEST_WORLD_H
@@ -61,7 +62,8 @@ struct caller
     unsigned number;
     uint64_t seed;
 };
-/** One HTTP caller: numbered messages, each asked again under the same messageId until it is answered. */
+/** One HTTP caller: numbered messages, each asked again under the same messageId until it is
+ *  answered. */
 void *caller_run(void *caller);
 /** The scripted platform: delivers each event again until it is acknowledged, then never. */
 void *scripted_run(void *caller);
@@ -71,7 +73,8 @@ void *telegram_run(void *caller);
 /** People and chats, before telegram_run. */
 void telegram_open(struct world *world);
 /** Every update is confirmed. */
-/** A life has ended: let the platform read what it had still sent, so that it is not taken for the next one's. */
+/** A life has ended: let the platform read what it had still sent, so that it is not taken for the
+ *  next one's. */
 void telegram_catch_up(struct world *world);
 bool telegram_is_drained(const struct world *world);
 /** When all threads have ended: clients.log and saw.log of what the chats show. */

@@ -10,7 +10,7 @@
 #define TICK_MS 5
 #define COMPLAINTS_MAX 200
 
-/* -- ids ------------------------------------------------------------------------------------------------------------- */
+/* -- ids --------------------------------------------------------------------------------------- */
 void fake_feishu_make_id(struct fake_feishu *fake, const char *prefix, char *ret_id)
 {
     uint64_t number = ++fake->number;
@@ -48,7 +48,7 @@ static void *make(size_t size)
     return made;
 }
 
-/* -- people, chats, messages, files ------------------------------------------------------------------------------------ */
+/* -- people, chats, messages, files ------------------------------------------------------------ */
 struct person *fake_feishu_person(const struct fake_feishu *fake, const char *id)
 {
     size_t at = strncmp(id, "ou_", 3) == 0 ? fake_feishu_index(fake, id) : 0;
@@ -175,7 +175,7 @@ struct file *fake_feishu_file(const struct fake_feishu *fake, const char *key)
     return at == 0 ? NULL : fake->files[at - 1];
 }
 
-/* -- life ----------------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void on_request(void *user, struct ws_server *server,
                        const struct ws_server_request *request)
 {

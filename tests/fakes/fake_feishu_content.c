@@ -1,5 +1,6 @@
 /*
- * fake_feishu_content.c — what may stand in a message of each type, above all in a card, and what people see of it.
+ * fake_feishu_content.c — what may stand in a message of each type, above all in a card, and what
+ * people see of it.
  */
 #include "fake_feishu_priv.h"
 
@@ -61,7 +62,7 @@ static bool is_word_of(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-/* -- cards ----------------------------------------------------------------------------------------------------------------- */
+/* -- cards ------------------------------------------------------------------------------------- */
 /* Tables: lines of dashes between bars. Images: ![..](key). */
 static void check_markdown(struct reading *reading, const char *text)
 {
@@ -275,7 +276,7 @@ json_t *fake_feishu_buttons(const char *content)
     return reading.buttons;
 }
 
-/* -- reactions, answers to buttons ----------------------------------------------------------------------------------------- */
+/* -- reactions, answers to buttons ------------------------------------------------------------- */
 bool fake_feishu_is_reaction(const char *emoji_type)
 {
     /* Source: the platform's list of emoji_type; case counts */
@@ -347,7 +348,7 @@ const char *fake_feishu_check_answer(const struct fake_feishu *fake, const json_
     return is_good ? NULL : "the card is refused";
 }
 
-/* -- the other types ---------------------------------------------------------------------------------------------------------- */
+/* -- the other types --------------------------------------------------------------------------- */
 static void refuse_content(struct reading *reading, const char *what)
 {
     refuse(reading, 230001,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- events -------------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 struct event *fake_feishu_publish_bytes(struct fake_feishu *fake, const char *id, char *json)
 {
     struct event *event = calloc(1, sizeof *event);
@@ -48,7 +48,7 @@ static json_t *ids_of(const char *open_id)
     return json_pack("{s:s,s:n,s:s}", "union_id", union_id, "user_id", "open_id", open_id);
 }
 
-/* -- messages ------------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static json_t *mention(const struct fake_feishu *fake, const char *open_id, const char *key)
 {
     const struct person *person = fake_feishu_person(fake, open_id);
@@ -61,7 +61,8 @@ static json_t *mention(const struct fake_feishu *fake, const char *open_id, cons
                      "tenant_key", FEISHU_TENANT);
 }
 
-/* "@{ou_ann} hi @{bot} @{all}" as the platform has it: "@_user_1 hi @_user_2 @_all". Takes mentions down. */
+/* "@{ou_ann} hi @{bot} @{all}" as the platform has it: "@_user_1 hi @_user_2 @_all". Takes mentions
+ * down. */
 static void put_words(const struct fake_feishu *fake, const char *text, struct sma_buf *out,
                       json_t *mentions)
 {
@@ -318,7 +319,7 @@ json_t *fake_feishu_raw_event(void *user, const json_t *command)
     return json_pack("{s:s}", "event_id", event->id);
 }
 
-/* -- load -------------------------------------------------------------------------------------------------------------------- */
+/* -- load -------------------------------------------------------------------------------------- */
 /* One message of the load: made by hand, a benchmark waits for it. */
 static void say_load(struct fake_feishu *fake, struct room *room)
 {
@@ -378,7 +379,8 @@ void fake_feishu_load_next(struct fake_feishu *fake, struct room *room)
     load->finished++;
     if (room->load_left > 0)
         room->load_left--;
-    if (load->is_asking) /* from inside a delivery: fake_feishu_start_load's loop goes on by itself */
+    /* from inside a delivery: fake_feishu_start_load's loop goes on by itself */
+    if (load->is_asking)
         return;
     if (load->started >= load->total)
         return;

@@ -1,6 +1,6 @@
 /*
- * fake_feishu_frame.h — the long connection's protobuf frame as the platform writes and reads it; shares no code with
- * what it tests.
+ * fake_feishu_frame.h — the long connection's protobuf frame as the platform writes and reads it;
+ * shares no code with what it tests.
  *
  * Source: protocols/feishu.md §4.3.
  */

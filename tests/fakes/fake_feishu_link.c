@@ -1,5 +1,6 @@
 /*
- * fake_feishu_link.c — the long connection: endpoint, handshake, frames, acknowledgements, redelivery.
+ * fake_feishu_link.c — the long connection: endpoint, handshake, frames, acknowledgements,
+ * redelivery.
  */
 #include "fake_feishu_frame.h"
 #include "fake_feishu_priv.h"
@@ -13,7 +14,7 @@
 
 static const uint64_t retry_after_ms[FEISHU_RETRY_COUNT] = {15000, 300000, 3600000, 21600000};
 
-/* -- endpoint --------------------------------------------------------------------------------------------------------- */
+/* -- endpoint ---------------------------------------------------------------------------------- */
 json_t *fake_feishu_pong_config(const struct fake_feishu *fake)
 {
     return json_pack("{s:i,s:I,s:I,s:I}", "ReconnectCount", -1, "ReconnectInterval",
@@ -61,7 +62,8 @@ void fake_feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *
     snprintf(ticket->text, sizeof ticket->text, "8f14e45f-ceea-467a-9575-%012zx",
              fake->ticket_count);
     char url
-        [512]; /* service_id is not first: one of the platform's own clients could not read it there */
+        /* service_id is not first: one of the platform's own clients could not read it there */
+        [512];
     snprintf(
         url, sizeof url,
         "%s/ws/"
@@ -73,7 +75,7 @@ void fake_feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *
     answer_endpoint(call, 0, "", data);
 }
 
-/* -- handshake -------------------------------------------------------------------------------------------------------- */
+/* -- handshake --------------------------------------------------------------------------------- */
 static void refuse_handshake(struct fake_feishu *fake, unsigned conn, const struct refusal *refusal)
 {
     char headers[256];
@@ -164,7 +166,7 @@ void fake_feishu_link_closed(struct fake_feishu *fake, unsigned conn, unsigned c
     /* What was handed out there and not answered runs into its time limit like anything else. */
 }
 
-/* -- handing out ------------------------------------------------------------------------------------------------------ */
+/* -- handing out ------------------------------------------------------------------------------- */
 static struct link *choose_link(struct fake_feishu *fake)
 {
     if (fake->link_count == 0)
@@ -201,7 +203,8 @@ static size_t order_pieces(struct fake_feishu *fake, size_t count, size_t *order
     return strcmp(how, "missing") == 0 ? count - 1 : count;
 }
 
-/* Where to cut: about equal parts, the first cut inside a character of more bytes where there is one. */
+/* Where to cut: about equal parts, the first cut inside a character of more bytes where there is
+ * one. */
 static size_t piece_end(struct sma_str text, size_t piece, size_t count)
 {
     size_t at = text.len * (piece + 1) / count;
@@ -309,7 +312,7 @@ void fake_feishu_deliver(struct fake_feishu *fake, struct event *event)
     }
 }
 
-/* -- answers ---------------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static void finish(struct fake_feishu *fake, struct event *event)
 {
     struct note *note = event->note == 0 ? NULL : fake->notes[event->note - 1];
@@ -488,7 +491,7 @@ void fake_feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_
                              (int)type.len, type.ptr);
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void expire_deliveries(struct fake_feishu *fake, uint64_t now)
 {
     while (fake->ack_first < fake->delivery_count) {
@@ -545,8 +548,9 @@ void fake_feishu_tick(struct fake_feishu *fake)
     }
 }
 
-/* -- what is done to connections -------------------------------------------------------------------------------------- */
-/* half: a frame that ends in the middle; lie: its length is more than comes; text; garbage; oversize: 64 MiB announced. */
+/* -- what is done to connections --------------------------------------------------------------- */
+/* half: a frame that ends in the middle; lie: its length is more than comes; text; garbage;
+ * oversize: 64 MiB announced. */
 static void send_nonsense(struct fake_feishu *fake, unsigned conn, const char *how)
 {
     static const char half[] = "\x82\x7e\x02\x00\x08\x01\x10\x02",

@@ -1,5 +1,6 @@
 /*
- * fake_feishu_main.c — the fake Feishu as a program: prints PORT n and serves; commands by POST /control.
+ * fake_feishu_main.c — the fake Feishu as a program: prints PORT n and serves; commands by POST
+ * /control.
  *   fake_feishu [--port N]
  */
 #include "fake_feishu.h"

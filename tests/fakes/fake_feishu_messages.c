@@ -1,5 +1,6 @@
 /*
- * fake_feishu_messages.c — messages of the bot: sent, answered with, changed, recalled, read; as strict as the platform.
+ * fake_feishu_messages.c — messages of the bot: sent, answered with, changed, recalled, read; as
+ * strict as the platform.
  */
 #include "fake_feishu_priv.h"
 
@@ -12,7 +13,7 @@
 #define EDIT_COUNT_MAX 20
 #define EDIT_WINDOW_MS (14ll * 86400 * 1000)
 
-/* -- answers -------------------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static json_t *tree_of_note(const struct note *note)
 {
     char time[24];
@@ -32,7 +33,7 @@ static json_t *tree_of_note(const struct note *note)
     return tree;
 }
 
-/* -- where it goes --------------------------------------------------------------------------------------------------------- */
+/* -- where it goes ----------------------------------------------------------------------------- */
 /* May the bot speak there? @return false: refused */
 static bool may_speak(struct fake_feishu_call *call, const struct room *room)
 {
@@ -83,7 +84,7 @@ static struct room *receiver(struct fake_feishu_call *call)
     return room != NULL && may_speak(call, room) ? room : NULL;
 }
 
-/* -- what it holds ----------------------------------------------------------------------------------------------------------- */
+/* -- what it holds ----------------------------------------------------------------------------- */
 struct draft
 {
     const char *type, *content, *uuid;
@@ -222,7 +223,7 @@ void fake_feishu_reply(struct fake_feishu_call *call)
         send_to(call, target->room, target);
 }
 
-/* -- changes ----------------------------------------------------------------------------------------------------------------- */
+/* -- changes ----------------------------------------------------------------------------------- */
 /* A message of ours that may be changed; NULL: refused. */
 static struct note *own_note(struct fake_feishu_call *call)
 {
@@ -319,7 +320,7 @@ void fake_feishu_get(struct fake_feishu_call *call)
         fake_feishu_answer(call, json_pack("{s:[o]}", "items", tree_of_note(note)));
 }
 
-/* -- reactions ------------------------------------------------------------------------------------------------------------------ */
+/* -- reactions --------------------------------------------------------------------------------- */
 void fake_feishu_react(struct fake_feishu_call *call)
 {
     const struct note *note = target_of(call);

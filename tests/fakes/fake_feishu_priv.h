@@ -1,5 +1,6 @@
 /*
- * fake_feishu_priv.h — what the parts of the fake Feishu share. Everything is used under the server's lock.
+ * fake_feishu_priv.h — what the parts of the fake Feishu share. Everything is used under the
+ * server's lock.
  */
 #ifndef FAKE_FEISHU_PRIV_H
 #define FAKE_FEISHU_PRIV_H
@@ -21,7 +22,7 @@ struct rate /* of calls */
     unsigned count;
 };
 
-/* -- people, chats, messages ------------------------------------------------------------------------------------------- */
+/* -- people, chats, messages ------------------------------------------------------------------- */
 struct person
 {
     char id[FEISHU_ID_SIZE]; /* open_id */
@@ -69,7 +70,7 @@ struct file
     size_t len;
 };
 
-/* -- events --------------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 enum event_state
 {
     EVENT_WAITING, /* until due_ns */
@@ -199,7 +200,7 @@ struct fake_feishu
     struct load load;
 };
 
-/* -- fake_feishu.c: the state ---------------------------------------------------------------------------------------------- */
+/* -- fake_feishu.c: the state ------------------------------------------------------------------ */
 void fake_feishu_make_id(struct fake_feishu *fake, const char *prefix, char *ret_id);
 struct person *fake_feishu_person(const struct fake_feishu *fake, const char *id);
 struct person *fake_feishu_add_person(struct fake_feishu *fake, const char *id, const char *name);
@@ -218,7 +219,7 @@ void fake_feishu_set_index(struct fake_feishu *fake, const char *key, size_t num
 /** The note a text of ours names: "m<index>-feishu". */
 struct note *fake_feishu_named_note(const struct fake_feishu *fake, const char *text);
 
-/* -- fake_feishu_events.c ----------------------------------------------------------------------------------------------------- */
+/* -- fake_feishu_events.c ---------------------------------------------------------------------- */
 /** Deliver `body` (taken over) as an event of this type. @return the event */
 struct event *fake_feishu_publish(struct fake_feishu *fake, const char *type, json_t *body);
 /** Deliver these bytes; json is taken over. */
@@ -232,7 +233,7 @@ json_t *fake_feishu_start_load(void *user, const json_t *command);
 /** A message of the load was answered, or (a flood) acknowledged: the next. */
 void fake_feishu_load_next(struct fake_feishu *fake, struct room *room);
 
-/* -- fake_feishu_link.c: the long connection ------------------------------------------------------------------------------------ */
+/* -- fake_feishu_link.c: the long connection --------------------------------------------------- */
 void fake_feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *call,
                                 const json_t *body);
 void fake_feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_request *request);
@@ -250,13 +251,13 @@ void fake_feishu_tick(struct fake_feishu *fake);
 json_t *fake_feishu_pong_config(const struct fake_feishu *fake);
 json_t *fake_feishu_break_link(void *user, const json_t *command);
 
-/* -- fake_feishu_webhook.c --------------------------------------------------------------------------------------------------------- */
+/* -- fake_feishu_webhook.c --------------------------------------------------------------------- */
 void fake_feishu_post_event(struct fake_feishu *fake, struct event *event, size_t delivery);
 json_t *fake_feishu_set_webhook(void *user, const json_t *command);
 json_t *fake_feishu_challenge(void *user, const json_t *command);
 json_t *fake_feishu_forge(void *user, const json_t *command);
 
-/* -- fake_feishu_rest.c: calls -------------------------------------------------------------------------------------------------------- */
+/* -- fake_feishu_rest.c: calls ----------------------------------------------------------------- */
 struct fake_feishu_call
 {
     struct fake_feishu *fake;
@@ -279,7 +280,7 @@ void fake_feishu_answer_tree(struct fake_feishu_call *call, int status, const ch
 bool fake_feishu_is_flooded(struct fake_feishu_call *call, struct rate *rate, unsigned limit,
                             int64_t code);
 
-/* -- fake_feishu_messages.c: sending and changing ---------------------------------------------------------------------------------------- */
+/* -- fake_feishu_messages.c: sending and changing ---------------------------------------------- */
 void fake_feishu_send(struct fake_feishu_call *call);
 void fake_feishu_reply(struct fake_feishu_call *call);
 void fake_feishu_patch(struct fake_feishu_call *call);
@@ -289,7 +290,7 @@ void fake_feishu_get(struct fake_feishu_call *call);
 void fake_feishu_react(struct fake_feishu_call *call);
 void fake_feishu_unreact(struct fake_feishu_call *call);
 
-/* -- fake_feishu_content.c: what may stand in a message ------------------------------------------------------------------------------------ */
+/* -- fake_feishu_content.c: what may stand in a message ---------------------------------------- */
 struct fake_feishu_wrong
 {
     int64_t code;
@@ -306,7 +307,7 @@ bool fake_feishu_is_reaction(const char *emoji_type);
 /** What is wrong with the answer to a pressed button; NULL: nothing. */
 const char *fake_feishu_check_answer(const struct fake_feishu *fake, const json_t *answer);
 
-/* -- fake_feishu_control.c ----------------------------------------------------------------------------------------------------------------------- */
+/* -- fake_feishu_control.c --------------------------------------------------------------------- */
 json_t *fake_feishu_control(void *fake, const json_t *command);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * fake_feishu_rest.c — the REST calls: who may, what they are, and all that are no messages. Messages:
- * fake_feishu_messages.c.
+ * fake_feishu_rest.c — the REST calls: who may, what they are, and all that are no messages.
+ * Messages: fake_feishu_messages.c.
  */
 #include "fake_feishu_priv.h"
 
@@ -11,7 +11,7 @@
 #define FILE_BYTES_MAX (30u << 20)
 #define DOWNLOAD_BYTES_MAX (100u << 20)
 
-/* -- answers ------------------------------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 void fake_feishu_answer_tree(struct fake_feishu_call *call, int status, const char *headers,
                              json_t *tree)
 {
@@ -66,7 +66,7 @@ bool fake_feishu_is_flooded(struct fake_feishu_call *call, struct rate *rate, un
     return true;
 }
 
-/* -- tokens ------------------------------------------------------------------------------------------------------------- */
+/* -- tokens ------------------------------------------------------------------------------------ */
 static void serve_token(struct fake_feishu_call *call)
 {
     struct fake_feishu *fake = call->fake;
@@ -124,7 +124,7 @@ static bool is_allowed(struct fake_feishu_call *call)
     return true;
 }
 
-/* -- bot and chats -------------------------------------------------------------------------------------------------------- */
+/* -- bot and chats ----------------------------------------------------------------------------- */
 static void serve_bot(struct fake_feishu_call *call)
 {
     fake_feishu_answer_tree(call, 200, "",
@@ -215,7 +215,7 @@ static void serve_chats(struct fake_feishu_call *call)
                        json_pack("{s:o,s:b,s:s}", "items", items, "has_more", 0, "page_token", ""));
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------------------ */
+/* -- files ------------------------------------------------------------------------------------- */
 static const struct platform_upload *upload_named(const struct fake_feishu_call *call,
                                                   const char *name)
 {
@@ -308,7 +308,7 @@ static void serve_resource(struct fake_feishu_call *call)
         send_file(call, file);
 }
 
-/* -- routing ---------------------------------------------------------------------------------------------------------------- */
+/* -- routing ----------------------------------------------------------------------------------- */
 struct route
 {
     const char *method, *pattern, *name; /* pattern: {} is one segment */

@@ -1,5 +1,6 @@
 /*
- * fake_feishu_webhook.c — events by HTTP: encrypted, signed, sent, and forged ones that nobody may believe.
+ * fake_feishu_webhook.c — events by HTTP: encrypted, signed, sent, and forged ones that nobody may
+ * believe.
  */
 #include "fake_feishu_priv.h"
 
@@ -11,7 +12,7 @@
 #define TAG_CHALLENGE (1ull << 62)
 #define TAG_FORGED (1ull << 61)
 
-/* -- encryption and signature --------------------------------------------------------------------------------------------- */
+/* -- encryption and signature ------------------------------------------------------------------ */
 static void sha256(const char *const *parts, size_t count, unsigned char digest[32])
 {
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -69,7 +70,7 @@ static char *sign(struct fake_feishu *fake, const char *body, int64_t age_s, boo
     return sma_buf_take(&out);
 }
 
-/* -- what comes back -------------------------------------------------------------------------------------------------------- */
+/* -- what comes back --------------------------------------------------------------------------- */
 static void answered(void *user, uint64_t tag, const struct http_answer *answer, uint64_t took_ms)
 {
     struct fake_feishu *fake = user;
@@ -137,7 +138,7 @@ void fake_feishu_post_event(struct fake_feishu *fake, struct event *event, size_
     post_text(fake, event->json, delivery);
 }
 
-/* -- commands ------------------------------------------------------------------------------------------------------------------ */
+/* -- commands ---------------------------------------------------------------------------------- */
 json_t *fake_feishu_set_webhook(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
@@ -167,8 +168,8 @@ json_t *fake_feishu_challenge(void *user, const json_t *command)
     return platform_done();
 }
 
-/* kind: signature (wrong), unsigned, old (signature), token (wrong), key (another), plain (not encrypted, signed by
- * somebody without the key), garbage */
+/* kind: signature (wrong), unsigned, old (signature), token (wrong), key (another), plain (not
+ * encrypted, signed by somebody without the key), garbage */
 json_t *fake_feishu_forge(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;

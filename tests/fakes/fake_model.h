@@ -66,11 +66,13 @@ json_t *fake_messages(enum sma_llm_api api, const json_t *root);
 void fake_read_turn(enum sma_llm_api api, const json_t *messages, struct sma_offline_turn *turn);
 
 /* -- fake_model_prefix.c ----------------------------------------------------------------------- */
-/** Does this request begin otherwise than the one before it in its conversation? Marks of caches are no content. */
+/** Does this request begin otherwise than the one before it in its conversation? Marks of caches
+ *  are no content. */
 bool fake_has_moved_prefix(struct sma_str body);
 
 /* -- fake_model_calls.c ------------------------------------------------------------------------ */
-/** The answer that the user's text asks for by [[call ...]]; false: it asks for none. `arguments` is scratch. */
+/** The answer that the user's text asks for by [[call ...]]; false: it asks for none. `arguments`
+ *  is scratch. */
 bool fake_answer_calls(const struct sma_offline_turn *turn, struct fake_answer *answer,
                        struct sma_buf *arguments);
 /** Likewise by [[judge ...]]. */

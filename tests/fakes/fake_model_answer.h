@@ -1,6 +1,6 @@
 /*
- * fake_model_answer.h — answers as one provider gives them: thoughts, ids, counts, stop reasons. One document is made, and a
- * stream is that document in pieces.
+ * fake_model_answer.h — answers as one provider gives them: thoughts, ids, counts, stop reasons.
+ * One document is made, and a stream is that document in pieces.
  */
 #ifndef FAKE_MODEL_ANSWER_H
 #define FAKE_MODEL_ANSWER_H

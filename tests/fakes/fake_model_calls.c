@@ -1,9 +1,12 @@
 /*
- * fake_model_calls.c — answers that a user's text asks for: calls of tools, and verdicts about an answer to a request.
+ * fake_model_calls.c — answers that a user's text asks for: calls of tools, and verdicts about an
+ * answer to a request.
  *
- *   [[call NAME {...}]]                any number of them: the first answer of the turn calls these tools; when the last
+ *   [[call NAME {...}]]                any number of them: the first answer of the turn calls these
+ *   tools; when the last
  *                                      result is there, it is said with chat_send: "Result: ..."
- *   [[judge approve|refuse|none]]      in a request without tools: which items are approved or refused (the first one)
+ *   [[judge approve|refuse|none]]      in a request without tools: which items are approved or
+ *   refused (the first one)
  */
 #include "fake_model.h"
 

@@ -1,8 +1,9 @@
 /*
- * fake_model_echo.c — thoughts that were given must come back as they were. Source: protocols/models.md §5.
+ * fake_model_echo.c — thoughts that were given must come back as they were. Source:
+ * protocols/models.md §5.
  *
- * A signature says what was thought, by which model, and after what: "sig_TEXT_PREFIX_MODEL", all hashes, so that nothing has
- * to be remembered to check it.
+ * A signature says what was thought, by which model, and after what: "sig_TEXT_PREFIX_MODEL", all
+ * hashes, so that nothing has to be remembered to check it.
  */
 #include "fake_model_refuse.h"
 

@@ -1,4 +1,5 @@
-/* fake_model_errors.h — errors in the words and shapes of each provider. Source: protocols/models.md §6.3. */
+/* fake_model_errors.h — errors in the words and shapes of each provider. Source:
+ * protocols/models.md §6.3. */
 #ifndef FAKE_MODEL_ERRORS_H
 #define FAKE_MODEL_ERRORS_H
 

@@ -1,9 +1,10 @@
 /*
- * fake_model_meter.h — what a provider's prompt cache makes of a request, by comparing its real content, and what it costs.
+ * fake_model_meter.h — what a provider's prompt cache makes of a request, by comparing its real
+ * content, and what it costs.
  *
- * A request is taken as units in the order in which models see it: tools, system, then the blocks of the messages; marks
- * are no content. Four bytes are a token. A perfectly cached client reads everything that any earlier request held at the
- * same place, and writes the rest.
+ * A request is taken as units in the order in which models see it: tools, system, then the blocks
+ * of the messages; marks are no content. Four bytes are a token. A perfectly cached client reads
+ * everything that any earlier request held at the same place, and writes the rest.
  */
 #ifndef FAKE_MODEL_METER_H
 #define FAKE_MODEL_METER_H

@@ -1,4 +1,5 @@
-/* fake_model_prefix.c — a conversation's earlier requests are the beginning of its later ones, byte for byte. */
+/* fake_model_prefix.c — a conversation's earlier requests are the beginning of its later ones, byte
+ * for byte. */
 #include "fake_model.h"
 
 #include <string.h>
@@ -82,7 +83,8 @@ static size_t list_end(struct sma_str body)
     return body.len;
 }
 
-/* A request without what comes after its messages and without marks: they are no content, and they move. */
+/* A request without what comes after its messages and without marks: they are no content, and they
+ * move. */
 static void put_bare(struct sma_buf *bare, struct sma_str body)
 {
     static const char mark[] = ",\"cache_control\":{";

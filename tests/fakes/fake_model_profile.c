@@ -55,8 +55,8 @@ static bool is_fault_due(struct sma_str text, const char *fault, size_t step, ui
     return faulted[at].count++ < fake_option(fault, "times", 1);
 }
 
-/* "[[fault:NAME key=value]]": several may stand in one text, each for its step (at=K, default 0) and for one provider
- * (on=NAME, default all). */
+/* "[[fault:NAME key=value]]": several may stand in one text, each for its step (at=K, default 0)
+ * and for one provider (on=NAME, default all). */
 static void choose_fault(struct fake_visit *visit, const struct fake_steps *steps)
 {
     struct sma_str left = steps->text;

@@ -1,6 +1,6 @@
 /*
- * fake_model_refuse.h — a request as a provider sees it, and what it says against it. The tables are in fake_model_rules.c,
- * what all platforms refuse is in fake_model_check.c.
+ * fake_model_refuse.h — a request as a provider sees it, and what it says against it. The tables
+ * are in fake_model_rules.c, what all platforms refuse is in fake_model_check.c.
  */
 #ifndef FAKE_MODEL_REFUSE_H
 #define FAKE_MODEL_REFUSE_H
@@ -48,7 +48,8 @@ const char *fake_effort_of(const struct fake_question *question); /* "" = not se
 bool fake_refuse_echo(struct fake_question *question, struct fake_refusal *refusal);
 /** This model gave a thought with this call: it must come back. */
 void fake_echo_given(const struct fake_question *question, const char *call_id);
-/** What stands in signatures, made from what was thought. Written into `signature` (at least 80 bytes). */
+/** What stands in signatures, made from what was thought. Written into `signature` (at least 80
+ *  bytes). */
 void fake_sign(const struct fake_question *question, const char *thought, uint64_t prefix,
                char *signature);
 bool fake_is_bound(const struct fake_question *question); /* and the request does not lift it */

@@ -1,6 +1,6 @@
 /*
- * fake_model_rules.h — what each provider and model takes and gives, as data: profiles (a provider's API) and families (its
- * models). The model is the one that the request names.
+ * fake_model_rules.h — what each provider and model takes and gives, as data: profiles (a
+ * provider's API) and families (its models). The model is the one that the request names.
  *
  * Source: protocols/models.md §1-§3, §5, §6.3; protocols/llm.md §5.
  */

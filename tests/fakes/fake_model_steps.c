@@ -1,17 +1,22 @@
 /*
- * fake_model_steps.c — answers that a user's text asks for step by step, so that a test says in one line what a model does:
+ * fake_model_steps.c — answers that a user's text asks for step by step, so that a test says in one
+ * line what a model does:
  *
  *   [[do: call read_file {"path":"a.txt"} & read_file {"path":"b.txt"}; text Both are read.]]
  *
- *   text WORDS            an answer                      call NAME {...} & NAME {...}   calls, all in one answer
- *   cuttext WORDS         ... cut by the output cap       cutcall NAME {...}             ... in the middle of its arguments
- *   empty                 nothing at all                  refuse, filter                 by the model, by a filter
+ *   text WORDS            an answer                      call NAME {...} & NAME {...}   calls, all
+ *   in one answer
+ *   cuttext WORDS         ... cut by the output cap       cutcall NAME {...}             ... in the
+ *   middle of its arguments
+ *   empty                 nothing at all                  refuse, filter                 by the
+ *   model, by a filter
  *   raw NAME BYTES        a call with these arguments, whatever they are
  *   xml NAME {...}        a call written into the text: <tool_call>...</tool_call>
  *   N* STEP               the step N times (call only)
  *
- * Which step is due follows from the request alone: one for each group of results and each text of the user's side since. So
- * a request that is repeated, rebuilt for another provider or sent after a restart gets the same answer.
+ * Which step is due follows from the request alone: one for each group of results and each text of
+ * the user's side since. So a request that is repeated, rebuilt for another provider or sent after
+ * a restart gets the same answer.
  */
 #include "fake_model_steps.h"
 

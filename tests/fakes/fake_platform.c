@@ -1,5 +1,6 @@
 /*
- * fake_platform.c — commands, the handle for tests, forms. See fake_platform.h; weather: fake_platform_rest.c.
+ * fake_platform.c — commands, the handle for tests, forms. See fake_platform.h; weather:
+ * fake_platform_rest.c.
  */
 #include "fake_platform.h"
 
@@ -65,7 +66,7 @@ bool platform_flag(const json_t *tree, const char *member, bool fallback)
     return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
-/* -- commands ------------------------------------------------------------------------------------------------------------ */
+/* -- commands ---------------------------------------------------------------------------------- */
 json_t *platform_problem(const char *text)
 {
     return json_pack("{s:s}", "error", text);
@@ -147,7 +148,7 @@ int64_t platform_get(const struct platform_client *client, const char *member, c
     return number;
 }
 
-/* -- forms ----------------------------------------------------------------------------------------------------------------- */
+/* -- forms ------------------------------------------------------------------------------------- */
 void platform_decode_form(json_t *params, struct sma_str form)
 {
     while (form.len > 0) {

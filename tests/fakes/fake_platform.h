@@ -1,11 +1,12 @@
 /*
- * fake_platform.h — what all fake platforms are made of: commands as JSON, a handle for tests, weather for REST calls,
- * forms, and a sender of webhooks. The server itself is support/ws_server.
+ * fake_platform.h — what all fake platforms are made of: commands as JSON, a handle for tests,
+ * weather for REST calls, forms, and a sender of webhooks. The server itself is support/ws_server.
  *
- * A fake is told what people do and what goes wrong by commands: JSON objects with a member "do", in process or by
- * POST /control; the answer is JSON too, {"error":...} when it could not be done.
+ * A fake is told what people do and what goes wrong by commands: JSON objects with a member "do",
+ * in process or by POST /control; the answer is JSON too, {"error":...} when it could not be done.
  *
- * Threads: commands and REST run under the lock of the fake; the client and the sender have their own.
+ * Threads: commands and REST run under the lock of the fake; the client and the sender have their
+ * own.
  */
 #ifndef FAKE_PLATFORM_H
 #define FAKE_PLATFORM_H
@@ -16,18 +17,19 @@
 #include <jansson.h>
 #include <stdarg.h>
 
-/* -- small things -------------------------------------------------------------------------------------------------- */
+/* -- small things ------------------------------------------------------------------------------ */
 uint64_t platform_now_ns(void); /* monotonic */
 int64_t platform_wall_ms(void);
 /** Grow a list to hold count + 1; ends the process when there is no memory. New room is zeroed. */
 void *platform_grow(void *list, size_t count, size_t *room, size_t size);
 char *platform_copy(struct sma_str text); /* ends the process when there is no memory */
-/** A member of a command or body; the fallback when it is not there or of another type. Text is borrowed. */
+/** A member of a command or body; the fallback when it is not there or of another type. Text is
+ *  borrowed. */
 int64_t platform_number(const json_t *tree, const char *member, int64_t fallback);
 const char *platform_text(const json_t *tree, const char *member, const char *fallback);
 bool platform_flag(const json_t *tree, const char *member, bool fallback);
 
-/* -- commands -------------------------------------------------------------------------------------------------------- */
+/* -- commands ---------------------------------------------------------------------------------- */
 struct platform_command
 {
     const char *name;
@@ -47,7 +49,8 @@ struct platform_client
     void *fake;
     int port;
 };
-/** json_pack's format and arguments make the command; an error ends the test. @return the answer, decref it. */
+/** json_pack's format and arguments make the command; an error ends the test. @return the answer,
+ *  decref it. */
 json_t *platform_do(const struct platform_client *client, const char *format, ...);
 json_t *platform_vdo(const struct platform_client *client, const char *format, va_list arguments);
 /** The same, answer dropped. */
@@ -56,7 +59,7 @@ void platform_tell(const struct platform_client *client, const char *format, ...
 int64_t platform_get(const struct platform_client *client, const char *member, const char *format,
                      ...);
 
-/* -- forms ------------------------------------------------------------------------------------------------------------- */
+/* -- forms ------------------------------------------------------------------------------------- */
 struct platform_upload
 {
     char name[64], file_name[256];
@@ -66,14 +69,14 @@ struct platform_upload
 /** Pairs of a query or a form, as text members. */
 void platform_decode_form(json_t *params, struct sma_str form);
 /**
- * Parts of a multipart body: those with a file name, or named in `files` (comma list, may be ""), go to uploads, the rest
- * become text members. @return count of uploads
+ * Parts of a multipart body: those with a file name, or named in `files` (comma list, may be ""),
+ * go to uploads, the rest become text members. @return count of uploads
  */
 size_t platform_decode_multipart(json_t *params, struct sma_str body, const char *boundary,
                                  const char *files, struct platform_upload *uploads,
                                  size_t count_max);
 
-/* -- weather of REST calls ----------------------------------------------------------------------------------------------- */
+/* -- weather of REST calls --------------------------------------------------------------------- */
 enum platform_fault_kind
 {
     PLATFORM_FAULT_NONE,
@@ -114,7 +117,9 @@ struct platform_call
 enum platform_weather
 {
     PLATFORM_GO_ON, /* do it and platform_respond */
-    PLATFORM_REFUSE, /* do nothing; answer call->fault.status, .code, .text in the platform's shape (STATUS, TOKEN) */
+    /* do nothing; answer call->fault.status, .code, .text in the platform's shape (STATUS,
+     * TOKEN) */
+    PLATFORM_REFUSE,
     PLATFORM_OVER, /* everything has been done */
 };
 void platform_init(struct platform *platform);
@@ -125,7 +130,8 @@ enum platform_weather platform_begin(struct platform *platform, struct platform_
 /** Answer, as bent as the fault wants. headers: whole lines with CR LF. */
 void platform_respond(struct platform_call *call, int status, const char *headers,
                       struct sma_str body);
-/** {method kind [times skip ms bytes status code seconds chat text]}; kind: the names above in lower case. */
+/** {method kind [times skip ms bytes status code seconds chat text]}; kind: the names above in
+ *  lower case. */
 json_t *platform_add_fault(struct platform *platform, const json_t *command);
 void platform_clear_faults(struct platform *platform);
 int64_t platform_faults_left(const struct platform *platform);
@@ -133,7 +139,7 @@ int64_t platform_faults_left(const struct platform *platform);
 bool platform_serve_control(struct ws_server *server, const struct ws_server_request *request,
                             json_t *(*run)(void *fake, const json_t *command), void *fake);
 
-/* -- webhooks ---------------------------------------------------------------------------------------------------------------- */
+/* -- webhooks ---------------------------------------------------------------------------------- */
 struct platform_post
 {
     int port;                    /* of 127.0.0.1 */

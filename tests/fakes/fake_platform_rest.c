@@ -1,5 +1,6 @@
 /*
- * fake_platform_rest.c — weather of REST calls, the control request, and a sender of webhooks. See fake_platform.h.
+ * fake_platform_rest.c — weather of REST calls, the control request, and a sender of webhooks. See
+ * fake_platform.h.
  */
 #include "fake_platform.h"
 
@@ -46,7 +47,7 @@ void platform_fini(struct platform *platform)
     free(platform->faults);
 }
 
-/* -- faults ---------------------------------------------------------------------------------------------------------------- */
+/* -- faults ------------------------------------------------------------------------------------ */
 static const char *const kind_names[] = {"none", "close",   "half_open", "lose_answer",
                                          "cut",  "slow",    "delay",     "status",
                                          "html", "garbage", "token"};
@@ -134,7 +135,7 @@ enum platform_weather platform_begin(struct platform *platform, struct platform_
     }
 }
 
-/* -- answers ----------------------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static void send_more(void *user, struct ws_server *server)
 {
     struct platform_slow *slow = user;
@@ -215,7 +216,7 @@ bool platform_serve_control(struct ws_server *server, const struct ws_server_req
     return true;
 }
 
-/* -- webhooks ------------------------------------------------------------------------------------------------------------------ */
+/* -- webhooks ---------------------------------------------------------------------------------- */
 struct waiting
 {
     struct waiting *next;

@@ -1,5 +1,6 @@
 /*
- * fake_qq.c — life and state of the fake QQ platform: chats, messages, events, files. See fake_qq.h.
+ * fake_qq.c — life and state of the fake QQ platform: chats, messages, events, files. See
+ * fake_qq.h.
  */
 #include "fake_qq_priv.h"
 
@@ -21,7 +22,7 @@ uint64_t fake_qq_ticks_ms(void)
     return platform_now_ns() / 1000000;
 }
 
-/* -- chats ----------------------------------------------------------------------------------------------------------- */
+/* -- chats ------------------------------------------------------------------------------------- */
 static size_t slot_of(const char *key)
 {
     uint64_t hash = 1469598103934665603u;
@@ -64,7 +65,7 @@ struct chat *fake_qq_add_chat(struct fake_qq *fake, const char *key)
     return chat;
 }
 
-/* -- messages ---------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 /* The id says where the message lies; the form is that of the platform. */
 struct message *fake_qq_add_message(struct fake_qq *fake, struct chat *chat, bool is_ours)
 {
@@ -95,7 +96,7 @@ struct message *fake_qq_message(const struct fake_qq *fake, const char *id, stru
     return strcmp(message->id, id) == 0 ? message : NULL;
 }
 
-/* -- events -------------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 static uint32_t intent_of(const char *type)
 {
     static const struct
@@ -162,7 +163,7 @@ struct payload *fake_qq_payload(const struct fake_qq *fake, const char *id)
     return &fake->payloads[index];
 }
 
-/* -- small things ----------------------------------------------------------------------------------------------------------- */
+/* -- small things ------------------------------------------------------------------------------ */
 size_t fake_qq_add_file(struct fake_qq *fake, const char *name, struct sma_str bytes)
 {
     char id[32];
@@ -187,7 +188,7 @@ void fake_qq_put_time(char *text, size_t size, int64_t wall_ms, bool is_old_form
              &parts);
 }
 
-/* -- life ---------------------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void tick(void *user, struct ws_server *server)
 {
     struct fake_qq *fake = user;
@@ -265,7 +266,8 @@ struct fake_qq *fake_qq_start(int port)
         abort();
     set_defaults(fake);
     fake->sender = platform_sender_create(SENDER_THREADS);
-    /* The hooks wait for the first call of a client, and that needs the port, which is told after this. */
+    /* The hooks wait for the first call of a client, and that needs the port, which is told after
+     * this. */
     fake->server = ws_server_start(
         &(struct ws_server_options){.port = (uint16_t)port, .hooks = &hooks, .user = fake});
     ws_server_lock(fake->server);

@@ -1,14 +1,15 @@
 /*
- * fake_qq.h — a QQ bot platform for tests and benchmarks: one bot, its chats and what people do in them; token, gateway,
- * REST, and a sender of webhooks.
+ * fake_qq.h — a QQ bot platform for tests and benchmarks: one bot, its chats and what people do in
+ * them; token, gateway, REST, and a sender of webhooks.
  *
- * As strict as the platform where the platform is strict, and it misbehaves on demand. It runs on threads of its own inside
- * a test (fake_qq_start) or as the program fake_qq, and is told what people do by commands: JSON objects with a member "do"
- * (the list is in fake_qq_control.c), in process or by POST /control.
+ * As strict as the platform where the platform is strict, and it misbehaves on demand. It runs on
+ * threads of its own inside a test (fake_qq_start) or as the program fake_qq, and is told what
+ * people do by commands: JSON objects with a member "do" (the list is in fake_qq_control.c), in
+ * process or by POST /control.
  *
- * For a bot: token URL http://127.0.0.1:port/app/getAppAccessToken, API root http://127.0.0.1:port; the gateway's address
- * is told by /gateway.
- * Chats are named as "c2c:<openid>", "group:<openid>", "channel:<id>", "dm:<guild id>".
+ * For a bot: token URL http://127.0.0.1:port/app/getAppAccessToken, API root http://127.0.0.1:port;
+ * the gateway's address is told by /gateway. Chats are named as "c2c:<openid>", "group:<openid>",
+ * "channel:<id>", "dm:<guild id>".
  *
  * Threads: commands from any thread; the lock of the server guards everything.
  */

@@ -1,46 +1,60 @@
 /*
- * fake_qq_control.c — what people do, and what a test wants to know: JSON commands with a member "do". Chats are named as
- * in fake_qq.h.
+ * fake_qq_control.c — what people do, and what a test wants to know: JSON commands with a member
+ * "do". Chats are named as in fake_qq.h.
  *
- *   chat chat [user guild name tells_all]        a chat there is; user: who speaks in it unless told; tells_all: the group's
+ *   chat chat [user guild name tells_all]        a chat there is; user: who speaks in it unless
+ *   told; tells_all: the group's
  *                                                owner lets the bot see every message
- *   say chat [text user name role at everybody quote reply_to attachments old times both age members is_bot]
- *        at (true): the bot is mentioned; old: as platforms of 2024 sent it, no optional member; times: pushed so often;
- *        both: a group message that comes as both types; age: seconds; members: put into "d" as they are
- *        attachments: [{type name text|size bare asr url}]     -> id, event, is_pushed (false: nobody was to have it)
- *   press chat data [user button]                a made-up press -> id of the interaction, event, is_pushed
- *   press chat message_id button [user]          a button of one of the bot's messages, by its number (0, 1, ... over all
- *                                                rows) or its label; refused when its permission does not let the user
- *   toast id                                     what became of that press -> is_answered, code (what the client shows:
- *                                                0 done, 1 failed, 2 too often, 3 again, 4 not allowed, 5 admins only), ms
- *   relate chat type [user]                      FRIEND_ADD ... GROUP_MSG_RECEIVE;   emit type data: any of some others
+ *   say chat [text user name role at everybody quote reply_to attachments old times both age
+ *   members is_bot]
+ *        at (true): the bot is mentioned; old: as platforms of 2024 sent it, no optional member;
+ *        times: pushed so often;
+ *        both: a group message that comes as both types; age: seconds; members: put into "d" as
+ *        they are
+ *        attachments: [{type name text|size bare asr url}]     -> id, event, is_pushed (false:
+ *        nobody was to have it)
+ *   press chat data [user button]                a made-up press -> id of the interaction, event,
+ *   is_pushed
+ *   press chat message_id button [user]          a button of one of the bot's messages, by its
+ *   number (0, 1, ... over all
+ *                                                rows) or its label; refused when its permission
+ *                                                does not let the user
+ *   toast id                                     what became of that press -> is_answered, code
+ *   (what the client shows:
+ *                                                0 done, 1 failed, 2 too often, 3 again, 4 not
+ *                                                allowed, 5 admins only), ms
+ *   relate chat type [user]                      FRIEND_ADD ... GROUP_MSG_RECEIVE;   emit type
+ *   data: any of some others
  *   membership chat what on                      what: refuses gone muted refuses_active
  *   list chat [from] -> messages, typing;  counters;  interactions;  refusals;  sessions
- *        ours: id text kind (text markdown media) detail replied (msg_id or event_id, "" = active) msg_seq is_active
- *        is_recalled buttons: [{id, label, data, row, permission}]
- *   fault method kind [...] (see fake_platform.h; methods are the names in fake_qq_rest.c); clear_faults
- *   clock seconds                                 the platform's clock runs ahead by that much: windows, tokens, files
- *   token_life seconds [overlap number]; expire_token
- *   rights [markdown keyboard active audit refuse_urls note_refused text_max active_per_minute per_second intents
+ *        ours: id text kind (text markdown media) detail replied (msg_id or event_id, "" = active)
+ *        msg_seq is_active is_recalled buttons: [{id, label, data, row, permission}]
+ *   fault method kind [...] (see fake_platform.h; methods are the names in fake_qq_rest.c);
+ *   clear_faults
+ *   clock seconds                                 the platform's clock runs ahead by that much:
+ *   windows, tokens, files
+ *   token_life seconds [overlap number]; expire_token rights [markdown keyboard active audit
+ *   refuse_urls note_refused text_max active_per_minute per_second intents
  *        window_scale interaction_ms media_ttl block_size file_bytes_max]
- *   gateway [heartbeat session_ms hello acks url shards identifies concurrency resume_refusal fragments]
+ *   gateway [heartbeat session_ms hello acks url shards identifies concurrency resume_refusal
+ *   fragments]
  *        resume_refusal: op9 op9true 4006 4007, with ! in front: also for sessions that are good
  *   refuse_upgrade times status                  status 0: no answer
  *   reconnect; invalid resumable; close code [reason]; drop; reset; freeze [on]; ask_beat; forget
- *   cut chat text: half the frame of an event, and the connection ends; garbage kind: text number binary utf8 frame lie
- *   oversize bytes; skip count: sequence numbers nobody gets
- *   redeliver count: the newest events again, as new dispatches
- *   restart [ms forget]: nothing listens for so long
- *   webhook url [retry_ms tries]; post ...; validate ... (fake_qq_webhook.c)
- *   load chats total [per_chat first_chat text rate]; latencies [skip]
- *        closed: each chat says the next when it is answered; with a rate: so many a second, whatever comes back
+ *   cut chat text: half the frame of an event, and the connection ends; garbage kind: text number
+ *   binary utf8 frame lie oversize bytes; skip count: sequence numbers nobody gets redeliver count:
+ *   the newest events again, as new dispatches restart [ms forget]: nothing listens for so long
+ *   webhook url [retry_ms tries]; post ...; validate ... (fake_qq_webhook.c) load chats total
+ *   [per_chat first_chat text rate]; latencies [skip]
+ *        closed: each chat says the next when it is answered; with a rate: so many a second,
+ *        whatever comes back
  */
 #include "fake_qq_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- people ---------------------------------------------------------------------------------------------------------------- */
+/* -- people ------------------------------------------------------------------------------------ */
 static json_t *add_chat(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;
@@ -76,7 +90,7 @@ static json_t *change_membership(void *user, const json_t *command)
     return platform_done();
 }
 
-/* -- buttons --------------------------------------------------------------------------------------------------------------- */
+/* -- buttons ----------------------------------------------------------------------------------- */
 static json_t *buttons_of(const struct message *message)
 {
     json_t *list = json_array(), *keyboard = json_loads(message->detail, 0, NULL);
@@ -143,7 +157,7 @@ static json_t *tell_toast(void *user, const json_t *command)
     return platform_problem("no such press");
 }
 
-/* -- looking ----------------------------------------------------------------------------------------------------------------- */
+/* -- looking ----------------------------------------------------------------------------------- */
 static json_t *tree_of_message(const struct fake_qq *fake, const struct message *message)
 {
     json_t *tree = json_pack("{s:s,s:s,s:b,s:I,s:b}", "id", message->id, "text", message->text,
@@ -271,7 +285,7 @@ static json_t *count_all(void *user, const json_t *command)
     return tree;
 }
 
-/* -- weather -------------------------------------------------------------------------------------------------------------------- */
+/* -- weather ----------------------------------------------------------------------------------- */
 static json_t *add_fault(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;
@@ -337,7 +351,7 @@ static json_t *set_rights(void *user, const json_t *command)
     return platform_done();
 }
 
-/* -- the gateway ------------------------------------------------------------------------------------------------------------------- */
+/* -- the gateway ------------------------------------------------------------------------------- */
 static json_t *set_gateway(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;

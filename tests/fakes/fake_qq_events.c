@@ -1,6 +1,6 @@
 /*
- * fake_qq_events.c — what people do, as events: messages, buttons, relations; and load for benchmarks. The commands are
- * described in fake_qq_control.c.
+ * fake_qq_events.c — what people do, as events: messages, buttons, relations; and load for
+ * benchmarks. The commands are described in fake_qq_control.c.
  */
 #include "fake_qq_priv.h"
 
@@ -12,7 +12,7 @@ static json_t *strings_of(const char *first, const char *second)
     return second[0] == '\0' ? json_pack("[s]", first) : json_pack("[s,s]", first, second);
 }
 
-/* -- attachments --------------------------------------------------------------------------------------------------------- */
+/* -- attachments ------------------------------------------------------------------------------- */
 /* {type, name, text or size, bare, asr, url}: bare leaves the scheme out. */
 static json_t *attachment_of(struct fake_qq *fake, const json_t *command)
 {
@@ -49,7 +49,7 @@ static json_t *attachments_of(struct fake_qq *fake, const json_t *command)
     return list;
 }
 
-/* -- messages --------------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static json_t *author_of(const struct chat *chat, const json_t *command, const char *user)
 {
     const char *name = platform_text(command, "name", "Ann");
@@ -219,7 +219,7 @@ json_t *fake_qq_say(void *user, const json_t *command)
                      fake->payloads[message->payload].id, "is_pushed", is_pushed);
 }
 
-/* -- buttons, relations, anything ---------------------------------------------------------------------------------------------- */
+/* -- buttons, relations, anything -------------------------------------------------------------- */
 json_t *fake_qq_press(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;
@@ -309,7 +309,7 @@ json_t *fake_qq_emit(void *user, const json_t *command)
     return platform_problem("no such type, or no data");
 }
 
-/* -- load ------------------------------------------------------------------------------------------------------------------------ */
+/* -- load -------------------------------------------------------------------------------------- */
 /* Event bytes are made without a JSON library: this has to be faster than what it measures. */
 static void say_load(struct fake_qq *fake, struct chat *chat)
 {
@@ -420,7 +420,8 @@ void fake_qq_tick_load(struct fake_qq *fake, uint64_t now_ns)
     }
 }
 
-/* Written to the socket -> its answer came, of the chats of the load, in microseconds; their first `skip` left out. */
+/* Written to the socket -> its answer came, of the chats of the load, in microseconds; their first
+ * `skip` left out. */
 json_t *fake_qq_latencies(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;

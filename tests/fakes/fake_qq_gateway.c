@@ -1,8 +1,9 @@
 /*
- * fake_qq_gateway.c — sessions and the WebSockets that carry them: hello, identify, resume, heartbeats, events.
+ * fake_qq_gateway.c — sessions and the WebSockets that carry them: hello, identify, resume,
+ * heartbeats, events.
  *
- * A session outlives its WebSocket: what happens meanwhile is kept and replayed with its numbers. Every refusal is a
- * close code of the platform's.
+ * A session outlives its WebSocket: what happens meanwhile is kept and replayed with its numbers.
+ * Every refusal is a close code of the platform's.
  */
 #include "fake_qq_priv.h"
 
@@ -18,7 +19,7 @@
 #define WINDOW_COUNT_MAX 120 /* messages of a client, beside its heartbeats */
 #define IDENTIFY_WINDOW_MS 5000
 
-/* -- links -------------------------------------------------------------------------------------------------------------- */
+/* -- links ------------------------------------------------------------------------------------- */
 struct link *fake_qq_link(const struct fake_qq *fake, unsigned conn)
 {
     struct link *link = fake->links;
@@ -135,7 +136,7 @@ void fake_qq_link_closed(struct fake_qq *fake, unsigned conn, unsigned code)
     free(link);
 }
 
-/* -- events ---------------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 void fake_qq_put_frame(struct sma_buf *out, int64_t seq, const struct payload *payload)
 {
     sma_buf_put_text(out, "{\"op\":0,");
@@ -203,7 +204,7 @@ bool fake_qq_push(struct fake_qq *fake, size_t index)
     return false;
 }
 
-/* -- identify and resume ------------------------------------------------------------------------------------------------------ */
+/* -- identify and resume ----------------------------------------------------------------------- */
 static bool is_token(const struct fake_qq *fake, const char *text, bool may_lack_prefix)
 {
     int64_t now_ms = fake_qq_now_ms(fake);
@@ -343,7 +344,7 @@ static void resume(struct fake_qq *fake, struct link *link, const json_t *data)
     replay(fake, session, session->resumed_from);
 }
 
-/* -- messages of the client ---------------------------------------------------------------------------------------------------- */
+/* -- messages of the client -------------------------------------------------------------------- */
 static void beat(struct fake_qq *fake, struct link *link, const json_t *data)
 {
     struct session *session = link->session;
@@ -408,7 +409,7 @@ void fake_qq_link_message(struct fake_qq *fake, unsigned conn, struct sma_str by
     json_decref(tree);
 }
 
-/* -- time -------------------------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 void fake_qq_tick_links(struct fake_qq *fake, uint64_t now_ms)
 {
     for (struct link *link = fake->links; link != NULL; link = link->next) {

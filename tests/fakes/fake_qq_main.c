@@ -1,5 +1,6 @@
 /*
- * fake_qq_main.c — the fake QQ platform as a program: prints PORT n and serves; commands by POST /control.
+ * fake_qq_main.c — the fake QQ platform as a program: prints PORT n and serves; commands by POST
+ * /control.
  *   fake_qq [--port N]
  */
 #include "fake_qq.h"

@@ -37,7 +37,7 @@ const struct media *fake_qq_media(const struct fake_qq *fake, const char *info, 
     return NULL;
 }
 
-/* -- whole files --------------------------------------------------------------------------------------------------------- */
+/* -- whole files ------------------------------------------------------------------------------- */
 /* `what` is taken over. */
 static void give_media(struct rest *rest, char *what)
 {
@@ -155,7 +155,7 @@ void fake_qq_do_files(struct rest *rest)
         give_media(rest, describe(rest, url, 0));
 }
 
-/* -- in parts --------------------------------------------------------------------------------------------------------------- */
+/* -- in parts ---------------------------------------------------------------------------------- */
 static bool take_hex(const struct rest *rest, const char *member, char *ret, size_t size)
 {
     const char *hex = platform_text(rest->body, member, "");
@@ -267,7 +267,7 @@ void fake_qq_do_upload_finish(struct rest *rest)
     fake_qq_answer(rest, 200, json_object());
 }
 
-/* -- what people attached ------------------------------------------------------------------------------------------------------- */
+/* -- what people attached ---------------------------------------------------------------------- */
 void fake_qq_do_download(struct rest *rest)
 {
     const struct fake_qq *fake = rest->fake;

@@ -1,5 +1,6 @@
 /*
- * fake_qq_priv.h — what the parts of the fake QQ platform share. Everything is guarded by the server's lock.
+ * fake_qq_priv.h — what the parts of the fake QQ platform share. Everything is guarded by the
+ * server's lock.
  */
 #ifndef FAKE_QQ_PRIV_H
 #define FAKE_QQ_PRIV_H
@@ -180,8 +181,8 @@ struct fake_qq
     int64_t identify_window_count;
     int64_t shards_told;
     bool is_hello_off, is_ack_off;
-    char resume_refusal
-        [16]; /* what an unknown session gets: "op9", "4006", "4007"; always: "!" in front */
+    /* what an unknown session gets: "op9", "4006", "4007"; always: "!" in front */
+    char resume_refusal[16];
     int64_t upgrade_refusals;
     int upgrade_status; /* 0: no answer at all */
     size_t fragment_count;
@@ -213,7 +214,7 @@ struct fake_qq
     struct qq_load load;
 };
 
-/* -- fake_qq.c ----------------------------------------------------------------------------------------------------- */
+/* -- fake_qq.c --------------------------------------------------------------------------------- */
 int64_t fake_qq_now_ms(const struct fake_qq *fake); /* wall clock, as skewed */
 uint64_t fake_qq_ticks_ms(void);                    /* monotonic */
 struct chat *fake_qq_chat(const struct fake_qq *fake, const char *key);
@@ -229,7 +230,7 @@ struct payload *fake_qq_payload(const struct fake_qq *fake, const char *id);
 size_t fake_qq_add_file(struct fake_qq *fake, const char *name, struct sma_str bytes);
 void fake_qq_put_time(char *text, size_t size, int64_t wall_ms, bool is_old_form);
 
-/* -- fake_qq_gateway.c ----------------------------------------------------------------------------------------------- */
+/* -- fake_qq_gateway.c ------------------------------------------------------------------------- */
 void fake_qq_upgrade(struct fake_qq *fake, const struct ws_server_request *request);
 void fake_qq_link_message(struct fake_qq *fake, unsigned conn, struct sma_str bytes,
                           bool is_binary);
@@ -245,7 +246,7 @@ void fake_qq_end_session(struct session *session);
 bool fake_qq_has_ready_link(const struct fake_qq *fake);
 void fake_qq_put_frame(struct sma_buf *out, int64_t seq, const struct payload *payload);
 
-/* -- fake_qq_events.c: commands of people ------------------------------------------------------------------------------- */
+/* -- fake_qq_events.c: commands of people ------------------------------------------------------ */
 json_t *fake_qq_say(void *fake, const json_t *command);
 json_t *fake_qq_press(void *fake, const json_t *command);
 json_t *fake_qq_relate(void *fake, const json_t *command);
@@ -256,7 +257,7 @@ void fake_qq_tick_load(struct fake_qq *fake, uint64_t now_ns);
 /** Text of ours in the chat: does it answer a message of the load? */
 void fake_qq_load_answered(struct fake_qq *fake, struct chat *chat, const char *text);
 
-/* -- fake_qq_rest.c, fake_qq_send.c, fake_qq_media.c ------------------------------------------------------------------------ */
+/* -- fake_qq_rest.c, fake_qq_send.c, fake_qq_media.c ------------------------------------------- */
 #define REST_PART_COUNT_MAX 6
 struct rest
 {
@@ -287,7 +288,7 @@ void fake_qq_do_download(struct rest *rest);
 const struct media *fake_qq_media(const struct fake_qq *fake, const char *info, const char *scope);
 void fake_qq_hex_digest(const char *kind, struct sma_str bytes, char *ret_hex);
 
-/* -- fake_qq_webhook.c -------------------------------------------------------------------------------------------------------- */
+/* -- fake_qq_webhook.c ------------------------------------------------------------------------- */
 void fake_qq_post_event(struct fake_qq *fake, size_t payload);
 void fake_qq_tick_webhook(struct fake_qq *fake, uint64_t now_ms);
 /** Hex signature of timestamp and body, with a key made from the secret; 129 bytes. */
@@ -295,7 +296,7 @@ void fake_qq_sign(const char *secret, const char *timestamp, const char *body, c
 /** Commands that talk to the bot: without the lock. NULL: it is another command. */
 json_t *fake_qq_talk(struct fake_qq *fake, const json_t *command);
 
-/* -- fake_qq_control.c ---------------------------------------------------------------------------------------------------------- */
+/* -- fake_qq_control.c ------------------------------------------------------------------------- */
 json_t *fake_qq_control(struct fake_qq *fake, const json_t *command);
 
 #endif

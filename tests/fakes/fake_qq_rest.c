@@ -1,5 +1,6 @@
 /*
- * fake_qq_rest.c — the REST calls but for sending: tokens, gateway addresses, interactions, and the way to all others.
+ * fake_qq_rest.c — the REST calls but for sending: tokens, gateway addresses, interactions, and the
+ * way to all others.
  */
 #include "fake_qq_priv.h"
 
@@ -8,7 +9,7 @@
 
 #define REFUSAL_COUNT_MAX 4096
 
-/* -- answers ------------------------------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 static void put_trace(struct fake_qq *fake, char *text, size_t size)
 {
     snprintf(text, size, "%032llx", (unsigned long long)++fake->number);
@@ -53,7 +54,7 @@ void fake_qq_refuse(struct rest *rest, int status, int64_t code, const char *mes
     json_decref(body);
 }
 
-/* -- tokens --------------------------------------------------------------------------------------------------------------- */
+/* -- tokens ------------------------------------------------------------------------------------ */
 /* The same one until its last minute; then the old one lives beside the new one. */
 static void renew_token(struct fake_qq *fake)
 {
@@ -116,7 +117,7 @@ static int64_t check_token(const struct fake_qq *fake, const struct ws_server_re
     return 11244;
 }
 
-/* -- gateway, the bot, interactions -------------------------------------------------------------------------------------------- */
+/* -- gateway, the bot, interactions ------------------------------------------------------------ */
 static const char *gateway_url(struct rest *rest, char *room, size_t size)
 {
     if (rest->fake->gateway_url[0] != '\0')
@@ -186,7 +187,7 @@ static void refuse_privilege(struct rest *rest)
     fake_qq_refuse(rest, 403, 11253, "no privilege for this interface");
 }
 
-/* -- the way ------------------------------------------------------------------------------------------------------------------------ */
+/* -- the way ----------------------------------------------------------------------------------- */
 struct route
 {
     const char *method, *pattern; /* "*": any one component */

@@ -1,6 +1,6 @@
 /*
- * fake_qq_send.c — messages of the bot: what the platform takes, and what it refuses: content, rights, windows, counts,
- * numbers that were used before.
+ * fake_qq_send.c — messages of the bot: what the platform takes, and what it refuses: content,
+ * rights, windows, counts, numbers that were used before.
  */
 #include "fake_qq_priv.h"
 
@@ -42,7 +42,7 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* -- content --------------------------------------------------------------------------------------------------------------- */
+/* -- content ----------------------------------------------------------------------------------- */
 /* type 0 names its people, 3 the roles of a guild. */
 static bool is_permission(const json_t *permission)
 {
@@ -185,7 +185,7 @@ static struct verdict check_guild_content(const struct rest *rest)
     return check_text(rest->fake, text);
 }
 
-/* -- what is answered ---------------------------------------------------------------------------------------------------------- */
+/* -- what is answered -------------------------------------------------------------------------- */
 static bool was_used(const struct replies *replies, int64_t seq)
 {
     for (size_t i = 0; i < replies->seq_count; i++)
@@ -280,7 +280,7 @@ static struct verdict check_active(struct rest *rest)
     return fine;
 }
 
-/* -- the chat ---------------------------------------------------------------------------------------------------------------------- */
+/* -- the chat ---------------------------------------------------------------------------------- */
 static struct verdict check_chat(const struct rest *rest)
 {
     const struct chat *chat = rest->chat;
@@ -328,7 +328,7 @@ static struct verdict check_seq(struct rest *rest, const struct target *target, 
     return fine;
 }
 
-/* -- taken --------------------------------------------------------------------------------------------------------------------------- */
+/* -- taken ------------------------------------------------------------------------------------- */
 static char *describe(const struct rest *rest)
 {
     const json_t *keyboard = json_object_get(rest->body, "keyboard");

@@ -1,6 +1,6 @@
 /*
- * fake_qq_webhook.c — the other way of events: signed posts to the bot, again when it did not take them; and posts that a
- * bot must refuse.
+ * fake_qq_webhook.c — the other way of events: signed posts to the bot, again when it did not take
+ * them; and posts that a bot must refuse.
  */
 #include "fake_qq_priv.h"
 
@@ -10,7 +10,7 @@
 
 #define ANSWER_MS_MAX 5000
 
-/* -- signatures ------------------------------------------------------------------------------------------------------- */
+/* -- signatures -------------------------------------------------------------------------------- */
 static EVP_PKEY *make_key(const char *secret)
 {
     unsigned char seed[32];
@@ -53,7 +53,7 @@ static void put_headers(struct sma_buf *out, const char *app_id, const char *tim
     sma_buf_put_char(out, '\0');
 }
 
-/* -- events ---------------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 static bool is_taken(const struct http_answer *answer)
 {
     if (answer->status != 200)
@@ -132,7 +132,7 @@ void fake_qq_tick_webhook(struct fake_qq *fake, uint64_t now_ms)
     fake->webhook_retry_count = kept;
 }
 
-/* -- posts of a test --------------------------------------------------------------------------------------------------------- */
+/* -- posts of a test --------------------------------------------------------------------------- */
 static json_t *post(int port, const char *path, const char *headers, const char *body)
 {
     struct http_answer answer = http_ask(port, path, headers, body, ANSWER_MS_MAX);
@@ -143,7 +143,8 @@ static json_t *post(int port, const char *path, const char *headers, const char 
 }
 
 /*
- * {body, [secret, seconds, signature, app_id, without]}: seconds is added to the time; signature replaces the right one;
+ * {body, [secret, seconds, signature, app_id, without]}: seconds is added to the time; signature
+ * replaces the right one;
  * without: "signature", "timestamp", "app_id" leaves that header out.
  */
 static json_t *post_signed(int port, const char *path, int64_t now_ms, const json_t *command)

@@ -47,7 +47,7 @@ char *fake_copy(struct sma_str text)
     return copy;
 }
 
-/* -- people and chats ------------------------------------------------------------------------------------------------ */
+/* -- people and chats -------------------------------------------------------------------------- */
 static size_t slot_of(const struct fake_telegram *fake, int64_t id)
 {
     size_t slot = ((uint64_t)id * 0x9E3779B97F4A7C15u) >> 50;
@@ -214,7 +214,7 @@ struct message *fake_find_token(const struct fake_telegram *fake, const char *te
     return NULL;
 }
 
-/* -- life --------------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 struct fake_telegram *fake_telegram_create(int port)
 {
     struct fake_telegram *fake = calloc(1, sizeof *fake);

@@ -1,9 +1,11 @@
 /*
- * fake_telegram.h — a Bot API server for tests and benchmarks: one bot, its chats and what people do in them.
+ * fake_telegram.h — a Bot API server for tests and benchmarks: one bot, its chats and what people
+ * do in them.
  *
- * As strict as the platform where the platform is strict, and it misbehaves on demand. It runs on a thread of its own
- * inside a test (fake_telegram_start) or as the program fake_telegram, and is told what people do by commands: JSON
- * objects with a member "do" (the list is in fake_telegram_control.c), in process or by POST /control.
+ * As strict as the platform where the platform is strict, and it misbehaves on demand. It runs on a
+ * thread of its own inside a test (fake_telegram_start) or as the program fake_telegram, and is
+ * told what people do by commands: JSON objects with a member "do" (the list is in
+ * fake_telegram_control.c), in process or by POST /control.
  *
  * Threads: commands from any thread; one lock. Everything else happens on the server's thread.
  */
@@ -29,7 +31,8 @@ void fake_telegram_run(struct fake_telegram *fake);
 struct fake_telegram *fake_telegram_start(void);
 /** Stop the thread and free everything. */
 void fake_telegram_stop(struct fake_telegram *fake);
-/** One command; takes it over. @return its answer, {"error":...} when it could not be done; decref it. */
+/** One command; takes it over. @return its answer, {"error":...} when it could not be done; decref
+ *  it. */
 json_t *fake_telegram_command(struct fake_telegram *fake, json_t *command);
 
 /* A handle for tests: a server in this process, or one elsewhere. */
@@ -38,7 +41,8 @@ struct telegram
     struct fake_telegram *fake; /* NULL: it is elsewhere, at port */
     int port;
 };
-/** json_pack's format and arguments make the command; an error ends the test. @return the answer, decref it. */
+/** json_pack's format and arguments make the command; an error ends the test. @return the answer,
+ *  decref it. */
 json_t *telegram_do(const struct telegram *telegram, const char *format, ...);
 /** The same, answer dropped. */
 void telegram_tell(const struct telegram *telegram, const char *format, ...);

@@ -1,5 +1,6 @@
 /*
- * fake_telegram_client.c — commands for a fake Bot API in this process or elsewhere; an error ends the test.
+ * fake_telegram_client.c — commands for a fake Bot API in this process or elsewhere; an error ends
+ * the test.
  */
 #include "fake_platform.h"
 #include "fake_telegram.h"

@@ -1,27 +1,38 @@
 /*
- * fake_telegram_control.c — what people do, and what a test wants to know: JSON commands with a member "do".
+ * fake_telegram_control.c — what people do, and what a test wants to know: JSON commands with a
+ * member "do".
  *
- *   user id [first_name username language id_offset]   a person, and the private chat with the bot, whose message ids
+ *   user id [first_name username language id_offset]   a person, and the private chat with the bot,
+ *   whose message ids
  *        begin behind id_offset
- *   chat id [type title forum admins]            a group; "type" group, supergroup (default), channel
+ *   chat id [type title forum admins]            a group; "type" group, supergroup (default),
+ *   channel
  *   topic chat user name                         -> thread
  *   say chat user [text entities caption thread reply_to quote group forward file date members]
  *        file: {kind, name, size or text}; members: anything that is put into the Message as it is
  *        -> message_id, is_queued (false: its type is not allowed, or privacy mode hides it)
- *   press chat user message_id data | button     a button is pressed -> id of the callback query, is_queued. button: its
- *        number (0, 1, ... over all rows) or its text; data: whatever a made-up client sends, shown or not
- *   toast id                                     what the press with this id got -> is_answered, text, is_alert, ms (from
- *        the press to the answer), is_late (not answered, and the platform takes no answer any more). Ask until one is true
- *   migrate chat to; block chat on; kick chat on
- *   list chat [from] -> messages, draft, actions;  callbacks;  counters;  commands;  latencies (us, of load)
- *        a message: id is_ours from thread reply_to kind text (as people see it now) raw edits is_deleted has_markup
- *        buttons: [{text, data, row}]; reaction: the bot's emoji or ""; file_name file_size file_text
+ *   press chat user message_id data | button     a button is pressed -> id of the callback query,
+ *   is_queued. button: its
+ *        number (0, 1, ... over all rows) or its text; data: whatever a made-up client sends, shown
+ *        or not
+ *   toast id                                     what the press with this id got -> is_answered,
+ *   text, is_alert, ms (from
+ *        the press to the answer), is_late (not answered, and the platform takes no answer any
+ *        more). Ask until one is true
+ *   migrate chat to; block chat on; kick chat on list chat [from] -> messages, draft, actions;
+ *   callbacks;  counters;  commands;  latencies (us, of load)
+ *        a message: id is_ours from thread reply_to kind text (as people see it now) raw edits
+ *        is_deleted has_markup
+ *        buttons: [{text, data, row}]; reaction: the bot's emoji or ""; file_name file_size
+ *        file_text
  *   fault method kind [times skip ms bytes status seconds chat text]; clear_faults
  *        kind: close half_open lose_answer cut slow delay status html garbage
  *   redeliver count; gap count; restart [update_id]; revoke on; token token; clock seconds
  *   rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url secret
- *   load chats total per_chat first_chat id_offset text    so many chats talk, each says the next when it is answered; after
- *        per_chat messages a fresh chat takes over; text holds %s for "m<chat>-<message>", which the answer must repeat
+ *   load chats total per_chat first_chat id_offset text    so many chats talk, each says the next
+ *   when it is answered; after
+ *        per_chat messages a fresh chat takes over; text holds %s for "m<chat>-<message>", which
+ *        the answer must repeat
  */
 #include "fake_telegram_priv.h"
 
@@ -51,7 +62,7 @@ static json_t *done(void)
     return json_object();
 }
 
-/* -- people and chats --------------------------------------------------------------------------------------------------- */
+/* -- people and chats -------------------------------------------------------------------------- */
 static json_t *add_user(struct fake_telegram *fake, const json_t *command)
 {
     int64_t id = number_of(command, "id");
@@ -98,7 +109,7 @@ static json_t *tree_of_user(const struct fake_telegram *fake, int64_t id)
     return tree;
 }
 
-/* -- messages -------------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static size_t word_length(const char *text)
 {
     size_t len = 0;
@@ -439,7 +450,7 @@ static json_t *tell_toast(struct fake_telegram *fake, const json_t *command)
     return problem("no such press");
 }
 
-/* -- looking ---------------------------------------------------------------------------------------------------------------- */
+/* -- looking ----------------------------------------------------------------------------------- */
 static json_t *describe(const struct fake_telegram *fake, const struct message *message)
 {
     json_t *tree = json_pack(
@@ -524,7 +535,7 @@ static json_t *list_commands(struct fake_telegram *fake, const json_t *command)
     return json_pack("{s:O}", "commands", fake->commands);
 }
 
-/* -- weather ---------------------------------------------------------------------------------------------------------------- */
+/* -- weather ----------------------------------------------------------------------------------- */
 static json_t *add_fault(struct fake_telegram *fake, const json_t *command)
 {
     static const char *const kinds[] = {"none", "close",   "half_open", "lose_answer",
@@ -608,7 +619,7 @@ static json_t *set_weather(struct fake_telegram *fake, const json_t *command)
     return done();
 }
 
-/* -- load --------------------------------------------------------------------------------------------------------------------- */
+/* -- load -------------------------------------------------------------------------------------- */
 static void say_load(struct fake_telegram *fake, struct chat *chat)
 {
     char token[64];
@@ -680,7 +691,8 @@ static json_t *start_load(struct fake_telegram *fake, const json_t *command)
     return done();
 }
 
-/* Update handed out -> reply received, of the chats of the load, in microseconds; their first `skip` left out. */
+/* Update handed out -> reply received, of the chats of the load, in microseconds; their first
+ * `skip` left out. */
 static json_t *list_latencies(struct fake_telegram *fake, const json_t *command)
 {
     json_t *list = json_array();

@@ -1,7 +1,7 @@
 /*
- * fake_telegram_html.c — formatted text as the platform reads it. Source: the parser of the open-source Bot API server:
- * which tags exist, what closes what, which named entities are known. Messages are the platform's, as far as they are
- * known.
+ * fake_telegram_html.c — formatted text as the platform reads it. Source: the parser of the
+ * open-source Bot API server: which tags exist, what closes what, which named entities are known.
+ * Messages are the platform's, as far as they are known.
  */
 #include "fake_telegram_priv.h"
 
@@ -58,7 +58,8 @@ static void put_code_point(struct sma_buf *out, unsigned long code)
     sma_buf_put(out, bytes, len);
 }
 
-/* The entity at text (which starts with '&'). @return bytes used, 0: it is none and stands for itself */
+/* The entity at text (which starts with '&'). @return bytes used, 0: it is none and stands for
+ * itself */
 static size_t decode_entity(struct sma_str text, struct sma_buf *out)
 {
     static const struct

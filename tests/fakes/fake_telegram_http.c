@@ -1,6 +1,6 @@
 /*
- * fake_telegram_http.c — HTTP/1.1 of the fake Bot API: keep-alive, bodies by Content-Length or in chunks, JSON, forms,
- * multipart; answers that are bent by faults.
+ * fake_telegram_http.c — HTTP/1.1 of the fake Bot API: keep-alive, bodies by Content-Length or in
+ * chunks, JSON, forms, multipart; answers that are bent by faults.
  */
 #include "fake_telegram_priv.h"
 
@@ -17,7 +17,7 @@
 
 #define HEAD_BYTES_MAX 65536
 
-/* -- connections ------------------------------------------------------------------------------------------------------ */
+/* -- connections ------------------------------------------------------------------------------- */
 struct connection *fake_open_connection(struct fake_telegram *fake, enum peer_kind kind, int fd)
 {
     struct connection *connection = calloc(1, sizeof *connection);
@@ -80,7 +80,7 @@ void fake_accept(struct fake_telegram *fake)
     }
 }
 
-/* -- writing ------------------------------------------------------------------------------------------------------------ */
+/* -- writing ----------------------------------------------------------------------------------- */
 static void pause_for(struct fake_telegram *fake, struct connection *connection, long ms)
 {
     if (connection->resume_ns == 0)
@@ -159,7 +159,7 @@ bool fake_write_some(struct fake_telegram *fake, struct connection *connection)
     return true;
 }
 
-/* -- reading a request ---------------------------------------------------------------------------------------------------- */
+/* -- reading a request ------------------------------------------------------------------------- */
 static struct sma_str find_header(struct sma_str head, const char *name)
 {
     size_t len = strlen(name);
@@ -194,7 +194,7 @@ static size_t unchunk(struct sma_str in, struct sma_buf *body)
     }
 }
 
-/* -- routing ------------------------------------------------------------------------------------------------------------------ */
+/* -- routing ----------------------------------------------------------------------------------- */
 static const struct fault *choose_fault(struct fake_telegram *fake, const char *method,
                                         const json_t *params)
 {
@@ -372,7 +372,7 @@ static void route(struct fake_telegram *fake, struct connection *connection,
         call_method(fake, connection, request, rest);
 }
 
-/* -- input --------------------------------------------------------------------------------------------------------------------- */
+/* -- input ------------------------------------------------------------------------------------- */
 static bool parse_head(struct request *request)
 {
     const char *limit = request->head.ptr + request->head.len;

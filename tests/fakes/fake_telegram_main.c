@@ -1,5 +1,6 @@
 /*
- * fake_telegram_main.c — the fake Bot API as a program: prints PORT n and serves; commands by POST /control.
+ * fake_telegram_main.c — the fake Bot API as a program: prints PORT n and serves; commands by POST
+ * /control.
  *   fake_telegram [--port N]
  */
 #include "fake_telegram.h"

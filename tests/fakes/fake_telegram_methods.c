@@ -60,7 +60,7 @@ static void answer(struct call *call, struct sma_str result)
     sma_buf_fini(&body);
 }
 
-/* -- parameters ------------------------------------------------------------------------------------------------------ */
+/* -- parameters -------------------------------------------------------------------------------- */
 static const char *text_of(const struct call *call, const char *name)
 {
     const char *text = json_string_value(json_object_get(call->params, name));
@@ -234,7 +234,7 @@ static bool take_text(struct call *call, const char *name, size_t units_max, boo
     return !call->is_answered;
 }
 
-/* -- sending ------------------------------------------------------------------------------------------------------------ */
+/* -- sending ----------------------------------------------------------------------------------- */
 /* The Message object of one of ours. */
 static void put_message(const struct call *call, const struct chat *chat,
                         const struct message *message, const char *entities, struct sma_buf *out)
@@ -479,7 +479,7 @@ static void delete_message(struct call *call)
     answer(call, SMA_STR("true"));
 }
 
-/* -- reactions ------------------------------------------------------------------------------------------------------------ */
+/* -- reactions --------------------------------------------------------------------------------- */
 static void set_reaction(struct call *call)
 {
     struct chat *chat = take_chat(call);
@@ -502,7 +502,7 @@ static void set_reaction(struct call *call)
     json_decref(list);
 }
 
-/* -- the rest ------------------------------------------------------------------------------------------------------------- */
+/* -- the rest ---------------------------------------------------------------------------------- */
 static void answer_callback(struct call *call)
 {
     struct fake_telegram *fake = call->fake;

@@ -1,5 +1,6 @@
 /*
- * fake_telegram_priv.h — what the parts of the fake Bot API share. Everything is used under fake->lock.
+ * fake_telegram_priv.h — what the parts of the fake Bot API share. Everything is used under
+ * fake->lock.
  */
 #ifndef FAKE_TELEGRAM_PRIV_H
 #define FAKE_TELEGRAM_PRIV_H
@@ -22,7 +23,7 @@
 #define DOWNLOAD_BYTES_MAX (20u << 20)
 #define ANSWER_BYTES_MAX (4u << 20)
 
-/* -- people, chats, messages --------------------------------------------------------------------------------------- */
+/* -- people, chats, messages ------------------------------------------------------------------- */
 struct user
 {
     int64_t id;
@@ -98,7 +99,7 @@ struct update
     bool is_confirmed, is_delivering;
 };
 
-/* -- faults ---------------------------------------------------------------------------------------------------------- */
+/* -- faults ------------------------------------------------------------------------------------ */
 enum fault_kind
 {
     FAULT_NONE,
@@ -122,7 +123,7 @@ struct fault
     char text[128];  /* STATUS: the description; "" = as the platform says it */
 };
 
-/* -- connections ----------------------------------------------------------------------------------------------------- */
+/* -- connections ------------------------------------------------------------------------------- */
 enum peer_kind
 {
     PEER_CLIENT,  /* somebody calls us */
@@ -203,7 +204,7 @@ struct fake_telegram
     struct load load;
 };
 
-/* -- fake_telegram.c: the state --------------------------------------------------------------------------------------- */
+/* -- fake_telegram.c: the state ---------------------------------------------------------------- */
 uint64_t fake_now_ns(void);
 int64_t fake_date(const struct fake_telegram *fake);
 /** Grow a list to hold count + 1; ends the process when there is no memory. */
@@ -229,8 +230,9 @@ void fake_put_chat(const struct fake_telegram *fake, struct sma_buf *out, const 
 struct message *fake_find_token(const struct fake_telegram *fake, const char *text,
                                 struct chat **ret_chat);
 
-/* -- fake_telegram_updates.c ---------------------------------------------------------------------------------------------- */
-/** Queue an update of this type; json (the whole member) is copied. false: the type is not allowed, no number used. */
+/* -- fake_telegram_updates.c ------------------------------------------------------------------- */
+/** Queue an update of this type; json (the whole member) is copied. false: the type is not allowed,
+ *  no number used. */
 bool fake_queue_update(struct fake_telegram *fake, const char *type, const char *json,
                        int64_t chat_id, int64_t message_id);
 /** Queue one again that was confirmed. */
@@ -244,7 +246,7 @@ void fake_drop_queue(struct fake_telegram *fake);
 void fake_confirm(struct fake_telegram *fake, struct update *update);
 size_t fake_queue_length(const struct fake_telegram *fake);
 
-/* -- fake_telegram_http.c ------------------------------------------------------------------------------------------------- */
+/* -- fake_telegram_http.c ---------------------------------------------------------------------- */
 struct connection *fake_open_connection(struct fake_telegram *fake, enum peer_kind kind, int fd);
 void fake_close_connection(struct fake_telegram *fake, struct connection *connection);
 /** Free what was closed; between two batches of events. */
@@ -258,34 +260,36 @@ void fake_accept(struct fake_telegram *fake);
 /** Write what was paused; @return ms until the next pause ends, -1: none. */
 int fake_resume(struct fake_telegram *fake, uint64_t now);
 
-/* -- fake_telegram_webhook.c ----------------------------------------------------------------------------------------------- */
+/* -- fake_telegram_webhook.c ------------------------------------------------------------------- */
 bool fake_set_webhook(struct fake_telegram *fake, const char *url, const char *secret);
 /** Start deliveries that may start; @return ms until one may, -1: none waits. */
 int fake_deliver(struct fake_telegram *fake, uint64_t now);
 void fake_webhook_event(struct fake_telegram *fake, struct connection *connection, uint32_t events);
 
-/* -- fake_telegram_html.c --------------------------------------------------------------------------------------------------- */
-/** Plain text of HTML as the platform reads it, entities as a JSON list (or empty). NULL: fine, else what is wrong. */
+/* -- fake_telegram_html.c ---------------------------------------------------------------------- */
+/** Plain text of HTML as the platform reads it, entities as a JSON list (or empty). NULL: fine,
+ *  else what is wrong. */
 const char *fake_parse_html(struct sma_str html, struct sma_buf *plain, struct sma_buf *entities);
 /** The same for MarkdownV2, without entities: escapes and reserved characters are checked. */
 const char *fake_parse_markdown(struct sma_str text, struct sma_buf *plain);
 
-/* -- fake_telegram_rules.c ----------------------------------------------------------------------------------------------------- */
+/* -- fake_telegram_rules.c --------------------------------------------------------------------- */
 /** What is wrong with a reply_markup; NULL: nothing. */
 const char *fake_check_keyboard(const json_t *markup);
-/** What is wrong with a list of reactions; NULL: nothing. *ret_emoji: of the first, NULL to take it away. */
+/** What is wrong with a list of reactions; NULL: nothing. *ret_emoji: of the first, NULL to take it
+ *  away. */
 const char *fake_check_reactions(const json_t *list, const char **ret_emoji);
 /** The same of setMyCommands. */
 const char *fake_check_commands(const json_t *list);
 
-/* -- fake_telegram_methods.c -------------------------------------------------------------------------------------------------- */
+/* -- fake_telegram_methods.c ------------------------------------------------------------------- */
 /** Do one method and answer it. `method` in lower case. */
 void fake_call(struct fake_telegram *fake, struct connection *connection, const char *method,
                json_t *params, const struct platform_upload *uploads, size_t upload_count);
 void fake_answer_error(struct fake_telegram *fake, struct connection *connection, int status,
                        const char *description, long retry_after, int64_t migrate_to);
 
-/* -- fake_telegram_control.c ----------------------------------------------------------------------------------------------------- */
+/* -- fake_telegram_control.c ------------------------------------------------------------------- */
 json_t *fake_control(struct fake_telegram *fake, const json_t *command);
 /** A load chat got its answer: the next message. */
 void fake_load_answered(struct fake_telegram *fake, struct chat *chat);

@@ -1,6 +1,6 @@
 /*
- * fake_telegram_updates.c — the queue of updates and the long poll: numbers, types that are allowed, confirmation by
- * offset, one poller at a time.
+ * fake_telegram_updates.c — the queue of updates and the long poll: numbers, types that are
+ * allowed, confirmation by offset, one poller at a time.
  */
 #include "fake_telegram_priv.h"
 
@@ -102,7 +102,8 @@ void fake_drop_queue(struct fake_telegram *fake)
         fake->queue[fake->queue_first++]->is_confirmed = true;
 }
 
-/* Confirm what lies before the offset. An offset beyond the last number belongs to another queue: all is sent again. */
+/* Confirm what lies before the offset. An offset beyond the last number belongs to another queue:
+ * all is sent again. */
 static void take_offset(struct fake_telegram *fake, int64_t offset)
 {
     if (offset > fake->next_update_id)

@@ -1,6 +1,6 @@
 /*
- * fake_telegram_webhook.c — the other way to deliver updates: one POST each to the bot's address, in order within a
- * chat, tried again until it is taken.
+ * fake_telegram_webhook.c — the other way to deliver updates: one POST each to the bot's address,
+ * in order within a chat, tried again until it is taken.
  */
 #include "fake_telegram_priv.h"
 

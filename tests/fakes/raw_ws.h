@@ -1,6 +1,6 @@
 /*
- * raw_ws.h — a WebSocket client for tests of fake platforms: blocking, with deadlines, sends what it is told. Ends the
- * test when the other side breaks the protocol.
+ * raw_ws.h — a WebSocket client for tests of fake platforms: blocking, with deadlines, sends what
+ * it is told. Ends the test when the other side breaks the protocol.
  */
 #ifndef FAKE_RAW_WS_H
 #define FAKE_RAW_WS_H

@@ -1,8 +1,9 @@
 /*
- * What people and platforms send to a chat that waits for a decision. The first byte chooses: '0' a message as an answer,
- * '1' the model's judgement, '2' a request, '3' a card, '4' the data of a button, '5' a text put into a card.
- * Promises under test, besides not crashing: only items that exist are decided, each one way; what is not decided leaves
- * no trace; what was read can be written and read again alike; made-up button data is never taken for ours.
+ * What people and platforms send to a chat that waits for a decision. The first byte chooses: '0' a
+ * message as an answer, '1' the model's judgement, '2' a request, '3' a card, '4' the data of a
+ * button, '5' a text put into a card. Promises under test, besides not crashing: only items that
+ * exist are decided, each one way; what is not decided leaves no trace; what was read can be
+ * written and read again alike; made-up button data is never taken for ours.
  */
 #include "fuzz.h"
 

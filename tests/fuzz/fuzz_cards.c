@@ -1,7 +1,8 @@
 /*
- * Cards and reactions on their way out of the three platforms. The first byte chooses how many buttons there are and how many
- * stand in a row; the rest is a card as JSON, or else the words of one. Promises under test, besides not crashing: one
- * part, whatever is asked; bodies are JSON within the platform's limits.
+ * Cards and reactions on their way out of the three platforms. The first byte chooses how many
+ * buttons there are and how many stand in a row; the rest is a card as JSON, or else the words of
+ * one. Promises under test, besides not crashing: one part, whatever is asked; bodies are JSON
+ * within the platform's limits.
  */
 #include "fuzz.h"
 
@@ -42,7 +43,7 @@ static struct sma_str str_of(const json_t *value)
     return (struct sma_str){json_string_value(value), json_string_length(value)};
 }
 
-/* -- the platforms -------------------------------------------------------------------------------------------------- */
+/* -- the platforms ----------------------------------------------------------------------------- */
 static void check_telegram(const struct sma_deliver *row, struct sma_buf *kept)
 {
     struct telegram_part part;
@@ -152,7 +153,7 @@ static void check_qq(const struct sma_deliver *row, struct sma_buf *kept)
     qq_card_fini(&card);
 }
 
-/* -- the input ------------------------------------------------------------------------------------------------------ */
+/* -- the input --------------------------------------------------------------------------------- */
 /* A card of these words, cut into labels too. */
 static void put_card(struct sma_buf *json, uint8_t shape, struct sma_str words)
 {

@@ -1,6 +1,7 @@
 /*
  * The two files a user writes by hand. The first byte chooses the reader: 'e' .env, 's' ship.json.
- * Promises under test, besides not crashing: a name is one that can be set, and a refusal says something.
+ * Promises under test, besides not crashing: a name is one that can be set, and a refusal says
+ * something.
  */
 #include "fuzz.h"
 

@@ -1,9 +1,9 @@
 /*
  * Everything that reads bytes of a model server. The first byte chooses the reader: '0' chat, '1'
- * responses, '2' messages, '3' error body and its verdicts, '4' send text, '5' offline turn, '6' retry-after, '7' a chat
- * call with these bytes as its arguments, '8' a chat answer with these bytes as its text.
- * Promise under test, besides not crashing: the result of a decoder does not depend on how its
- * input was split, and what it sends back is JSON.
+ * responses, '2' messages, '3' error body and its verdicts, '4' send text, '5' offline turn, '6'
+ * retry-after, '7' a chat call with these bytes as its arguments, '8' a chat answer with these
+ * bytes as its text. Promise under test, besides not crashing: the result of a decoder does not
+ * depend on how its input was split, and what it sends back is JSON.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,7 @@
 /*
- * Events of Feishu. Promises under test, besides not crashing: one callback exactly when the answer is OK; an ingress is
- * valid UTF-8, within the limits, in a chat of its own kind; what it wants fetched can be read again.
+ * Events of Feishu. Promises under test, besides not crashing: one callback exactly when the answer
+ * is OK; an ingress is valid UTF-8, within the limits, in a chat of its own kind; what it wants
+ * fetched can be read again.
  */
 #include "fuzz.h"
 

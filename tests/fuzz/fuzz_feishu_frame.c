@@ -1,6 +1,7 @@
 /*
- * Frames of Feishu's long connection. Promises under test, besides not crashing: what decodes encodes, decodes again to
- * the same and encodes to the same bytes; its answer is a frame; fragments never hand out what was not put in.
+ * Frames of Feishu's long connection. Promises under test, besides not crashing: what decodes
+ * encodes, decodes again to the same and encodes to the same bytes; its answer is a frame;
+ * fragments never hand out what was not put in.
  */
 #include "fuzz.h"
 

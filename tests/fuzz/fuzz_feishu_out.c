@@ -1,7 +1,8 @@
 /*
- * What the Feishu adapter sends and is answered. The first byte chooses: 't' a text to render, 'a' an answer to classify,
- * 'l' an answer to a log-in. Promises under test, besides not crashing: every part decodes, is repeatable and makes a
- * body within the platform's limits; an answer that is not a success is explained.
+ * What the Feishu adapter sends and is answered. The first byte chooses: 't' a text to render, 'a'
+ * an answer to classify, 'l' an answer to a log-in. Promises under test, besides not crashing:
+ * every part decodes, is repeatable and makes a body within the platform's limits; an answer that
+ * is not a success is explained.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,8 @@
 /*
- * Webhook requests of Feishu. The first byte chooses the secrets ('0' none, '1' key, '2' token, '3' both; with 's' instead
- * the rest is signed rightly, with 'd' it is an encrypted text alone). Promises under test, besides not crashing: without
- * a secret nothing passes; with a key nothing unsigned passes as an event.
+ * Webhook requests of Feishu. The first byte chooses the secrets ('0' none, '1' key, '2' token, '3'
+ * both; with 's' instead the rest is signed rightly, with 'd' it is an encrypted text alone).
+ * Promises under test, besides not crashing: without a secret nothing passes; with a key nothing
+ * unsigned passes as an event.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,9 @@
 /*
- * Any path against a tree full of traps: links out, links in, links to protected files, hard links, a pipe. The first byte
- * chooses: 'w' writes, 'l' walks, 'g' fits the rest as a pattern, anything else reads.
- * Promises under test, besides not crashing: what is read lies inside and is not protected, nothing outside and nothing
- * protected changes, a refusal says why.
+ * Any path against a tree full of traps: links out, links in, links to protected files, hard links,
+ * a pipe. The first byte
+ * chooses: 'w' writes, 'l' walks, 'g' fits the rest as a pattern, anything else reads. Promises
+ * under test, besides not crashing: what is read lies inside and is not protected, nothing outside
+ * and nothing protected changes, a refusal says why.
  */
 #include "fuzz.h"
 

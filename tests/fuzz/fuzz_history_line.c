@@ -1,6 +1,6 @@
 /*
- * A line of a history file, written by us, by the old program or by hand.
- * Promises under test, besides not crashing: what can be read can be written as one line and read again alike, and every
+ * A line of a history file, written by us, by the old program or by hand. Promises under test,
+ * besides not crashing: what can be read can be written as one line and read again alike, and every
  * chat key has a file name of its own folder.
  */
 #include "fuzz.h"

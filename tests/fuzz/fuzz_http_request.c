@@ -1,8 +1,8 @@
 /*
- * Everything that reads bytes of an HTTP client. The first byte chooses the reader: '0' a head, '1' the body of
- * POST /api/execute, '2' a query string.
- * Promises under test, besides not crashing: every slice lies inside the head, and a head that comes in pieces is read
- * as one that comes whole.
+ * Everything that reads bytes of an HTTP client. The first byte chooses the reader: '0' a head, '1'
+ * the body of POST /api/execute, '2' a query string. Promises under test, besides not crashing:
+ * every slice lies inside the head, and a head that comes in pieces is read as one that comes
+ * whole.
  */
 #include "fuzz.h"
 

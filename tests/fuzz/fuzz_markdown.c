@@ -1,7 +1,7 @@
 /*
- * Markdown of a model, as rendered for Telegram. The first byte chooses the size of the parts, so that short inputs are
- * cut too. Promises under test, besides not crashing: parts are valid UTF-8, not blank, within their limits, and what
- * lies between two parts is white space.
+ * Markdown of a model, as rendered for Telegram. The first byte chooses the size of the parts, so
+ * that short inputs are cut too. Promises under test, besides not crashing: parts are valid UTF-8,
+ * not blank, within their limits, and what lies between two parts is white space.
  */
 #include "fuzz.h"
 

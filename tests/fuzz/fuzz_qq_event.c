@@ -1,9 +1,10 @@
 /*
- * What QQ, or whoever sits in its place, sends us. The first byte chooses: '0' a payload of the gateway, '1' a message's
- * preparation read back, '2' a text to be sent, cut and read back, '3' an answer to a request.
- * Promises under test, besides not crashing: every event is whole and within the store's limits, its texts are valid
- * UTF-8, what is ordered to be fetched can be read back and stays in its folder; parts of a text are within their size,
- * and no more than answers are left; every answer gets a class.
+ * What QQ, or whoever sits in its place, sends us. The first byte chooses: '0' a payload of the
+ * gateway, '1' a message's preparation read back, '2' a text to be sent, cut and read back, '3' an
+ * answer to a request. Promises under test, besides not crashing: every event is whole and within
+ * the store's limits, its texts are valid UTF-8, what is ordered to be fetched can be read back and
+ * stays in its folder; parts of a text are within their size, and no more than answers are left;
+ * every answer gets a class.
  */
 #include "fuzz.h"
 
@@ -83,7 +84,7 @@ static void read_payload(struct sma_str bytes)
     qq_frame_fini(&frame);
 }
 
-/* -- out --------------------------------------------------------------------------------------------------------- */
+/* -- out --------------------------------------------------------------------------------------- */
 struct seen
 {
     size_t texts, files;

@@ -1,8 +1,9 @@
 /*
- * Webhook requests of QQ. The first byte chooses: '0' everything as it comes: a time, a line feed, a signature, a line
- * feed, the body; '1' a body that is signed here, so that what lies behind the signature is reached.
- * Promises: what is not signed with the secret is answered 4xx; an answer is JSON-sized and has a status; and nothing
- * that is signed for a stranger can be used as the signature of an event.
+ * Webhook requests of QQ. The first byte chooses: '0' everything as it comes: a time, a line feed,
+ * a signature, a line feed, the body; '1' a body that is signed here, so that what lies behind the
+ * signature is reached.
+ * Promises: what is not signed with the secret is answered 4xx; an answer is JSON-sized and has a
+ * status; and nothing that is signed for a stranger can be used as the signature of an event.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,7 @@
 /*
- * The command policy on any text. Promises under test, besides not crashing: counts stay within their limits, every text
- * is in place and ends in NUL, doubt has a reason, and what is not understood is never allowed.
+ * The command policy on any text. Promises under test, besides not crashing: counts stay within
+ * their limits, every text is in place and ends in NUL, doubt has a reason, and what is not
+ * understood is never allowed.
  */
 #include "fuzz.h"
 

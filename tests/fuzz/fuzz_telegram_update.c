@@ -1,8 +1,9 @@
 /*
- * What Telegram, or whoever sits in its place, sends us. The first byte chooses: '0' a getUpdates answer, '1' one
- * Update, '2' a message's preparation read back.
- * Promises under test, besides not crashing: every event is whole and within the store's limits, its texts are valid
- * UTF-8, a refused answer gives no event, what is ordered to be fetched can be read back and stays in its folder.
+ * What Telegram, or whoever sits in its place, sends us. The first byte chooses: '0' a getUpdates
+ * answer, '1' one Update, '2' a message's preparation read back. Promises under test, besides not
+ * crashing: every event is whole and within the store's limits, its texts are valid UTF-8, a
+ * refused answer gives no event, what is ordered to be fetched can be read back and stays in its
+ * folder.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,6 @@
 /*
- * generate.c — commands, redirections, lists and compound commands around the words of generate_word.c.
+ * generate.c — commands, redirections, lists and compound commands around the words of
+ * generate_word.c.
  */
 #include "generate_priv.h"
 
@@ -17,7 +18,7 @@ void gen_payload(struct gen *gen, struct text *out)
     put_bytes(out, payload, len);
 }
 
-/* -- one command ----------------------------------------------------------------------------------------------------------- */
+/* -- one command ------------------------------------------------------------------------------- */
 static const struct row *pick_row(struct gen *gen)
 {
     size_t sum = 0;
@@ -205,7 +206,7 @@ static void put_inner_command(struct gen *gen, struct text *out)
     gen->depth--;
 }
 
-/* -- around it ----------------------------------------------------------------------------------------------------------------- */
+/* -- around it --------------------------------------------------------------------------------- */
 static void put_assignment(struct gen *gen, struct text *out)
 {
     static const char hostile[] =

@@ -1,11 +1,14 @@
 /*
- * generate_priv.h — what generate.c (grammar), generate_word.c (words) and generate_tables.c (programs) share.
+ * generate_priv.h — what generate.c (grammar), generate_word.c (words) and generate_tables.c
+ * (programs) share.
  *
  * A template is a command with holes. Its tokens are separated by blanks; a hole is % and a letter:
- *   %f file  %n new file  %d folder  %p pattern of files  %h file that is named like something else  %r guarded file
- *   %t text  %i number  %v value of an option  %e subscript  %V name of a variable  %C code that must not run  %c its text
- *   %u address  %b word of a test  %g revision  %j word of sed  %k program of awk
- * A token that is only %o, %P, %S or %L is options of the program, a command, a text for a shell, or a launcher's command.
+ *   %f file  %n new file  %d folder  %p pattern of files  %h file that is named like something else
+ *   %r guarded file %t text  %i number  %v value of an option  %e subscript  %V name of a variable
+ *   %C code that must not run  %c its text %u address  %b word of a test  %g revision  %j word of
+ *   sed  %k program of awk
+ * A token that is only %o, %P, %S or %L is options of the program, a command, a text for a shell,
+ * or a launcher's command.
  */
 #ifndef SMA_TESTS_POLICY_GENERATE_PRIV_H
 #define SMA_TESTS_POLICY_GENERATE_PRIV_H
@@ -53,7 +56,8 @@ void put_bytes(struct text *text, const char *bytes, size_t len);
 void put(struct text *text, const char *string);
 
 /* -- generate_word.c -- */
-/* The word `raw` (what the program shall see) in some spelling of the shell's. `is_bare`: its pattern bytes stay patterns. */
+/* The word `raw` (what the program shall see) in some spelling of the shell's. `is_bare`: its
+ * pattern bytes stay patterns. */
 void gen_word(struct gen *gen, struct text *out, const struct text *raw, bool is_bare);
 /* Fill the holes of one token. */
 void gen_fill(struct gen *gen, const char *token, size_t len, struct text *raw, bool *is_bare);

@@ -1,9 +1,9 @@
 /*
  * generate_tables.c — programs, their options and the shapes of their commands.
  *
- * Source: the manual pages of each program (GNU coreutils 9.1, findutils 4.9, tar 1.34, sed 4.8, make 4.3, git 2.39, curl 7.88,
- * wget 1.21, zip 3.0, rsync 3.2, mawk 1.3.4) and of dash 0.5.12 and bash 5.2. A row needs not be complete: what is missing is
- * not tried.
+ * Source: the manual pages of each program (GNU coreutils 9.1, findutils 4.9, tar 1.34, sed 4.8,
+ * make 4.3, git 2.39, curl 7.88, wget 1.21, zip 3.0, rsync 3.2, mawk 1.3.4) and of dash 0.5.12 and
+ * bash 5.2. A row needs not be complete: what is missing is not tried.
  */
 #include "generate_priv.h"
 

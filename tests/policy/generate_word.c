@@ -1,5 +1,6 @@
 /*
- * generate_word.c — words: what fills the holes of a template, and the ways a shell has to spell one.
+ * generate_word.c — words: what fills the holes of a template, and the ways a shell has to spell
+ * one.
  */
 #include "generate_priv.h"
 
@@ -59,7 +60,7 @@ static void put_pick(struct gen *gen, struct text *out, const char *list, char s
     put_bytes(out, word, len);
 }
 
-/* -- holes ----------------------------------------------------------------------------------------------------------------- */
+/* -- holes ------------------------------------------------------------------------------------- */
 static const struct
 {
     char letter, separator;
@@ -175,7 +176,7 @@ void gen_fill(struct gen *gen, const char *token, size_t len, struct text *raw, 
     }
 }
 
-/* -- spellings --------------------------------------------------------------------------------------------------------------- */
+/* -- spellings --------------------------------------------------------------------------------- */
 static bool is_plain_byte(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -355,7 +356,7 @@ void gen_word(struct gen *gen, struct text *out, const struct text *raw, bool is
         put_bytes(out, raw->bytes, raw->len);
 }
 
-/* -- expansions ---------------------------------------------------------------------------------------------------------------- */
+/* -- expansions -------------------------------------------------------------------------------- */
 static void put_inner_word(struct gen *gen, struct text *out)
 {
     static const char pieces[] = "a|b|\"q\"|'s'|\\}|*|$x|\"$y\"| |?|:|/|{|[a]|~|-n|\\\"|''|$|<|>";

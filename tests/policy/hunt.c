@@ -1,14 +1,18 @@
 /*
- * hunt.c — random commands: whatever the policy allows starts only the programs and writes only the files that it may.
+ * hunt.c — random commands: whatever the policy allows starts only the programs and writes only the
+ * files that it may.
  *
- * Aim: the direction of proof of the command policy. Method: texts of the generator are decided; each that is `allow` is run
- * by sh and by bash in the scratch system, and the oracle judges what the observer saw. Every text that was ever a violation
- * is tried first (the file `seeds`).
+ * Aim: the direction of proof of the command policy. Method: texts of the generator are decided;
+ * each that is `allow` is run by sh and by bash in the scratch system, and the oracle judges what
+ * the observer saw. Every text that was ever a violation is tried first (the file `seeds`).
  *
  *   policy_hunt [--count N] [--seed N] [--jobs N] [--seeds FILE] [--first] [--one] [--list N]
- *     --seed   of the first text; the n-th has seed+n          --one   this seed alone, and everything that it does
- *     --first  stop at the first violation                       --text  a text instead of seeds (with --policy N)
- *     --list   print the texts and run nothing                   --all    tell every violation, not one of each kind
+ *     --seed   of the first text; the n-th has seed+n          --one   this seed alone, and
+ *       everything that it does
+ *     --first  stop at the first violation                       --text  a text instead of seeds
+ *       (with --policy N)
+ *     --list   print the texts and run nothing                   --all    tell every violation, not
+ *       one of each kind
  *     --allowed  print the seeds whose texts are allowed and run nothing
  *     --only     a file of seeds, one a line: these instead of --count
  * Exit: 0 no violation, 1 violations, 77 this machine has no namespaces or no seccomp for us.
@@ -18,8 +22,8 @@
 #include "oracle.h"
 #include "project.h"
 
-#include "runtime/policy/shell.h"
 #include "runtime/files/check.h"
+#include "runtime/policy/shell.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -258,7 +262,7 @@ static void work(struct worker *worker)
     _exit(0);
 }
 
-/* -- the parent ----------------------------------------------------------------------------------------------------------------- */
+/* -- the parent -------------------------------------------------------------------------------- */
 static void put_escaped(const char *text)
 {
     for (; *text != '\0'; text++) {

@@ -1,6 +1,7 @@
 /*
- * observe.c — see observe.h. The process that enters is the observer; its first child, process 1 of the scratch system, has
- * the filter and starts the commands, so that whatever they leave behind becomes its child and ends with the run.
+ * observe.c — see observe.h. The process that enters is the observer; its first child, process 1 of
+ * the scratch system, has the filter and starts the commands, so that whatever they leave behind
+ * becomes its child and ends with the run.
  */
 #include "observe.h"
 
@@ -43,7 +44,7 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* -- process 1: starts commands and buries them ---------------------------------------------------------------------- */
+/* -- process 1: starts commands and buries them ------------------------------------------------ */
 static void send_listener(int channel, int listener)
 {
     char byte = 0;
@@ -104,7 +105,8 @@ static pid_t start_command(const char *shell, const char *text)
     return child;
 }
 
-/* Reap until nobody is left; after `grace` (when the command itself has ended) or a word from the observer everybody goes. */
+/* Reap until nobody is left; after `grace` (when the command itself has ended) or a word from the
+ * observer everybody goes. */
 static int bury(int channel, int signals, pid_t child)
 {
     int status = 0;
@@ -178,7 +180,7 @@ static _Noreturn void start_commands(int channel)
     }
 }
 
-/* -- the observer ---------------------------------------------------------------------------------------------------- */
+/* -- the observer ------------------------------------------------------------------------------ */
 struct observer *observer_enter(unsigned uid, char *why, size_t why_size)
 {
     struct observer *observer = calloc(1, sizeof *observer);
@@ -202,7 +204,8 @@ struct observer *observer_enter(unsigned uid, char *why, size_t why_size)
     snprintf(why, why_size, "the kernel hands out no system calls (seccomp)");
     if (observer->listener < 0)
         return NULL;
-#ifdef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6: both on one processor, no waking of another; only faster */
+/* Linux 6.6: both on one processor, no waking of another; only faster */
+#ifdef SECCOMP_IOCTL_NOTIF_SET_FLAGS
     (void)ioctl(observer->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, 1UL);
 #else
     (void)ioctl(observer->listener, SECCOMP_IOW(4, __u64), 1UL);

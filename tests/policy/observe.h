@@ -1,11 +1,14 @@
 /*
- * observe.h — run a shell command in a closed scratch system and see which programs it starts and which files it changes.
+ * observe.h — run a shell command in a closed scratch system and see which programs it starts and
+ * which files it changes.
  *
- * A worker process moves into namespaces of its own (user, mount, process, network): the system read-only, a project in
- * memory, no network. Commands inherit a seccomp filter that hands the system calls of interest to the worker
- * (SECCOMP_RET_USER_NOTIF); it reads their arguments, writes them down and lets them go on. docs/adr/0013 says why so.
+ * A worker process moves into namespaces of its own (user, mount, process, network): the system
+ * read-only, a project in memory, no network. Commands inherit a seccomp filter that hands the
+ * system calls of interest to the worker (SECCOMP_RET_USER_NOTIF); it reads their arguments, writes
+ * them down and lets them go on. docs/adr/0013 says why so.
  *
- * Invariants: nothing a command starts outlives observer_run(); nothing outside the scratch system is changed.
+ * Invariants: nothing a command starts outlives observer_run(); nothing outside the scratch system
+ * is changed.
  * Threads:    one observer a process; observer_enter() changes the process for good.
  */
 #ifndef SMA_TESTS_POLICY_OBSERVE_H
@@ -37,8 +40,8 @@ struct saw
 {
     enum saw_kind kind;
     const char *call; /* the system call */
-    const char *
-        path; /* absolute; links in its folders resolved, and its own where the call follows them */
+    /* absolute; links in its folders resolved, and its own where the call follows them */
+    const char *path;
     const char *by;      /* the program that asked, as an absolute path */
     const char *by_args; /* its words, each ended by NUL, by_len bytes */
     size_t by_len;
@@ -60,10 +63,11 @@ struct observation
 
 struct observer;
 
-/* Move this process into a scratch system, as user `uid` there. NULL with one line in `why` where the machine lets nobody do
- * that. */
+/* Move this process into a scratch system, as user `uid` there. NULL with one line in `why` where
+ * the machine lets nobody do that. */
 struct observer *observer_enter(unsigned uid, char *why, size_t why_size);
-/* Run `text` by the shell at `shell` (with -c) in the project; what it did, without the start of the shell itself. Blocks. */
+/* Run `text` by the shell at `shell` (with -c) in the project; what it did, without the start of
+ * the shell itself. Blocks. */
 void observer_run(struct observer *observer, const char *shell, const char *text,
                   struct observation *ret_seen);
 void observer_leave(struct observer *observer);

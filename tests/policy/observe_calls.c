@@ -1,8 +1,9 @@
 /*
  * observe_calls.c — which system calls are looked at, and what their arguments say.
  *
- * Source: syscalls(2), seccomp_unotify(2), <linux/filter.h>. The arguments are read while the caller waits; a program that
- * changes them from a second thread could cheat, the programs of the scratch system do not.
+ * Source: syscalls(2), seccomp_unotify(2), <linux/filter.h>. The arguments are read while the
+ * caller waits; a program that changes them from a second thread could cheat, the programs of the
+ * scratch system do not.
  */
 #include "observe_priv.h"
 
@@ -96,7 +97,7 @@ static const struct call CALLS[] = {
 
 #define CALL_COUNT (sizeof CALLS / sizeof CALLS[0])
 
-/* -- the filter -------------------------------------------------------------------------------------------------------- */
+/* -- the filter -------------------------------------------------------------------------------- */
 struct filter
 {
     struct sock_filter code[8 * CALL_COUNT + 32];
@@ -161,7 +162,7 @@ int observe_install_filter(void)
                         &program);
 }
 
-/* -- reading a call ------------------------------------------------------------------------------------------------------ */
+/* -- reading a call ---------------------------------------------------------------------------- */
 struct reading
 {
     int outer_proc;
@@ -183,7 +184,8 @@ static char *keep(struct observation *seen, const char *bytes, size_t len)
     return text;
 }
 
-/* The text at `from`, or up to `size` bytes of it: a page at a time so that the end of memory is no error. */
+/* The text at `from`, or up to `size` bytes of it: a page at a time so that the end of memory is no
+ * error. */
 static size_t read_memory(pid_t pid, uint64_t from, char *to, size_t size)
 {
     size_t len = 0;

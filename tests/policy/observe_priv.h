@@ -1,5 +1,6 @@
 /*
- * observe_priv.h — what observe.c and observe_calls.c share: the filter and the reading of one call.
+ * observe_priv.h — what observe.c and observe_calls.c share: the filter and the reading of one
+ * call.
  */
 #ifndef SMA_TESTS_POLICY_OBSERVE_PRIV_H
 #define SMA_TESTS_POLICY_OBSERVE_PRIV_H

@@ -26,13 +26,14 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* -- programs -------------------------------------------------------------------------------------------------------------- */
+/* -- programs ---------------------------------------------------------------------------------- */
 static bool is_same_text(const struct sma_shell_word *word, const char *text)
 {
     return strlen(text) == word->len && memcmp(word->text, text, word->len) == 0;
 }
 
-/* Which positions in the arguments can be reached behind each word: constant words take one, equal; others what they can. */
+/* Which positions in the arguments can be reached behind each word: constant words take one, equal;
+ * others what they can. */
 static uint64_t step(const struct sma_shell_word *word, const struct saw *saw, uint64_t reached)
 {
     uint64_t next = 0;
@@ -112,7 +113,8 @@ static const char *by_word(const struct saw *saw, uint32_t index)
     return at < saw->by_len ? saw->by_args + at : "";
 }
 
-/* What programs start by themselves. `by` and `child` are names, `words` (if any) the pattern of all words but the first. */
+/* What programs start by themselves. `by` and `child` are names, `words` (if any) the pattern of
+ * all words but the first. */
 static const struct
 {
     const char *by, *child, *words, *why;
@@ -179,7 +181,8 @@ static bool is_script_nature(const struct saw *saw, const char *child)
     return false;
 }
 
-/* Behind a cd that the verdict lists the recipes of that folder count: they are an owner's to write, at any depth. By no other
+/* Behind a cd that the verdict lists the recipes of that folder count: they are an owner's to
+ * write, at any depth. By no other
  * way: not make -C, not find -execdir. */
 static bool is_recipe_behind_cd(const struct sma_shell *shell, const struct saw *saw)
 {
@@ -227,7 +230,7 @@ static bool is_nature(const struct saw *saw)
     return is_script_nature(saw, child);
 }
 
-/* -- files ----------------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static bool has_hidden_part(const char *path)
 {
     return path[0] == '.' || strstr(path, "/.") != NULL;
@@ -238,7 +241,8 @@ static bool is_by_git(const struct saw *saw)
     return strncmp(base_of(saw->by), "git", 3) == 0;
 }
 
-/* What git writes by itself into repositories, new ones too: all but hooks that are more than samples. */
+/* What git writes by itself into repositories, new ones too: all but hooks that are more than
+ * samples. */
 static bool is_kept_by_git(const char *path)
 {
     const char *folder = strncmp(path, ".git", 4) == 0 ? path : strstr(path, "/.git");
@@ -284,7 +288,8 @@ static const char *find_fault(const struct saw *saw, unsigned policy)
     return !is_git && has_hidden_part(path) ? "a hidden file" : NULL;
 }
 
-/* A plain file of the project, which some redirection or touch of the list must name; git's own files need not. */
+/* A plain file of the project, which some redirection or touch of the list must name; git's own
+ * files need not. */
 static bool is_of_project(const struct saw *saw)
 {
     const char *path = saw->path;
@@ -293,7 +298,7 @@ static bool is_of_project(const struct saw *saw)
     return !(is_by_git(saw) && is_kept_by_git(path + strlen(OBSERVER_PROJECT) + 1));
 }
 
-/* -- all ------------------------------------------------------------------------------------------------------------------- */
+/* -- all --------------------------------------------------------------------------------------- */
 static bool may_connect(const struct saw *saw)
 {
     static const char *const networkers[] = {"curl", "busybox", "wget", "git-remote-http",

@@ -1,8 +1,9 @@
 /*
  * oracle_names.c — is a file that was written one that the list of the reader names?
  *
- * A name is the target of a redirection or of a touch (an operand, the value of an option). It is seen from the project's
- * folder and from everywhere the list may have gone with cd; links are followed as they lie when the command has ended.
+ * A name is the target of a redirection or of a touch (an operand, the value of an option). It is
+ * seen from the project's folder and from everywhere the list may have gone with cd; links are
+ * followed as they lie when the command has ended.
  */
 #include "oracle_names.h"
 
@@ -123,7 +124,8 @@ static bool is_met_by_links(const struct saw *saw, const char *name)
     return is_met_or_beside(saw, joined);
 }
 
-/* Every part of the pattern (with its '/') fits the beginning of the path: the file or one below what it meets. */
+/* Every part of the pattern (with its '/') fits the beginning of the path: the file or one below
+ * what it meets. */
 static bool is_met_by_pattern(const struct saw *saw, const char *pattern)
 {
     return fnmatch(pattern, saw->path, FNM_PATHNAME | FNM_LEADING_DIR) == 0;

@@ -8,7 +8,8 @@
 
 struct sma_shell;
 
-/* Does a redirection or a touch of the list name the file of `saw`, or the folder that it lies in? */
+/* Does a redirection or a touch of the list name the file of `saw`, or the folder that it lies
+ * in? */
 bool oracle_is_named(const struct sma_shell *shell, const struct saw *saw);
 
 #endif

@@ -32,7 +32,8 @@ const char *const PROJECT_POLICIES[PROJECT_POLICY_COUNT] = {
     "{}",
 };
 
-/* Files whose content decides what runs, and those of the service: writing them is for a person to agree to. */
+/* Files whose content decides what runs, and those of the service: writing them is for a person to
+ * agree to. */
 static const struct
 {
     const char *pattern, *why;

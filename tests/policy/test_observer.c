@@ -1,7 +1,8 @@
 /*
- * Aim: the observer sees everything that the oracle judges by, whatever the program and the system call. Method: commands
- * whose effects are known run in the scratch system; each effect must be in the observation, and nothing may be left of it
- * after a reset. A second part hands the oracle what was seen with a verdict that does not cover it.
+ * Aim: the observer sees everything that the oracle judges by, whatever the program and the system
+ * call. Method: commands whose effects are known run in the scratch system; each effect must be in
+ * the observation, and nothing may be left of it after a reset. A second part hands the oracle what
+ * was seen with a verdict that does not cover it.
  */
 #include "observe.h"
 #include "oracle.h"

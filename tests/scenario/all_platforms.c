@@ -1,14 +1,17 @@
 /*
- * Aim: platforms share one program and do not feel each other: order in every chat, nothing lost or said twice, memory
- * and descriptors level, and while the REST side of Feishu does not answer, Telegram is as quick as before.
- * Method: Telegram, Feishu, QQ and HTTP callers talk at a steady pace for a minute. In every second window each REST call
- * of Feishu hangs for a second; what Telegram's people wait for is taken from all windows but for their first second, in
- * which calls of the one before end and the backlog of Feishu is sent. The machine is noisy: each window is compared with its
- * neighbour, and the median of the differences must be within a tenth, or not to be told from chance (it is less than its
- * own uncertainty, three standard errors by the median distance).
- * There are more runs at once than Feishu has chats: a run waits for its delivery, and one at a time is what agent.concurrency
- * is by default, on one platform as on four.
- *   scenario_all_platforms BINARY [--short]      short: order and loss only, for builds that are slow
+ * Aim: platforms share one program and do not feel each other: order in every chat, nothing lost or
+ * said twice, memory and descriptors level, and while the REST side of Feishu does not answer,
+ * Telegram is as quick as before.
+ * Method: Telegram, Feishu, QQ and HTTP callers talk at a steady pace for a minute. In every second
+ * window each REST call of Feishu hangs for a second; what Telegram's people wait for is taken from
+ * all windows but for their first second, in which calls of the one before end and the backlog of
+ * Feishu is sent. The machine is noisy: each window is compared with its neighbour, and the median
+ * of the differences must be within a tenth, or not to be told from chance (it is less than its own
+ * uncertainty, three standard errors by the median distance). There are more runs at once than
+ * Feishu has chats: a run waits for its delivery, and one at a time is what agent.concurrency is by
+ * default, on one platform as on four.
+ *   scenario_all_platforms BINARY [--short]      short: order and loss only, for builds that are
+ *   slow
  */
 #include "fakes/fake_feishu.h"
 #include "fakes/fake_qq.h"
@@ -52,7 +55,7 @@ struct town
     atomic_uint http_count;
 };
 
-/* -- the town -------------------------------------------------------------------------------------------------------- */
+/* -- the town ---------------------------------------------------------------------------------- */
 static void name_feishu(unsigned number, char chat[32], char user[32])
 {
     snprintf(chat, 32, "oc_p%u", number);
@@ -128,7 +131,7 @@ static void open_town(struct town *town, const char *binary)
     }
 }
 
-/* -- talking ------------------------------------------------------------------------------------------------------------ */
+/* -- talking ----------------------------------------------------------------------------------- */
 static void say(struct town *town, unsigned platform)
 {
     uint64_t turn = platform == 0 ? town->tick : town->tick / 3;
@@ -181,7 +184,7 @@ static void stall_feishu(const struct town *town)
                   "delay", "ms", STALL_MS, "times", 1000000);
 }
 
-/* -- what the process holds --------------------------------------------------------------------------------------------- */
+/* -- what the process holds -------------------------------------------------------------------- */
 struct holding
 {
     long rss_kib;
@@ -225,7 +228,7 @@ static void check_level(const struct holding *first, const struct holding *last)
     CHECK(last->threads <= first->threads + 2); /* name look-ups come and go */
 }
 
-/* -- Telegram's waiting -------------------------------------------------------------------------------------------------- */
+/* -- Telegram's waiting ------------------------------------------------------------------------ */
 struct window
 {
     uint64_t start_ns, end_ns;
@@ -260,7 +263,8 @@ static double median(const double *values, size_t count)
     return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* Three standard errors of a median of so many values, robustly: 3 x 1.25 x 1.48 x median distance / sqrt(count). */
+/* Three standard errors of a median of so many values, robustly: 3 x 1.25 x 1.48 x median distance
+ * / sqrt(count). */
 static double uncertainty(const double *values, size_t count)
 {
     double distances[WINDOW_COUNT], middle = median(values, count);
@@ -290,7 +294,7 @@ static void compare_windows(struct window *windows, const char *name, double qua
     CHECK(difference <= before * 0.1 || difference <= noise);
 }
 
-/* -- order, loss ----------------------------------------------------------------------------------------------------------- */
+/* -- order, loss ------------------------------------------------------------------------------- */
 /* What stands around the place where an answer was not due. */
 static void show(const char *platform, unsigned chat, const json_t *messages, size_t place,
                  unsigned due)
@@ -392,7 +396,7 @@ static void close_town(struct town *town)
     folder_remove(&town->folder);
 }
 
-/* -- the cases ---------------------------------------------------------------------------------------------------------------- */
+/* -- the cases --------------------------------------------------------------------------------- */
 static void begin(struct town *town, const char *binary)
 {
     open_town(town, binary);

@@ -1,6 +1,6 @@
 /*
- * Aim: consent without a platform: a project as it comes asks before it runs anything; the API, the command line and the
- * terminal show the question, take the answer, and show what came of it.
+ * Aim: consent without a platform: a project as it comes asks before it runs anything; the API, the
+ * command line and the terminal show the question, take the answer, and show what came of it.
  * Method: the real binary and a model server that calls what the user's text says.
  *   scenario_approval_api BINARY FAKE_MODEL
  */

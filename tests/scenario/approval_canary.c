@@ -1,8 +1,10 @@
 /*
- * Aim: what stands in .env stays there, whatever the model is told to do: no value of it in any file the service
- * writes, in any message it delivers, in anything it tells the model, in any page of the API.
- * Method: a project whose .env holds several values of several shapes; commands and tools that try to show them, with
- * and without the sandbox; then every file of the project, every message and every answer is searched for each value.
+ * Aim: what stands in .env stays there, whatever the model is told to do: no value of it in any
+ * file the service writes, in any message it delivers, in anything it tells the model, in any page
+ * of the API.
+ * Method: a project whose .env holds several values of several shapes; commands and tools that try
+ * to show them, with and without the sandbox; then every file of the project, every message and
+ * every answer is searched for each value.
  *   scenario_approval_canary BINARY FAKE_MODEL
  */
 #include "approval_world.h"
@@ -25,7 +27,7 @@ static const char env_file[] = "SECRET_CANARY=canary-3f9a1c77e2b84d60\n"
                                "DATABASE_PASSWORD='pass word\\with\\slashes'\n"
                                "PLAIN_SETTING=xq7Canary/plus+and=equals==\n";
 
-/* -- searching ----------------------------------------------------------------------------------------------------------- */
+/* -- searching --------------------------------------------------------------------------------- */
 static size_t leak_count;
 
 static void search(const char *where, const char *bytes, size_t len)
@@ -117,7 +119,7 @@ static void expect_no_leak(const struct telegram_world *world, bool is_running)
     CHECK_INT(0, leak_count);
 }
 
-/* -- trying -------------------------------------------------------------------------------------------------------------- */
+/* -- trying ------------------------------------------------------------------------------------ */
 #define EXEC(command) "x [[call exec_shell {\"command\":\"" command "\"}]]"
 
 static const char *const attempts[] = {

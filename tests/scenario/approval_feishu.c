@@ -1,8 +1,8 @@
 /*
- * Aim: on Feishu a request is a card with buttons, a press is answered by a toast, and the card shows the outcome; who
- * owns a group decides there, others do not.
- * Method: the real binary between a Feishu in this process and a model server that calls what the user's text says.
- *   scenario_approval_feishu BINARY FAKE_MODEL
+ * Aim: on Feishu a request is a card with buttons, a press is answered by a toast, and the card
+ * shows the outcome; who owns a group decides there, others do not.
+ * Method: the real binary between a Feishu in this process and a model server that calls what the
+ *   user's text says. scenario_approval_feishu BINARY FAKE_MODEL
  */
 #include "feishu_world.h"
 
@@ -181,8 +181,9 @@ static void a_strangers_own_group_gives_her_nothing(void)
     feishu_world_stop(&world);
 }
 
-/* -- whose words --------------------------------------------------------------------------------------------------- */
-/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read it. */
+/* -- whose words ------------------------------------------------------------------------------- */
+/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read
+ * it. */
 static void say_so(const struct feishu_world *world, const char *chat, json_t *how)
 {
     static unsigned count;

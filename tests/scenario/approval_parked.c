@@ -1,6 +1,6 @@
 /*
- * Aim: a run that waits for a decision survives everything and holds up nobody: restarts of both kinds, other chats,
- * further messages, /stop, and time.
+ * Aim: a run that waits for a decision survives everything and holds up nobody: restarts of both
+ * kinds, other chats, further messages, /stop, and time.
  * Method: the real binary between a Bot API server and a model server; see approval_telegram.c.
  *   scenario_approval_parked BINARY FAKE_MODEL
  */
@@ -170,7 +170,8 @@ static void a_changed_recipe_is_asked_about_again(void)
     telegram_world_stop(&world);
 }
 
-/* Killed after the decision was stored, while the command runs: never again, and everybody is told. */
+/* Killed after the decision was stored, while the command runs: never again, and everybody is
+ * told. */
 static void a_killed_command_is_not_repeated(void)
 {
     struct telegram_world world;
@@ -189,14 +190,14 @@ static void a_killed_command_is_not_repeated(void)
     telegram_world_stop(&world);
 }
 
-/* SIGTERM while a command runs and the model is fast: nobody hears that it was stopped, and the run goes on after the
- * start. */
+/* SIGTERM while a command runs and the model is fast: nobody hears that it was stopped, and the run
+ * goes on after the start. */
 static void a_stop_of_the_service_leaves_the_run_at_its_answer(void)
 {
     struct telegram_world world;
-    approval_start(&world, binary, fake_model,
-                   &(struct approval_options){.permissions =
-                                                  ",\"write_repo\":true,\"exec_shell\":true"});
+    approval_start(
+        &world, binary, fake_model,
+        &(struct approval_options){.permissions = ",\"write_repo\":true,\"exec_shell\":true"});
     (void)telegram_say(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"));
     approval_await_lines(&world, "count", 1);
     CHECK_INT(0, service_stop(&world.world.service));
@@ -211,7 +212,8 @@ static void a_stop_of_the_service_leaves_the_run_at_its_answer(void)
     telegram_world_stop(&world);
 }
 
-/* What was agreed to for one thing is not asked twice in one chat while it waits; /stop ends what runs. */
+/* What was agreed to for one thing is not asked twice in one chat while it waits; /stop ends what
+ * runs. */
 static void stop_ends_a_running_command(void)
 {
     struct telegram_world world;

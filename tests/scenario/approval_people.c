@@ -1,8 +1,8 @@
 /*
- * Aim: only those who may decide do, whatever others press, copy, make up or say; those who may are found; strangers get
- * in by pairing alone, and people of an old project stay in.
- * Method: the real binary between a Bot API server and a model server; see approval_telegram.c. ANN is owner, BOB
- * member, CAT nobody, EVE administers TEAM.
+ * Aim: only those who may decide do, whatever others press, copy, make up or say; those who may are
+ * found; strangers get in by pairing alone, and people of an old project stay in.
+ * Method: the real binary between a Bot API server and a model server; see approval_telegram.c. ANN
+ * is owner, BOB member, CAT nobody, EVE administers TEAM.
  *   scenario_approval_people BINARY FAKE_MODEL
  */
 #include "approval_world.h"
@@ -124,7 +124,7 @@ static void the_owner_is_asked_at_home(void)
     char *yes = approval_button(message, "Approve");
     json_decref(message);
     telegram_expect(&world, BOB, "An owner or administrator decides this");
-    approval_await_receipts(&world); /* before it nobody has certainly seen the card */
+    approval_await_receipts(&world);             /* before it nobody has certainly seen the card */
     (void)telegram_say(&world, BOB, BOB, "yes"); /* his own word counts nothing */
     telegram_expect(&world, BOB, "This is for an owner or administrator to decide.");
     expect_open(&world, 1);
@@ -142,7 +142,7 @@ static void the_owner_is_asked_at_home(void)
     telegram_world_stop(&world);
 }
 
-/* -- sending elsewhere --------------------------------------------------------------------------------------------------- */
+/* -- sending elsewhere ------------------------------------------------------------------------- */
 #define WANT_SEND \
     "tell him [[call chat_contact_send {\"username\":\"ann\",\"text\":\"greetings from bob\"}]]"
 
@@ -167,7 +167,7 @@ static void sending_elsewhere_is_asked(void)
     telegram_world_stop(&world);
 }
 
-/* -- strangers ----------------------------------------------------------------------------------------------------------- */
+/* -- strangers --------------------------------------------------------------------------------- */
 static void a_stranger_is_paired_first(void)
 {
     struct telegram_world world;
@@ -261,7 +261,7 @@ static void a_stranger_who_may_talk_gets_no_tools(void)
     telegram_world_stop(&world);
 }
 
-/* -- groups that nobody has let in ---------------------------------------------------------------------------------------- */
+/* -- groups that nobody has let in ------------------------------------------------------------- */
 #define WANT_OWNERSHIP                                                                             \
     "[[call write_file {\"path\":\"ship.json\",\"content\":\"{\\\"permissions\\\":{\\\"roles\\\":" \
     "{\\\"owner\\\":[\\\"telegram:1003\\\"]}}}\"}]]"
@@ -300,7 +300,8 @@ static void a_strangers_own_group_gives_her_nothing(void)
     telegram_world_stop(&world);
 }
 
-/* A member is answered there as what he is; what he asks for is for the owner to decide, not for who made the group. */
+/* A member is answered there as what he is; what he asks for is for the owner to decide, not for
+ * who made the group. */
 static void a_member_asks_in_a_strangers_group(void)
 {
     struct telegram_world world;
@@ -345,7 +346,7 @@ static void a_group_is_let_in_by_its_code(void)
     telegram_world_stop(&world);
 }
 
-/* -- an old project --------------------------------------------------------------------------------------------------------- */
+/* -- an old project ---------------------------------------------------------------------------- */
 static void people_of_an_old_project_stay_in(void)
 {
     struct telegram_world world;

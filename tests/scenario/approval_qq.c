@@ -1,8 +1,8 @@
 /*
- * Aim: on QQ a request has a keyboard where the bot may send one, and is numbered text where it may not; words decide in
- * both; in a group its administrators do.
- * Method: the real binary between a QQ platform in this process and a model server that calls what the user's text says.
- *   scenario_approval_qq BINARY FAKE_MODEL
+ * Aim: on QQ a request has a keyboard where the bot may send one, and is numbered text where it may
+ * not; words decide in both; in a group its administrators do.
+ * Method: the real binary between a QQ platform in this process and a model server that calls what
+ *   the user's text says. scenario_approval_qq BINARY FAKE_MODEL
  */
 #include "qq_world.h"
 
@@ -32,7 +32,8 @@ static size_t lines(const struct qq_world *world)
     return count;
 }
 
-/* Words count once the store knows that the card is there; who reads it first knows before the store does. */
+/* Words count once the store knows that the card is there; who reads it first knows before the
+ * store does. */
 static void await_receipts(const struct qq_world *world)
 {
     bool is_quiet = false;
@@ -140,8 +141,8 @@ static void say_in_team(const struct qq_world *world, const char *user, const ch
                   "role", role, "text", text);
 }
 
-/* Each event says that its author owns the group, as whoever makes one does; until the project's owner, who has an id of
- * his own in groups, speaks there that is nothing. */
+/* Each event says that its author owns the group, as whoever makes one does; until the project's
+ * owner, who has an id of his own in groups, speaks there that is nothing. */
 static void a_strangers_own_group_gives_him_nothing(void)
 {
     struct qq_world world;
@@ -171,7 +172,8 @@ static void a_strangers_own_group_gives_him_nothing(void)
     qq_world_stop(&world);
 }
 
-/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read it. */
+/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read
+ * it. */
 static void say_so(const struct qq_world *world, json_t *how)
 {
     static unsigned count;

@@ -1,8 +1,9 @@
 /*
- * Aim: what needs consent is asked in the chat, answered there by buttons and words or elsewhere by the API and the
- * command line, done exactly once when it was agreed to and never else, and the model goes on with what came of it.
- * Method: the real binary between a Bot API server and a model server that calls what the user's text says; a command
- * leaves a line in a file of the project, and lines are counted.
+ * Aim: what needs consent is asked in the chat, answered there by buttons and words or elsewhere by
+ * the API and the command line, done exactly once when it was agreed to and never else, and the
+ * model goes on with what came of it.
+ * Method: the real binary between a Bot API server and a model server that calls what the user's
+ * text says; a command leaves a line in a file of the project, and lines are counted.
  *   scenario_approval_telegram BINARY FAKE_MODEL
  */
 #include "approval_world.h"
@@ -28,7 +29,7 @@ static void expect_done(const struct telegram_world *world, int64_t chat, size_t
     CHECK_INT(count, approval_lines(world, "count"));
 }
 
-/* -- one item --------------------------------------------------------------------------------------------------------- */
+/* -- one item ---------------------------------------------------------------------------------- */
 static void a_press_runs_the_command_once(void)
 {
     struct telegram_world world;
@@ -136,7 +137,7 @@ static void the_api_decides(void)
     telegram_world_stop(&world);
 }
 
-/* -- several ----------------------------------------------------------------------------------------------------------- */
+/* -- several ----------------------------------------------------------------------------------- */
 #define WANT_TWO                                                      \
     "both [[call exec_shell {\"command\":\"echo one >> one\"}]] and " \
     "[[call exec_shell {\"command\":\"echo two >> two\"}]]"
@@ -193,7 +194,7 @@ static void only_one_of_two_by_words(void)
     telegram_world_stop(&world);
 }
 
-/* -- for longer than once ------------------------------------------------------------------------------------------------ */
+/* -- for longer than once ---------------------------------------------------------------------- */
 static void a_grant_spares_the_question_until_it_ends(void)
 {
     struct telegram_world world;
@@ -278,7 +279,7 @@ static void a_lasting_grant_is_listed_and_revoked(void)
     telegram_world_stop(&world);
 }
 
-/* -- the model reads it -------------------------------------------------------------------------------------------------- */
+/* -- the model reads it ------------------------------------------------------------------------ */
 static void the_model_may_refuse_and_never_agree(void)
 {
     struct telegram_world world;
@@ -338,8 +339,9 @@ static void a_swayed_model_makes_no_consent(void)
     }
 }
 
-/* -- whose words --------------------------------------------------------------------------------------------------------- */
-/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read it. */
+/* -- whose words ------------------------------------------------------------------------------- */
+/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read
+ * it. */
 static void say_so(const struct telegram_world *world, int64_t chat, json_t *how)
 {
     static unsigned count;

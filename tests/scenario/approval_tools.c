@@ -1,8 +1,9 @@
 /*
- * Aim: the tools work through the whole program, and stay inside the project: files are written as the card showed
- * them, commands run beside each other, behind walls, in time, and leave nothing behind.
- * Method: the real binary between a Bot API server and a model server that calls what the user's text says.
- *   scenario_approval_tools BINARY FAKE_MODEL
+ * Aim: the tools work through the whole program, and stay inside the project: files are written as
+ * the card showed them, commands run beside each other, behind walls, in time, and leave nothing
+ * behind.
+ * Method: the real binary between a Bot API server and a model server that calls what the user's
+ *   text says. scenario_approval_tools BINARY FAKE_MODEL
  */
 #include "approval_world.h"
 
@@ -34,7 +35,7 @@ static void expect_file(const struct telegram_world *world, const char *name, co
     free(actual);
 }
 
-/* -- files --------------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static void a_write_is_shown_as_it_will_be(void)
 {
     struct telegram_world world;
@@ -172,7 +173,7 @@ static void files_are_read_inside_the_project_only(void)
     telegram_world_stop(&world);
 }
 
-/* -- commands ------------------------------------------------------------------------------------------------------------ */
+/* -- commands ---------------------------------------------------------------------------------- */
 static void calls_of_one_step_run_beside_each_other(void)
 {
     struct telegram_world world;
@@ -289,7 +290,8 @@ static bool is_inherited(pid_t pid, const char *fd)
     return (flags & O_CLOEXEC) == 0;
 }
 
-/* Connections of the service, and how many of them a program that a library started would inherit. */
+/* Connections of the service, and how many of them a program that a library started would
+ * inherit. */
 static void count_connections(pid_t pid, size_t *ret_connections, size_t *ret_inherited)
 {
     char path[64], target[128];

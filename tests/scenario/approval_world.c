@@ -44,7 +44,7 @@ void approval_restart(struct telegram_world *world, const char *binary)
     telegram_world_await_poll(world);
 }
 
-/* -- messages and buttons ------------------------------------------------------------------------------------------- */
+/* -- messages and buttons ---------------------------------------------------------------------- */
 static json_t *find_message(const struct telegram_world *world, int64_t chat, int64_t id,
                             const char *part, bool has_buttons)
 {
@@ -228,7 +228,7 @@ int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t u
     return id;
 }
 
-/* -- what it left behind -------------------------------------------------------------------------------------------- */
+/* -- what it left behind ----------------------------------------------------------------------- */
 size_t approval_lines(const struct telegram_world *world, const char *name)
 {
     char *text = folder_read(&world->world.folder, name);

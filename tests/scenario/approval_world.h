@@ -1,8 +1,10 @@
 /*
- * approval_world.h — a Telegram world in which the agent may do something only after somebody agreed. For scenario tests.
+ * approval_world.h — a Telegram world in which the agent may do something only after somebody
+ * agreed. For scenario tests.
  *
- * ANN is the owner, BOB a member, CAT nobody; EVE administers TEAM and FORUM on the platform. The model calls what the
- * user's text says (fake_model_calls.c), so a test says which command is wanted and counts what it left behind.
+ * ANN is the owner, BOB a member, CAT nobody; EVE administers TEAM and FORUM on the platform. The
+ * model calls what the user's text says (fake_model_calls.c), so a test says which command is
+ * wanted and counts what it left behind.
  */
 #ifndef SMA_TEST_APPROVAL_WORLD_H
 #define SMA_TEST_APPROVAL_WORLD_H
@@ -48,7 +50,8 @@ void approval_press_for(const struct telegram_world *world, int64_t chat, int64_
                         int64_t message_id, const char *button, const char *part);
 /** Data of the button with this text, "" when there is none; free it. */
 char *approval_button(const json_t *message, const char *text);
-/** Until it is stored where every card stands: a press before that is answered by a message of its own, not by an edit. */
+/** Until it is stored where every card stands: a press before that is answered by a message of its
+ *  own, not by an edit. */
 void approval_await_receipts(const struct telegram_world *world);
 /** Ask, and wait for the card and its receipt. @return the card's message id */
 int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t user,
@@ -56,7 +59,8 @@ int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t u
 
 /** Until so many results of tools were said. */
 void approval_await_results(const struct telegram_world *world, int64_t chat, size_t count);
-/** Say what calls tools without a question, and wait. @return what was said of the last result; free it */
+/** Say what calls tools without a question, and wait. @return what was said of the last result;
+ *  free it */
 char *approval_do(const struct telegram_world *world, int64_t chat, int64_t user, const char *text);
 /** The same of ANN in private, who agrees when she is asked. */
 char *approval_agree(const struct telegram_world *world, const char *text);
@@ -72,7 +76,8 @@ void approval_await_asked(const struct telegram_world *world, const char *part, 
 /** GET or POST (body not NULL) of the API; status checked. Decref it. */
 json_t *approval_api(const struct telegram_world *world, const char *path, const char *body,
                      int status);
-/** Until the list of approvals has so many. @return {"approvals":[...]} as the API answers; decref it */
+/** Until the list of approvals has so many. @return {"approvals":[...]} as the API answers; decref
+ *  it */
 json_t *approval_await_open(const struct telegram_world *world, size_t count);
 /** The command line: `shipmyagent <words> <folder>`; status checked; output must contain `part`. */
 void approval_cli(const struct telegram_world *world, const char *binary, int status,

@@ -1,7 +1,8 @@
 /*
- * Aim: what people see in their Feishu chats: answers, once, in the right place, and only where they were asked for.
- * Method: the real binary between a Feishu and a model server; people speak, the chats and the model's requests are
- * read.
+ * Aim: what people see in their Feishu chats: answers, once, in the right place, and only where
+ * they were asked for.
+ * Method: the real binary between a Feishu and a model server; people speak, the chats and the
+ * model's requests are read.
  *   scenario_feishu_chats BINARY FAKE_MODEL
  */
 #include "feishu_world.h"
@@ -11,7 +12,8 @@
 
 static const char *binary, *fake_model;
 
-/* What the program itself says here, up to its first number: nobody's language is known, so it is Chinese. */
+/* What the program itself says here, up to its first number: nobody's language is known, so it is
+ * Chinese. */
 static const char *notice(enum sma_notice which)
 {
     static const char *const texts[] = {
@@ -38,7 +40,7 @@ static void expect_sent(const struct feishu_world *world, const char *chat, size
     CHECK_INT(count, answers);
 }
 
-/* -- private chats ------------------------------------------------------------------------------------------------- */
+/* -- private chats ----------------------------------------------------------------------------- */
 static void the_first_message_is_answered(void)
 {
     struct feishu_world world;
@@ -167,7 +169,7 @@ static void a_slow_answer_grows_in_a_card_and_then_stands(void)
     feishu_world_stop(&world);
 }
 
-/* -- groups ---------------------------------------------------------------------------------------------------------- */
+/* -- groups ------------------------------------------------------------------------------------ */
 static void a_group_is_answered_when_it_asks(void)
 {
     struct feishu_world world;
@@ -225,7 +227,7 @@ static void topics_are_answered_where_they_are(void)
     feishu_world_stop(&world);
 }
 
-/* -- what else people send ------------------------------------------------------------------------------------------- */
+/* -- what else people send --------------------------------------------------------------------- */
 static void rich_text_reaches_the_model_as_markdown(void)
 {
     struct feishu_world world;

@@ -1,6 +1,7 @@
 /*
- * Aim: files come in, go out, and are named as missing when they cannot; an old project goes on where it stopped; a
- * webhook serves as the long connection does and believes nobody else; wrong credentials do not hammer.
+ * Aim: files come in, go out, and are named as missing when they cannot; an old project goes on
+ * where it stopped; a webhook serves as the long connection does and believes nobody else; wrong
+ * credentials do not hammer.
  * Method: as feishu_chats.
  *   scenario_feishu_files BINARY FAKE_MODEL
  */
@@ -24,7 +25,7 @@ static void start(struct feishu_world *world, const char *members)
     feishu_world_start(world, binary, fake_model, &(struct feishu_options){.members = members});
 }
 
-/* -- files ----------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 /* The one file in the adapter's cache whose name ends so; its content, malloc'ed. */
 static char *read_cached(const struct feishu_world *world, const char *end)
 {
@@ -127,7 +128,7 @@ static void a_file_goes_out_with_its_words(void)
     feishu_world_stop(&world);
 }
 
-/* -- old projects ---------------------------------------------------------------------------------------------------- */
+/* -- old projects ------------------------------------------------------------------------------ */
 static void make_dir(const struct folder *folder, const char *name)
 {
     char path[512];
@@ -184,7 +185,7 @@ static void other_projects_are_not_touched(void)
     feishu_world_stop(&world);
 }
 
-/* -- credentials ----------------------------------------------------------------------------------------------------- */
+/* -- credentials ------------------------------------------------------------------------------- */
 static void wrong_credentials_are_said_and_do_not_hammer(void)
 {
     struct feishu_world world;
@@ -213,7 +214,7 @@ static void too_many_connections_are_said(void)
     feishu_world_stop(&world);
 }
 
-/* -- webhook --------------------------------------------------------------------------------------------------------- */
+/* -- webhook ----------------------------------------------------------------------------------- */
 static void set_webhook(const struct feishu_world *world, const char *key, const char *token)
 {
     char url[128];

@@ -1,9 +1,10 @@
 /*
- * Aim: the platform knows for an hour what was sent under a uuid of the app, in whatever chat. A project that begins anew
- * (its .ship was deleted), and a second project of the same app, use none of those uuids again: no answer vanishes and
- * nobody's answer is written into another person's chat.
- * Method: the real binary, a Feishu in this process, a model server; .ship is deleted between two lives.
- *   scenario_feishu_fresh BINARY FAKE_MODEL
+ * Aim: the platform knows for an hour what was sent under a uuid of the app, in whatever chat. A
+ * project that begins anew (its .ship was deleted), and a second project of the same app, use none
+ * of those uuids again: no answer vanishes and nobody's answer is written into another person's
+ * chat.
+ * Method: the real binary, a Feishu in this process, a model server; .ship is deleted between two
+ *   lives. scenario_feishu_fresh BINARY FAKE_MODEL
  */
 #include "feishu_world.h"
 #include "support/check.h"

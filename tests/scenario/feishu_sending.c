@@ -1,12 +1,12 @@
 /*
- * Aim: what goes wrong while answers are sent, and starts, stops and kills in the midst of it, lose nothing and double
- * nothing.
+ * Aim: what goes wrong while answers are sent, and starts, stops and kills in the midst of it, lose
+ * nothing and double nothing.
  * Method: as feishu_weather.
  *   scenario_feishu_sending BINARY FAKE_MODEL
  */
 #include "feishu_storm.h"
 
-/* -- sending ------------------------------------------------------------------------------------------------------------ */
+/* -- sending ----------------------------------------------------------------------------------- */
 static void lost_answers_double_nothing(void)
 {
     static const char *const kinds[] = {"close", "lose_answer", "cut",  "garbage",
@@ -67,7 +67,8 @@ static void a_flood_in_one_chat_delays_no_other(void)
     CHECK_INT(1, feishu_count(&storm_world, ANN_CHAT, "I am flooded"));
 }
 
-/* Taken in and never answered: given up in the end, and sent again under its uuid; nobody else waits for that. */
+/* Taken in and never answered: given up in the end, and sent again under its uuid; nobody else
+ * waits for that. */
 static void a_send_that_is_never_answered_delays_no_other_chat(void)
 {
     platform_tell(&storm_world.feishu, "{s:s,s:s,s:s,s:s}", "do", "fault", "method", "send", "kind",
@@ -118,7 +119,7 @@ static void a_user_who_stops_the_bot_stops_nobody_else(void)
     feishu_settle(&storm_world);
 }
 
-/* -- starting and stopping ------------------------------------------------------------------------------------------- */
+/* -- starting and stopping --------------------------------------------------------------------- */
 static void a_start_in_bad_weather_comes_up_by_itself(void)
 {
     CHECK_INT(0, service_stop(&storm_world.world.service));

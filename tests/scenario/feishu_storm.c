@@ -79,7 +79,8 @@ void storm_talk_through_loss(int64_t opened)
     storm_talk_through();
 }
 
-/* Good weather: what the platform would bring again in half a minute may come now, and not into the next storm. */
+/* Good weather: what the platform would bring again in half a minute may come now, and not into the
+ * next storm. */
 static void await_deliveries(void)
 {
     for (long long until = process_now_ms() + AWAIT_MS;

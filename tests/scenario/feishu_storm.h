@@ -1,6 +1,7 @@
 /*
- * feishu_storm.h — one service in bad weather between it and Feishu: what is said in it, and that all is answered once.
- * The platform waits a second for an acknowledgement and repeats 1000 times faster than in life; pings go every second.
+ * feishu_storm.h — one service in bad weather between it and Feishu: what is said in it, and that
+ * all is answered once. The platform waits a second for an acknowledgement and repeats 1000 times
+ * faster than in life; pings go every second.
  */
 #ifndef SMA_TEST_FEISHU_STORM_H
 #define SMA_TEST_FEISHU_STORM_H
@@ -29,13 +30,16 @@ void storm_break_connections(const char *how, int code);
 void storm_await_none(const char *counter);
 /** Ann says one numbered message. */
 void storm_say_one(void);
-/** Say something; faults that wait for it end the weather: from then on it must be answered in time. */
+/** Say something; faults that wait for it end the weather: from then on it must be answered in
+ *  time. */
 void storm_talk_through(void);
-/** One message into the gap; the connection is back in time (one more than `opened`); one more message. */
+/** One message into the gap; the connection is back in time (one more than `opened`); one more
+ *  message. */
 void storm_talk_through_loss(int64_t opened);
 /** Every message of the storm is answered, once. */
 void storm_expect_all_answered_once(void);
-/** A service that has seen no weather yet: connections that die one after the other are tried more and more slowly. */
+/** A service that has seen no weather yet: connections that die one after the other are tried more
+ *  and more slowly. */
 void storm_start_afresh(void);
 
 #define RUN_IN_STORM(test_case)           \

@@ -1,12 +1,12 @@
 /*
- * Aim: bad weather on the long connection passes by itself, in less than 5 s after it ends: nothing is lost, nothing is
- * answered twice.
- * Method: as feishu_chats; one kind of weather a case, then an ordinary message must be answered once.
- *   scenario_feishu_weather BINARY FAKE_MODEL
+ * Aim: bad weather on the long connection passes by itself, in less than 5 s after it ends: nothing
+ * is lost, nothing is answered twice.
+ * Method: as feishu_chats; one kind of weather a case, then an ordinary message must be answered
+ *   once. scenario_feishu_weather BINARY FAKE_MODEL
  */
 #include "feishu_storm.h"
 
-/* -- the connection -------------------------------------------------------------------------------------------------- */
+/* -- the connection ---------------------------------------------------------------------------- */
 static void a_broken_connection_is_replaced(void)
 {
     static const struct
@@ -160,7 +160,7 @@ static void a_server_that_never_says_a_word_is_given_up(void)
     storm_talk_through();
 }
 
-/* -- events ------------------------------------------------------------------------------------------------------------ */
+/* -- events ------------------------------------------------------------------------------------ */
 static void what_comes_again_is_answered_once(void)
 {
     storm_tell_number("double", "count", 1); /* at once */

@@ -1,5 +1,6 @@
 /*
- * feishu_world.h — the service between a Feishu in this process and a model server. For scenario tests.
+ * feishu_world.h — the service between a Feishu in this process and a model server. For scenario
+ * tests.
  */
 #ifndef SMA_TEST_FEISHU_WORLD_H
 #define SMA_TEST_FEISHU_WORLD_H
@@ -32,8 +33,8 @@ struct feishu_options
     const char *members; /* more of adapters.feishu: ",\"groupAccess\":\"anyone\"" */
     const char *script;  /* of the model server: see fake_model */
     const char *root;    /* more of ship.json: ",\"permissions\":{...}" */
-    const char
-        *block; /* instead of everything in adapters.feishu; "%d" in it is the platform's port */
+    /* instead of everything in adapters.feishu; "%d" in it is the platform's port */
+    const char *block;
     const char *access;  /* as JSON; NULL = "\"anyone\"" */
     bool knows_no_group; /* else ship.json lets TEAM and TOPICS in */
 };
@@ -42,13 +43,15 @@ struct feishu_message
     char id[64];
 };
 
-/** Folder, both servers, people and chats; redelivery 60 times faster. The service is not running yet. */
+/** Folder, both servers, people and chats; redelivery 60 times faster. The service is not running
+ *  yet. */
 void feishu_world_create(struct feishu_world *world, const char *fake_model,
                          const struct feishu_options *options);
 /** create, and the service is connected (or ready, with a webhook). */
 void feishu_world_start(struct feishu_world *world, const char *binary, const char *fake_model,
                         const struct feishu_options *options);
-/** Ends all; the service must end well, keep its secrets to itself, and have done nothing the platform refuses. */
+/** Ends all; the service must end well, keep its secrets to itself, and have done nothing the
+ *  platform refuses. */
 void feishu_world_stop(struct feishu_world *world);
 void feishu_world_await_connection(const struct feishu_world *world);
 
@@ -57,7 +60,8 @@ struct feishu_message feishu_say(const struct feishu_world *world, const char *c
                                  const char *user, const char *text);
 /** How many messages of ours in the chat contain this text. */
 size_t feishu_count(const struct feishu_world *world, const char *chat, const char *part);
-/** Until one of ours contains it. @return the newest such message as the server lists it; decref it */
+/** Until one of ours contains it. @return the newest such message as the server lists it; decref
+ *  it */
 json_t *feishu_await(const struct feishu_world *world, const char *chat, const char *part);
 void feishu_expect(const struct feishu_world *world, const char *chat, const char *part);
 /** What the chat holds, what the platform complains of and the service's log, to stderr. */

@@ -16,7 +16,7 @@
 
 #define ANSWER_BYTES_MAX ((size_t)16 * 1024 * 1024) /* the longest list has 8 MiB */
 
-/* -- tokens ----------------------------------------------------------------------------------------------------- */
+/* -- tokens ------------------------------------------------------------------------------------ */
 #define SERVICE_COUNT_MAX 64 /* of one test at a time; the oldest make room */
 
 static struct
@@ -66,7 +66,7 @@ static bool says_who(const char *headers)
            strcasestr(headers, "x-api-token:") != NULL || strstr(headers, HTTP_AS_STRANGER) != NULL;
 }
 
-/* -- connections ------------------------------------------------------------------------------------------------ */
+/* -- connections ------------------------------------------------------------------------------- */
 static int connect_to(int port, int timeout_ms)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -103,7 +103,8 @@ static long content_length(const char *head, const char *end)
     return -1;
 }
 
-/* Reads until the body is complete by its length, or by the end of the connection where there is none. */
+/* Reads until the body is complete by its length, or by the end of the connection where there is
+ * none. */
 static struct http_answer read_answer(int fd)
 {
     struct http_answer none = {0, NULL, 0};

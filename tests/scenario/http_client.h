@@ -1,6 +1,6 @@
 /*
- * http_client.h — the smallest HTTP/1.1 client that can be cut anywhere: one request a connection, blocking, with a
- * deadline. For test drivers only.
+ * http_client.h — the smallest HTTP/1.1 client that can be cut anywhere: one request a connection,
+ * blocking, with a deadline. For test drivers only.
  */
 #ifndef SMA_TEST_HTTP_CLIENT_H
 #define SMA_TEST_HTTP_CLIENT_H
@@ -17,8 +17,8 @@ struct http_answer
     size_t len;
 };
 
-/** What http_ask and http_call send to this port unless the headers name one: the token in the file of the service's
- *  folder. Nothing when it is not there. Thread: any. */
+/** What http_ask and http_call send to this port unless the headers name one: the token in the file
+ *  of the service's folder. Nothing when it is not there. Thread: any. */
 void http_use_token_of(int port, const char *folder);
 /** The token used for this port; "" = none. */
 void http_token_of(int port, char ret_token[128]);

@@ -1,7 +1,8 @@
 /*
- * Aim: init offers what the provider itself serves with the key that is there, and takes any name that is typed.
- * Method: the real binary on a pseudo terminal; a server of this process answers GET /v1/models, with the key only.
- *   init_wizard BINARY
+ * Aim: init offers what the provider itself serves with the key that is there, and takes any name
+ * that is typed.
+ * Method: the real binary on a pseudo terminal; a server of this process answers GET /v1/models,
+ *   with the key only. init_wizard BINARY
  */
 #include "process.h"
 #include "support/check.h"

@@ -1,7 +1,7 @@
 /*
  * Aim: what `cmake --install` puts down is complete, runs from there, and was built hardened.
- * Method: install the build tree into a folder of its own, look at every file, run the binary from it, read its ELF
- *         headers; let systemd check the unit where systemd is.
+ * Method: install the build tree into a folder of its own, look at every file, run the binary from
+ *         it, read its ELF headers; let systemd check the unit where systemd is.
  *   install_release CMAKE BUILD_DIR PREFIX
  */
 #include "process.h"
@@ -84,7 +84,7 @@ static void it_runs_from_there(void)
     run_it(completion, "", "");
 }
 
-/* -- the binary --------------------------------------------------------------------------------------------------- */
+/* -- the binary -------------------------------------------------------------------------------- */
 static const Elf64_Phdr *find_header(const unsigned char *image, Elf64_Word type)
 {
     const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
@@ -144,7 +144,8 @@ static void the_binary_is_hardened(void)
     close(fd);
 }
 
-/* The unit names the installed path; systemd wants to find the binary there, so it is checked with this one's. */
+/* The unit names the installed path; systemd wants to find the binary there, so it is checked with
+ * this one's. */
 static void the_unit_names_the_binary(void)
 {
     struct folder installed;

@@ -1,10 +1,11 @@
 /*
- * Aim: every provider of the table works: whatever its rules, its words and its troubles, a person gets exactly the right
- *      answer once, nothing is refused that need not be, a plain answer is one request, and the bytes of a conversation
- *      only grow.
- * Method: the real binary against fake_model in the guise of each provider, real requests over sockets. Each cell is a
- *      chat of its own whose text says what the model does (tests/fakes/README.md); all cells of a provider at once, some
- *      providers at a time. The server's log tells what was asked and refused.
+ * Aim: every provider of the table works: whatever its rules, its words and its troubles, a person
+ *      gets exactly the right answer once, nothing is refused that need not be, a plain answer is
+ *      one request, and the bytes of a conversation only grow.
+ * Method: the real binary against fake_model in the guise of each provider, real requests over
+ *      sockets. Each cell is a chat of its own whose text says what the model does
+ *      (tests/fakes/README.md); all cells of a provider at once, some providers at a time. The
+ *      server's log tells what was asked and refused.
  *   scenario_model_matrix BINARY FAKE_MODEL [ROW]
  */
 #include "support/check.h"
@@ -23,7 +24,7 @@
 
 static const char *binary, *fake_model;
 
-/* -- rows ------------------------------------------------------------------------------------------------------------ */
+/* -- rows -------------------------------------------------------------------------------------- */
 struct row
 {
     const char *name, *provider, *profile, *api, *model, *more;
@@ -73,7 +74,7 @@ static const struct row ROWS[] = {
     {"whole-deepseek", "deepseek", "deepseek", "chat", "deepseek-flash", ",\"stream\":false"},
 };
 
-/* -- cells ----------------------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 struct cell
 {
     const char *name, *text;
@@ -176,7 +177,7 @@ static const struct cell WAITING = {.name = "waiting",
                                     .output = "It was worth it.",
                                     .may_prefix_move = true};
 
-/* -- what the server saw --------------------------------------------------------------------------------------------- */
+/* -- what the server saw ----------------------------------------------------------------------- */
 static json_t *asked(const struct world *world, const char *part)
 {
     char *log = folder_read(&world->folder, "model.log"), *left = log;
@@ -237,13 +238,15 @@ static bool only_grows(const json_t *list)
     return is_right;
 }
 
-/* A provider that refuses a member of which the table does not know: each chat may be refused once, and learns. */
+/* A provider that refuses a member of which the table does not know: each chat may be refused once,
+ * and learns. */
 static bool learns(const struct row *row)
 {
     return strcmp(row->name, "strict") == 0;
 }
 
-/* Whose thinking is good only behind the very words it came after. Source: protocols/models.md §5. */
+/* Whose thinking is good only behind the very words it came after. Source: protocols/models.md
+ * §5. */
 static bool binds_thinking(const struct row *row)
 {
     static const char *const models[] = {"claude-sonnet-5-5", "claude-opus-5-5", "claude-fable-5-2",
@@ -299,7 +302,7 @@ static bool is_answer_right(const struct cell *cell, const struct http_answer *a
     return is_right;
 }
 
-/* -- one row --------------------------------------------------------------------------------------------------------- */
+/* -- one row ----------------------------------------------------------------------------------- */
 static int judge(const struct world *world, const struct row *row, const struct cell *cell,
                  const struct http_answer *answer)
 {
@@ -462,7 +465,7 @@ static int play_row(const struct row *row)
     return wrong_count;
 }
 
-/* -- all rows, some at a time ---------------------------------------------------------------------------------------- */
+/* -- all rows, some at a time ------------------------------------------------------------------ */
 static void end_one(size_t *running_count, int *failed_count)
 {
     int status = 0;

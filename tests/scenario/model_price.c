@@ -1,8 +1,9 @@
 /*
- * Aim: a turn costs what it must: a run of twelve steps with results of 20 kB costs at most 1.3 times what a perfectly
- *      cached client would pay, at providers that cache by marks, by breakpoints and by themselves; and asks once a step.
- * Method: the real binary against fake_model, whose price meter compares what is really sent (price.h).
- *   scenario_model_price BINARY FAKE_MODEL
+ * Aim: a turn costs what it must: a run of twelve steps with results of 20 kB costs at most 1.3
+ *      times what a perfectly cached client would pay, at providers that cache by marks, by
+ *      breakpoints and by themselves; and asks once a step.
+ * Method: the real binary against fake_model, whose price meter compares what is really sent
+ *   (price.h). scenario_model_price BINARY FAKE_MODEL
  */
 #include "price.h"
 #include "support/check.h"

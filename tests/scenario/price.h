@@ -1,6 +1,7 @@
 /*
- * price.h — what a run of twelve steps with results of 20 kB costs at a provider, on the model server's price meter: what
- * was paid, over what a perfectly cached client would have paid. Exact and the same in each run.
+ * price.h — what a run of twelve steps with results of 20 kB costs at a provider, on the model
+ * server's price meter: what was paid, over what a perfectly cached client would have paid. Exact
+ * and the same in each run.
  */
 #ifndef SMA_TEST_PRICE_H
 #define SMA_TEST_PRICE_H

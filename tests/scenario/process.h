@@ -1,5 +1,6 @@
 /*
- * process.h — start the real binary (or a fake server) on a private folder, find its port, stop it. For scenario tests.
+ * process.h — start the real binary (or a fake server) on a private folder, find its port, stop it.
+ * For scenario tests.
  */
 #ifndef SMA_TEST_PROCESS_H
 #define SMA_TEST_PROCESS_H
@@ -38,7 +39,8 @@ void service_kill(struct service *service);
 /** Start a server that prints `PORT n` first. @return its port */
 int server_start(char *const *argv, pid_t *ret_pid);
 void server_stop(pid_t pid);
-/** Run to the end with `input` on stdin; output (stdout then stderr mixed) malloc'ed. @return exit status */
+/** Run to the end with `input` on stdin; output (stdout then stderr mixed) malloc'ed. @return exit
+ *  status */
 int run_to_end(char *const *argv, const char *input, char **ret_output, int timeout_ms);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Aim: a key goes to the provider whose it is, and to nobody else, whatever else stands in the environment.
- * Method: the real binary with several keys in its environment; a listener of the test's own stands where the provider
- *         should be and reads the head of the request as it was sent.
+ * Aim: a key goes to the provider whose it is, and to nobody else, whatever else stands in the
+ * environment.
+ * Method: the real binary with several keys in its environment; a listener of the test's own stands
+ *         where the provider should be and reads the head of the request as it was sent.
  *   scenario_provider_keys BINARY
  */
 #include "process.h"
@@ -22,7 +23,7 @@
 
 static char *binary;
 
-/* -- the listener -------------------------------------------------------------------------------------------------- */
+/* -- the listener ------------------------------------------------------------------------------ */
 static int listen_here(int *ret_port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -62,7 +63,7 @@ static bool was_left_alone(int listener)
     return accept(listener, NULL, NULL) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-/* -- the service --------------------------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 static void configure(struct folder *folder, const char *provider, const char *url,
                       const char *more)
 {

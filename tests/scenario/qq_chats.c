@@ -1,8 +1,9 @@
 /*
- * Aim: what people see in their QQ chats: answers, once, in the right place, and only where they were asked for; files in
- * and out; buttons that do not spin; replies within what the platform allows.
- * Method: the real binary between a QQ platform and a model server; people speak, the chats and the model's requests are
- * read.
+ * Aim: what people see in their QQ chats: answers, once, in the right place, and only where they
+ * were asked for; files in and out; buttons that do not spin; replies within what the platform
+ * allows.
+ * Method: the real binary between a QQ platform and a model server; people speak, the chats and the
+ * model's requests are read.
  *   scenario_qq_chats BINARY FAKE_MODEL
  */
 #include "qq_world.h"
@@ -37,7 +38,7 @@ static void expect_no_refusal(const struct qq_world *world)
     CHECK_INT(0, qq_counter(world, "closed_by_us"));
 }
 
-/* -- where people speak --------------------------------------------------------------------------------------------------- */
+/* -- where people speak ------------------------------------------------------------------------ */
 static void the_first_message_is_answered(void)
 {
     struct qq_world world;
@@ -185,7 +186,7 @@ static void commands_are_answered(void)
     qq_world_stop(&world);
 }
 
-/* -- buttons and relations ----------------------------------------------------------------------------------------------- */
+/* -- buttons and relations --------------------------------------------------------------------- */
 static void buttons_are_acknowledged_in_time(void)
 {
     static const char *const chats[] = {ANN, TEAM};
@@ -225,7 +226,7 @@ static void relations_are_noted_without_a_word(void)
     qq_world_stop(&world);
 }
 
-/* -- long answers, few replies ---------------------------------------------------------------------------------------------- */
+/* -- long answers, few replies ----------------------------------------------------------------- */
 static void a_long_answer_fits_into_the_replies(void)
 {
     struct qq_world world;
@@ -288,7 +289,7 @@ static void an_answer_behind_the_window_goes_out_actively(void)
     qq_world_stop(&world);
 }
 
-/* -- Markdown ------------------------------------------------------------------------------------------------------------------ */
+/* -- Markdown ---------------------------------------------------------------------------------- */
 static void structure_is_markdown_or_plain(void)
 {
     struct qq_world world;
@@ -315,8 +316,9 @@ static void structure_is_markdown_or_plain(void)
     qq_world_stop(&world);
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------------------------ */
-/* The one file in the adapter's cache whose name ends so; its content, malloc'ed; NULL: it is not there. */
+/* -- files ------------------------------------------------------------------------------------- */
+/* The one file in the adapter's cache whose name ends so; its content, malloc'ed; NULL: it is not
+ * there. */
 static char *read_cached(const struct qq_world *world, const char *end)
 {
     char path[256], name[512] = "";

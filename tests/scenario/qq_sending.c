@@ -1,8 +1,9 @@
 /*
- * Aim: bad weather between the service and QQ's REST side passes by itself: what was refused for a while is sent later, what
- * the platform took is never shown twice although nobody heard so, and one chat's trouble is no other's.
- * Method: the real binary between a QQ platform and a model server; one kind of weather a case, then an ordinary message
- * must be answered.
+ * Aim: bad weather between the service and QQ's REST side passes by itself: what was refused for a
+ * while is sent later, what the platform took is never shown twice although nobody heard so, and
+ * one chat's trouble is no other's.
+ * Method: the real binary between a QQ platform and a model server; one kind of weather a case,
+ * then an ordinary message must be answered.
  *   scenario_qq_sending BINARY FAKE_MODEL
  */
 #include "qq_world.h"
@@ -66,7 +67,8 @@ static void a_token_that_ends_in_mid_send_is_fetched_anew(void)
     qq_talk(&world, 1, 1);
 }
 
-/* Ends of tokens lie in the future of every service: refreshed ahead of time, nothing is ever refused. */
+/* Ends of tokens lie in the future of every service: refreshed ahead of time, nothing is ever
+ * refused. */
 static void tokens_are_refreshed_ahead_of_time(void)
 {
     int64_t tokens = qq_counter(&world, "tokens");

@@ -1,6 +1,6 @@
 /*
- * Aim: a session that the platform gave up is begun anew; what only the owner can mend is said and not hammered; a service
- * that starts, stops or dies at any time loses nothing and doubles nothing.
+ * Aim: a session that the platform gave up is begun anew; what only the owner can mend is said and
+ * not hammered; a service that starts, stops or dies at any time loses nothing and doubles nothing.
  * Method: as qq_weather.
  *   scenario_qq_sessions BINARY FAKE_MODEL
  */
@@ -29,7 +29,7 @@ static void tell(const char *what)
     fprintf(stderr, "   %s\n", what);
 }
 
-/* -- the session is gone ---------------------------------------------------------------------------------------------------- */
+/* -- the session is gone ----------------------------------------------------------------------- */
 static void dead_sessions_are_begun_anew(void)
 {
     static const struct
@@ -114,7 +114,7 @@ static void shards_share_the_chats(void)
     stop();
 }
 
-/* -- what only the owner can mend ------------------------------------------------------------------------------------------ */
+/* -- what only the owner can mend -------------------------------------------------------------- */
 static void fatal_codes_do_not_hammer(void)
 {
     static const struct
@@ -169,7 +169,7 @@ static void a_wrong_secret_does_not_hammer(void)
     stop();
 }
 
-/* -- the service starts and stops ------------------------------------------------------------------------------------------- */
+/* -- the service starts and stops -------------------------------------------------------------- */
 static void a_start_in_bad_weather_comes_up_by_itself(void)
 {
     qq_world_create(&world, fake_model, &(struct qq_options){.members = FAST});

@@ -1,8 +1,9 @@
 /*
- * Aim: bad weather between the service and QQ's gateway passes by itself: within five seconds after it ended people are
- * answered again, nothing is lost that the platform still has, nothing is answered twice; and the platform is not hammered.
- * Method: the real binary between a QQ platform and a model server; each kind of weather meets a service of its own.
- *   scenario_qq_weather BINARY FAKE_MODEL
+ * Aim: bad weather between the service and QQ's gateway passes by itself: within five seconds after
+ * it ended people are answered again, nothing is lost that the platform still has, nothing is
+ * answered twice; and the platform is not hammered.
+ * Method: the real binary between a QQ platform and a model server; each kind of weather meets a
+ *   service of its own. scenario_qq_weather BINARY FAKE_MODEL
  */
 #include "qq_world.h"
 
@@ -39,7 +40,7 @@ static void tell(const char *what)
     fprintf(stderr, "   %s\n", what);
 }
 
-/* -- the link ends, the session lives -------------------------------------------------------------------------------------- */
+/* -- the link ends, the session lives ---------------------------------------------------------- */
 static void lost_links_are_resumed(void)
 {
     static const struct
@@ -145,7 +146,7 @@ static void heartbeats_keep_a_link_for_long(void)
     stop();
 }
 
-/* -- the platform is away --------------------------------------------------------------------------------------------------- */
+/* -- the platform is away ---------------------------------------------------------------------- */
 static void a_restart_of_the_platform_loses_nothing(void)
 {
     start();

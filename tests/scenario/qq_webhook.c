@@ -1,6 +1,6 @@
 /*
- * Aim: QQ's webhook serves as its gateway does: signed events are answered once, whatever is not the platform's is refused,
- * what was not taken comes again; and existing projects go on unchanged.
+ * Aim: QQ's webhook serves as its gateway does: signed events are answered once, whatever is not
+ * the platform's is refused, what was not taken comes again; and existing projects go on unchanged.
  * Method: the real binary between a QQ platform that posts and a model server.
  *   scenario_qq_webhook BINARY FAKE_MODEL
  */
@@ -178,7 +178,8 @@ static void without_a_secret_it_refuses_to_start(void)
     folder_remove(&world.world.folder);
 }
 
-/* ship.json as the old program wrote it: placeholders and variables. Only the address of the platform is ours. */
+/* ship.json as the old program wrote it: placeholders and variables. Only the address of the
+ * platform is ours. */
 static void old_project_files_run_unchanged(void)
 {
     static const char *const blocks[] = {"adapters", "integrations"};

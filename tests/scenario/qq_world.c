@@ -212,7 +212,7 @@ void qq_await_log(const struct qq_world *world, const char *part)
     exit(1);
 }
 
-/* -- weather ------------------------------------------------------------------------------------------------------------ */
+/* -- weather ----------------------------------------------------------------------------------- */
 void qq_fault(const struct qq_world *world, const char *method, const char *kind, int times)
 {
     platform_tell(&world->qq, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method, "kind",

@@ -1,5 +1,6 @@
 /*
- * qq_world.h — the service between a QQ platform in this process and a model server. For scenario tests.
+ * qq_world.h — the service between a QQ platform in this process and a model server. For scenario
+ * tests.
  */
 #ifndef SMA_TEST_QQ_WORLD_H
 #define SMA_TEST_QQ_WORLD_H
@@ -37,10 +38,12 @@ struct qq_options
 /** Folder, both servers, people and chats; the service is not running yet. */
 void qq_world_create(struct qq_world *world, const char *fake_model,
                      const struct qq_options *options);
-/** create, and the service is connected to the gateway (or ready, with a webhook, which is told to the platform). */
+/** create, and the service is connected to the gateway (or ready, with a webhook, which is told to
+ *  the platform). */
 void qq_world_start(struct qq_world *world, const char *binary, const char *fake_model,
                     const struct qq_options *options);
-/** Ends all; the service must end well, keep its secrets to itself, and have sent no token where none is due. */
+/** Ends all; the service must end well, keep its secrets to itself, and have sent no token where
+ *  none is due. */
 void qq_world_stop(struct qq_world *world);
 /** Until a session is up. */
 void qq_world_await_ready(const struct qq_world *world);
@@ -52,7 +55,8 @@ char *qq_said(const struct qq_world *world, const char *chat, const char *text);
 void qq_say(const struct qq_world *world, const char *chat, const char *text);
 /** How many messages of ours in the chat contain this text. */
 size_t qq_count(const struct qq_world *world, const char *chat, const char *part);
-/** Until one of ours contains it. @return the newest such message as the platform lists it; decref it */
+/** Until one of ours contains it. @return the newest such message as the platform lists it; decref
+ *  it */
 json_t *qq_await(const struct qq_world *world, const char *chat, const char *part);
 /** The same, answer dropped. */
 void qq_expect(const struct qq_world *world, const char *chat, const char *part);
@@ -80,9 +84,11 @@ void qq_fault(const struct qq_world *world, const char *method, const char *kind
 void qq_status(const struct qq_world *world, const char *method, int status, int code, int times);
 /** Until the service has met every fault. */
 void qq_await_faults(const struct qq_world *world);
-/** ANN says something new and is answered `low` to `high` times, the first time within RECOVERY_MS. */
+/** ANN says something new and is answered `low` to `high` times, the first time within
+ *  RECOVERY_MS. */
 void qq_talk(const struct qq_world *world, size_t low, size_t high);
-/** The counter has this value, and a session is up, within RECOVERY_MS after `ended`; then people are answered. */
+/** The counter has this value, and a session is up, within RECOVERY_MS after `ended`; then people
+ *  are answered. */
 void qq_recovers(const struct qq_world *world, const char *counter, int64_t value, long long ended);
 /** ANN says so many things while nobody may be connected; the session still lives. */
 void qq_say_meanwhile(const struct qq_world *world, size_t count);

@@ -1,6 +1,6 @@
 /*
- * Aim: Feishu and QQ beside each other in one service: both by webhook, both away for longer than a first few tries last,
- * and both bringing events whose members are of every wrong type.
+ * Aim: Feishu and QQ beside each other in one service: both by webhook, both away for longer than a
+ * first few tries last, and both bringing events whose members are of every wrong type.
  * Method: the real binary between both platforms and a model server.
  *   scenario_review_sockets BINARY FAKE_MODEL
  */
@@ -19,7 +19,7 @@ static struct qq_world world;
 static struct fake_feishu *feishu;
 static struct platform_client platform;
 
-/* -- the two together ------------------------------------------------------------------------------------------------ */
+/* -- the two together -------------------------------------------------------------------------- */
 static void create(bool is_webhook)
 {
     char members[512];
@@ -109,7 +109,7 @@ static void talk(const char *text)
     qq_expect(&world, ANN, answer);
 }
 
-/* -- cases --------------------------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void both_come_by_webhook(void)
 {
     char url[128];
@@ -264,21 +264,23 @@ static void members_of_any_type_hurt_nobody(void)
     destroy();
 }
 
-/* A start that fails says where, and leaves nothing behind; what is skipped is not skipped in silence. */
+/* A start that fails says where, and leaves nothing behind; what is skipped is not skipped in
+ * silence. */
 static void wrong_settings_are_said(void)
 {
     static const char *const names[] = {"qq", "feishu"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         char json[512], key[64], *output = NULL;
         struct folder folder;
-        int len = snprintf(json, sizeof json,
-                           "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\","
-                           "\"baseUrl\":\"http://127.0.0.1:1/v1\",\"apiKey\":\"k\"},\"access\":\"anyone\","
-                           "\"adapters\":{"
-                           "\"terminal\":{\"enabled\":false},\"%s\":{\"enabled\":true,\"appId\":"
-                           "\"1\",\"appSecret\":\"s\",\"caFile\":\"none.pem\"},\"%s\":{"
-                           "\"enabled\":true}}}",
-                           names[i], names[1 - i]);
+        int len = snprintf(
+            json, sizeof json,
+            "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\","
+            "\"baseUrl\":\"http://127.0.0.1:1/v1\",\"apiKey\":\"k\"},\"access\":\"anyone\","
+            "\"adapters\":{"
+            "\"terminal\":{\"enabled\":false},\"%s\":{\"enabled\":true,\"appId\":"
+            "\"1\",\"appSecret\":\"s\",\"caFile\":\"none.pem\"},\"%s\":{"
+            "\"enabled\":true}}}",
+            names[i], names[1 - i]);
         CHECK(len > 0 && (size_t)len < sizeof json);
         folder_create(&folder, json);
         const char *argv[] = {binary, "start", folder.path, "--port", "0", NULL};

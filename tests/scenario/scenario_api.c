@@ -1,8 +1,8 @@
 /*
- * Aim: the HTTP API keeps its word: one message one run, answers under load, stop, full queues, restarts, tokens,
- *      new configuration, old projects.
- * Method: the real binary over sockets, many callers at once; a model server that can be slow says what it was asked.
- *   scenario_api BINARY FAKE_MODEL
+ * Aim: the HTTP API keeps its word: one message one run, answers under load, stop, full queues,
+ *      restarts, tokens, new configuration, old projects.
+ * Method: the real binary over sockets, many callers at once; a model server that can be slow says
+ *   what it was asked. scenario_api BINARY FAKE_MODEL
  */
 #include "support/check.h"
 #include "support/patience.h"
@@ -93,7 +93,7 @@ static void wait_asked(const struct world *world, const char *log_name, const ch
     }
 }
 
-/* -- several chats, several callers ------------------------------------------------------------------------------- */
+/* -- several chats, several callers ------------------------------------------------------------ */
 static void a_slow_chat_holds_nobody_up(void)
 {
     int port = shared.service.port;
@@ -260,7 +260,7 @@ static void a_stream_tells_in_order(void)
     free(body);
 }
 
-/* -- full and collected queues -------------------------------------------------------------------------------------- */
+/* -- full and collected queues ----------------------------------------------------------------- */
 static void a_full_chat_says_so(void)
 {
     struct world world = {.fake = 0};
@@ -309,7 +309,7 @@ static void collected_messages_are_answered_together(void)
     world_stop(&world);
 }
 
-/* -- restarts ------------------------------------------------------------------------------------------------------- */
+/* -- restarts ---------------------------------------------------------------------------------- */
 static int count_lines(const char *text, const char *part)
 {
     int count = 0;
@@ -375,7 +375,7 @@ static void a_restart_finishes_what_was_accepted(void)
     world_stop(&world);
 }
 
-/* -- tokens, configuration ------------------------------------------------------------------------------------------ */
+/* -- tokens, configuration --------------------------------------------------------------------- */
 static void another_address_needs_the_token(void)
 {
     struct world world = {.fake = 0};
@@ -462,7 +462,7 @@ static void hangup_reads_the_configuration_anew(void)
     server_stop(second);
 }
 
-/* -- a project of the old program ----------------------------------------------------------------------------------- */
+/* -- a project of the old program -------------------------------------------------------------- */
 #define OLD_LINE(ts, id, role, text)                                                         \
     "{\"v\":1,\"ts\":" ts                                                                    \
     ",\"channel\":\"api\",\"chatId\":\"old\",\"chatKey\":\"api:chat:old\",\"userId\":\"7\"," \

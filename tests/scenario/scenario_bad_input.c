@@ -1,8 +1,9 @@
 /*
- * Aim: nothing that arrives on a socket stops the service, holds it up or makes it grow; whoever sends it is told why.
- * Method: a table of bad requests as bytes, then bodies too big for a table, slow and many connections, and garbage on
- *         the terminal's socket; after each the service is asked whether it is well. Then everything again, while its
- *         descriptors and memory are watched.
+ * Aim: nothing that arrives on a socket stops the service, holds it up or makes it grow; whoever
+ * sends it is told why.
+ * Method: a table of bad requests as bytes, then bodies too big for a table, slow and many
+ *         connections, and garbage on the terminal's socket; after each the service is asked
+ *         whether it is well. Then everything again, while its descriptors and memory are watched.
  *   scenario_bad_input BINARY
  */
 #include "support/check.h"
@@ -23,7 +24,7 @@ static char *binary;
 static struct folder folder;
 static struct service service;
 
-/* -- is it well? ---------------------------------------------------------------------------------------------------- */
+/* -- is it well? ------------------------------------------------------------------------------- */
 static void expect_well(const char *after)
 {
     struct http_answer answer = http_ask(service.port, "/health", "", NULL, 20000);
@@ -86,7 +87,7 @@ static long resident_kib(void)
     return kib;
 }
 
-/* -- requests of a table ---------------------------------------------------------------------------------------------- */
+/* -- requests of a table ----------------------------------------------------------------------- */
 struct bad
 {
     const char *name;
@@ -210,7 +211,7 @@ static void bad_requests_are_refused(void)
     expect_answers("bad requests");
 }
 
-/* -- bytes that are no table ---------------------------------------------------------------------------------------- */
+/* -- bytes that are no table ------------------------------------------------------------------- */
 static void send_bytes(const char *name, const void *bytes, size_t len, int status)
 {
     int fd = raw_connect(service.port);
@@ -248,7 +249,8 @@ static void bytes_that_are_not_http(void)
     expect_answers("noise");
 }
 
-/* A request with `len` bytes of `fill` between `before` and `after`. Status checked when an answer came. */
+/* A request with `len` bytes of `fill` between `before` and `after`. Status checked when an answer
+ * came. */
 static void big_request(const char *name, const char *before, size_t len, const char *fill,
                         const char *after, int status, int other_status)
 {
@@ -281,7 +283,8 @@ static void big_request(const char *name, const char *before, size_t len, const 
 
 static void big_bodies_are_refused(void)
 {
-    /* Answered before the body was sent: the rest may meet a closed connection, so no answer is one as well. */
+    /* Answered before the body was sent: the rest may meet a closed connection, so no answer is one
+     * as well. */
     big_request("5 MB of text", "{\"instructions\":\"", 5u << 20, "x", "\"}", 413, 0);
     big_request("a text just too long", "{\"instructions\":\"", (1u << 20) + 1, "x", "\"}", 413,
                 413);
@@ -351,7 +354,7 @@ static void pipelined_garbage_hurts_its_sender_only(void)
     expect_answers("pipelined garbage");
 }
 
-/* -- slow and many ---------------------------------------------------------------------------------------------------- */
+/* -- slow and many ----------------------------------------------------------------------------- */
 #define SLOW_COUNT 20
 static int slow_fds[SLOW_COUNT];
 static long long slow_begin_ms;
@@ -412,7 +415,8 @@ static void many_connections_are_served(void)
     expect_well("300 connections closed");
 }
 
-/* Many questions with megabytes of answers, none of them read: its own connection stops, nothing else. */
+/* Many questions with megabytes of answers, none of them read: its own connection stops, nothing
+ * else. */
 static void readers_that_do_not_read(void)
 {
     enum
@@ -477,7 +481,7 @@ static void callers_that_leave(void)
     expect_answers("callers that left");
 }
 
-/* -- the terminal's socket -------------------------------------------------------------------------------------------- */
+/* -- the terminal's socket --------------------------------------------------------------------- */
 static int terminal_connect(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -585,7 +589,7 @@ static void too_many_terminals_are_told(void)
     expect_terminal("too many terminals");
 }
 
-/* -- again and again ---------------------------------------------------------------------------------------------------- */
+/* -- again and again --------------------------------------------------------------------------- */
 static void everything_once(void)
 {
     bad_requests_are_refused();

@@ -1,7 +1,7 @@
 /*
  * Aim: the command line says what, where and what to do; nothing happens that was not asked for.
- * Method: run the real binary with good and wrong words in private folders; compare exit status and text.
- *   scenario_cli BINARY
+ * Method: run the real binary with good and wrong words in private folders; compare exit status and
+ *   text. scenario_cli BINARY
  */
 #include "http_client.h"
 #include "process.h"
@@ -95,7 +95,8 @@ static void init_asks_or_is_told(void)
     folder_remove(&folder);
 }
 
-/* What was refused or broken off leaves no folder, and no key goes to another provider's address. */
+/* What was refused or broken off leaves no folder, and no key goes to another provider's
+ * address. */
 static void init_refuses_what_cannot_work(void)
 {
     struct folder folder;
@@ -206,7 +207,8 @@ static bool is_said_in_log(const struct folder *folder, const char *part)
     return is_said;
 }
 
-/* Whoever frees the port and starts again has nothing to look for. A crash before that is still told. */
+/* Whoever frees the port and starts again has nothing to look for. A crash before that is still
+ * told. */
 static void a_start_that_finds_its_port_taken_leaves_no_trace(void)
 {
     static const char warning[] = "did not end cleanly";

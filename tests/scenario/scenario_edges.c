@@ -1,6 +1,7 @@
 /*
- * Aim: the edges of the program between its user and the machine: start files of shells, tokens and keys that change
- * while it runs, few descriptors, a broken configuration, names that hold control characters.
+ * Aim: the edges of the program between its user and the machine: start files of shells, tokens and
+ * keys that change while it runs, few descriptors, a broken configuration, names that hold control
+ * characters.
  * Method: run the real binary in private folders.
  *   scenario_edges BINARY
  */
@@ -47,7 +48,7 @@ static void must_hold(const struct folder *folder, const char *name, const char 
     free(text);
 }
 
-/* -- alias ------------------------------------------------------------------------------------------------------- */
+/* -- alias ------------------------------------------------------------------------------------- */
 static void alias_keeps_links_and_modes(void)
 {
     struct folder home;
@@ -105,7 +106,7 @@ static void init_keeps_its_state_to_the_owner(void)
     folder_remove(&folder);
 }
 
-/* -- a running service ------------------------------------------------------------------------------------------- */
+/* -- a running service ------------------------------------------------------------------------- */
 static int ask_status(const struct service *service, const char *headers)
 {
     struct http_answer answer = http_ask(service->port, "/api/status", headers, NULL, 10000);

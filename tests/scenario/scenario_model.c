@@ -1,8 +1,9 @@
 /*
- * Aim: whatever the model server does, a message gets its whole answer or one clear line why not, and the service
- *      goes on. A request is tried again only where that may help.
- * Method: the real binary against fake_model over sockets on one wire, streamed and whole; every fault in a chat of
- *         its own, all at once; the server's log says how often and when it was asked.
+ * Aim: whatever the model server does, a message gets its whole answer or one clear line why not,
+ *      and the service goes on. A request is tried again only where that may help.
+ * Method: the real binary against fake_model over sockets on one wire, streamed and whole; every
+ *         fault in a chat of its own, all at once; the server's log says how often and when it was
+ *         asked.
  *   scenario_model BINARY FAKE_MODEL chat|responses|messages
  */
 #include "support/check.h"
@@ -23,7 +24,7 @@
 static char *binary, *fake_model;
 static const char *wire;
 
-/* -- one service with its model server ---------------------------------------------------------------------------- */
+/* -- one service with its model server --------------------------------------------------------- */
 static void start(struct world *world, bool is_stream, const char *api_key)
 {
     char llm[256];
@@ -41,7 +42,7 @@ static long long number_of(const json_t *list, size_t index, const char *member)
     return json_integer_value(json_object_get(json_array_get(list, index), member));
 }
 
-/* -- turns -------------------------------------------------------------------------------------------------------- */
+/* -- turns ------------------------------------------------------------------------------------- */
 static void turns_go_through(struct world *world)
 {
     int port = world->service.port;
@@ -66,7 +67,8 @@ static void turns_go_through(struct world *world)
     json_decref(root);
 }
 
-/* Marks for a cache move along with the newest messages and are no content: providers compare what is around them. */
+/* Marks for a cache move along with the newest messages and are no content: providers compare what
+ * is around them. */
 static char *without_marks(const char *body)
 {
     static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
@@ -94,7 +96,7 @@ static void requests_only_grow(struct world *world)
     json_decref(list);
 }
 
-/* -- faults --------------------------------------------------------------------------------------------------------- */
+/* -- faults ------------------------------------------------------------------------------------ */
 struct fault_case
 {
     const char *chat;    /* also marks the text */

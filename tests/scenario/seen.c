@@ -1,7 +1,8 @@
 /*
- * Aim: what the service does can be seen from outside: one line of the log for each thing that happens to a message.
- * Method: the real binary over sockets; its log file, status, metrics and traces are read as their readers do.
- *   scenario_seen BINARY FAKE_MODEL
+ * Aim: what the service does can be seen from outside: one line of the log for each thing that
+ * happens to a message.
+ * Method: the real binary over sockets; its log file, status, metrics and traces are read as their
+ *   readers do. scenario_seen BINARY FAKE_MODEL
  */
 #include "support/check.h"
 #include "support/patience.h"
@@ -16,7 +17,7 @@
 static char *binary, *fake_model;
 static struct world shared;
 
-/* -- the log ------------------------------------------------------------------------------------------------------ */
+/* -- the log ----------------------------------------------------------------------------------- */
 /* Details of the lines of this event and run, oldest first. Decref it. */
 static json_t *log_events(const struct world *world, const char *event, const char *run_id)
 {
@@ -115,7 +116,7 @@ static void lines_of_traffic_hold_no_text_of_people(void)
     json_decref(answer);
 }
 
-/* -- metrics and status ------------------------------------------------------------------------------------------- */
+/* -- metrics and status ------------------------------------------------------------------------ */
 static char *page(const char *path)
 {
     struct http_answer answer = http_ask(shared.service.port, path, "", NULL, TALK_MS);
@@ -195,7 +196,7 @@ static void a_target_that_fails_is_told_with_its_error(void)
     world_stop(&world);
 }
 
-/* -- one message -------------------------------------------------------------------------------------------------- */
+/* -- one message ------------------------------------------------------------------------------- */
 static const json_t *stage_of(const json_t *trace, const char *name)
 {
     const json_t *stages = json_object_get(trace, "stages");
@@ -266,7 +267,7 @@ static void a_result_tells_its_duration_and_usage(void)
     json_decref(answer);
 }
 
-/* -- the command line and the chat -------------------------------------------------------------------------------- */
+/* -- the command line and the chat ------------------------------------------------------------- */
 static char *command_says(const char *command, const char *what, const char *option)
 {
     char *argv[] = {binary, (char *)command, (char *)what, shared.folder.path, (char *)option,

@@ -103,7 +103,7 @@ json_t *talk_get(int port, const char *path)
     return root;
 }
 
-/* -- bytes ------------------------------------------------------------------------------------------------------ */
+/* -- bytes ------------------------------------------------------------------------------------- */
 int raw_connect(int port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

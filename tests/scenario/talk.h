@@ -1,5 +1,6 @@
 /*
- * talk.h — talking to a running service as its callers do: one question, or many at once (a thread each).
+ * talk.h — talking to a running service as its callers do: one question, or many at once (a thread
+ * each).
  */
 #ifndef SMA_TEST_TALK_H
 #define SMA_TEST_TALK_H
@@ -42,7 +43,8 @@ void talk_expect(int port, const char *chat_id, const char *text, const char *pa
 json_t *talk_get(int port, const char *path);
 /** A member as a string, "" when it is none. Borrowed. */
 const char *talk_text(const json_t *root, const char *member);
-/** Bytes on a connection of one's own: NULL-free text in, what came back until the end or the time (malloc'ed). */
+/** Bytes on a connection of one's own: NULL-free text in, what came back until the end or the time
+ *  (malloc'ed). */
 int raw_connect(int port);
 /** @return false when the other side has closed */
 bool raw_send(int fd, const void *bytes, size_t len);

@@ -1,7 +1,8 @@
 /*
- * Aim: what people see in their Telegram chats: answers, once, in the right place, and only where they were asked for.
- * Method: the real binary between a Bot API server and a model server; people speak, the chats and the model's
- * requests are read.
+ * Aim: what people see in their Telegram chats: answers, once, in the right place, and only where
+ * they were asked for.
+ * Method: the real binary between a Bot API server and a model server; people speak, the chats and
+ * the model's requests are read.
  *   scenario_telegram_chats BINARY FAKE_MODEL
  */
 #include "telegram_world.h"
@@ -24,7 +25,7 @@ static void expect_sent(const struct telegram_world *world, int64_t chat, size_t
     CHECK_INT(count, answers);
 }
 
-/* -- private chats --------------------------------------------------------------------------------------------------- */
+/* -- private chats ----------------------------------------------------------------------------- */
 static void the_first_message_is_answered(void)
 {
     struct telegram_world world;
@@ -173,7 +174,7 @@ static void a_slow_answer_is_previewed_and_then_stands(void)
     telegram_world_stop(&world);
 }
 
-/* -- groups -------------------------------------------------------------------------------------------------------------- */
+/* -- groups ------------------------------------------------------------------------------------ */
 static void a_group_is_answered_when_it_asks(void)
 {
     struct telegram_world world;
@@ -283,7 +284,7 @@ static void commands_are_answered_in_their_topic(void)
     telegram_world_stop(&world);
 }
 
-/* -- albums, context, buttons ------------------------------------------------------------------------------------------------ */
+/* -- albums, context, buttons ------------------------------------------------------------------ */
 static void an_album_is_one_message(void)
 {
     struct telegram_world world;

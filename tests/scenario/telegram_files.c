@@ -1,6 +1,7 @@
 /*
- * Aim: files come in, go out, and are named as missing when they cannot; a group that becomes a supergroup stays the
- * same conversation; a webhook serves as polling does; an old project goes on where it stopped.
+ * Aim: files come in, go out, and are named as missing when they cannot; a group that becomes a
+ * supergroup stays the same conversation; a webhook serves as polling does; an old project goes on
+ * where it stopped.
  * Method: as telegram_chats.
  *   scenario_telegram_files BINARY FAKE_MODEL
  */
@@ -25,7 +26,7 @@ static void start(struct telegram_world *world, const char *members)
     telegram_world_start(world, binary, fake_model, &(struct telegram_options){.members = members});
 }
 
-/* -- files ----------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 /* The one file in the adapter's cache whose name ends so; its content, malloc'ed. */
 static char *read_cached(const struct telegram_world *world, const char *end)
 {
@@ -118,7 +119,7 @@ static void a_file_goes_out_with_its_words(void)
     telegram_world_stop(&world);
 }
 
-/* -- migration -------------------------------------------------------------------------------------------------------- */
+/* -- migration --------------------------------------------------------------------------------- */
 static void migration_keeps_the_conversation(void)
 {
     struct telegram_world world;
@@ -160,7 +161,7 @@ static void an_answer_to_a_group_that_moved_follows_it(void)
     telegram_world_stop(&world);
 }
 
-/* -- backlog ------------------------------------------------------------------------------------------------------------ */
+/* -- backlog ----------------------------------------------------------------------------------- */
 static void what_is_older_than_a_day_is_only_recorded(void)
 {
     struct telegram_world world;
@@ -200,7 +201,7 @@ static void a_backlog_may_be_recorded_only(void)
     telegram_world_stop(&world);
 }
 
-/* -- old projects ------------------------------------------------------------------------------------------------------- */
+/* -- old projects ------------------------------------------------------------------------------ */
 static void make_dir(const struct folder *folder, const char *name)
 {
     char path[512];
@@ -257,7 +258,7 @@ static void an_old_project_goes_on_where_it_stopped(void)
     telegram_world_stop(&world);
 }
 
-/* -- webhook ------------------------------------------------------------------------------------------------------------- */
+/* -- webhook ----------------------------------------------------------------------------------- */
 static void set_webhook(const struct telegram_world *world, const char *secret)
 {
     char url[128];

@@ -1,7 +1,8 @@
 /*
- * Aim: what takes long holds up nobody else: a model call of ten seconds does not move the other chats' times.
- * Method: as telegram_chats; times are taken by the Bot API server, from an update being handed out to its reply.
- *   scenario_telegram_patience BINARY FAKE_MODEL
+ * Aim: what takes long holds up nobody else: a model call of ten seconds does not move the other
+ * chats' times.
+ * Method: as telegram_chats; times are taken by the Bot API server, from an update being handed out
+ *   to its reply. scenario_telegram_patience BINARY FAKE_MODEL
  */
 #include "telegram_world.h"
 
@@ -49,7 +50,8 @@ static int64_t p99_of_loads(void)
     return values[LOAD_COUNT * LOAD_TOTAL * 99 / 100];
 }
 
-/* @return whether the others were as fast as without it: within a tenth, and the stutter of a shared machine. */
+/* @return whether the others were as fast as without it: within a tenth, and the stutter of a
+ * shared machine. */
 static bool is_unmoved_beside_a_slow_chat(int round)
 {
     char text[64], said[32];
@@ -69,7 +71,8 @@ static bool is_unmoved_beside_a_slow_chat(int round)
     return was_there && beside <= alone + alone / 10 + STUTTER_US;
 }
 
-/* What one chat's wait does to the others shows every time; what a neighbour of the machine does, now and then. */
+/* What one chat's wait does to the others shows every time; what a neighbour of the machine does,
+ * now and then. */
 static void a_slow_chat_does_not_slow_the_others(void)
 {
     (void)p99_of_loads(); /* everything is warm now */

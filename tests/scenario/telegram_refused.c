@@ -1,7 +1,7 @@
 /*
  * Aim: a token that was revoked and given back is taken up again without a restart.
- * Method: as telegram_chats. A refused token is tried again every minute, so it takes one: a program of its own, beside
- * the others.
+ * Method: as telegram_chats. A refused token is tried again every minute, so it takes one: a
+ * program of its own, beside the others.
  *   scenario_telegram_refused BINARY FAKE_MODEL
  */
 #include "telegram_world.h"
@@ -26,7 +26,8 @@ static void a_token_given_back_is_taken_up_again(void)
     }
     CHECK(strstr(log, "token is refused") != NULL);
     free(log);
-    /* Said only now: the poll that waited at the time of the refusal would have brought it along. */
+    /* Said only now: the poll that waited at the time of the refusal would have brought it
+     * along. */
     telegram_say(&world, ANN, ANN, "hello, are you there");
     telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 0);
     until = process_now_ms() + REFUSED_MS;

@@ -1,6 +1,7 @@
 /*
- * Aim: the corners of the Telegram adapter that a sceptical reader asks about: kills and stops while something is being
- * fetched, albums of groups, groups that move under an open run, sockets that hang, and an idle service that sleeps.
+ * Aim: the corners of the Telegram adapter that a sceptical reader asks about: kills and stops
+ * while something is being fetched, albums of groups, groups that move under an open run, sockets
+ * that hang, and an idle service that sleeps.
  * Method: as telegram_chats.
  *   scenario_telegram_review BINARY FAKE_MODEL
  */
@@ -67,7 +68,7 @@ static void expect_count(int64_t chat, size_t count, const char *part)
     CHECK_INT(count, found);
 }
 
-/* -- fetching ------------------------------------------------------------------------------------------------------ */
+/* -- fetching ---------------------------------------------------------------------------------- */
 static void send_document(int64_t chat, const char *caption)
 {
     telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat",
@@ -132,7 +133,7 @@ static void a_stop_while_fetching_ends_the_message(void)
     telegram_world_stop(&world);
 }
 
-/* -- albums -------------------------------------------------------------------------------------------------------- */
+/* -- albums ------------------------------------------------------------------------------------ */
 static void send_album(int64_t chat, const char *name, int size, int captioned, const char *caption)
 {
     for (int i = 0; i < size; i++)
@@ -183,7 +184,7 @@ static void a_kill_in_an_album_keeps_it_whole(void)
     telegram_world_stop(&world);
 }
 
-/* -- webhooks ------------------------------------------------------------------------------------------------------ */
+/* -- webhooks ---------------------------------------------------------------------------------- */
 static void point_webhook(void)
 {
     char url[128];
@@ -191,8 +192,8 @@ static void point_webhook(void)
     telegram_tell(&world.telegram, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "secret", SECRET);
 }
 
-/* What was answered 200 is answered to the person, what was not comes again; nothing is answered twice but the message
- * that was on its way when the process died. */
+/* What was answered 200 is answered to the person, what was not comes again; nothing is answered
+ * twice but the message that was on its way when the process died. */
 static void kills_under_webhooks_lose_nothing(void)
 {
     char text[64];
@@ -222,7 +223,7 @@ static void kills_under_webhooks_lose_nothing(void)
     telegram_world_stop(&world);
 }
 
-/* -- groups that move ---------------------------------------------------------------------------------------------- */
+/* -- groups that move -------------------------------------------------------------------------- */
 static void a_group_moves_while_its_run_is_open(void)
 {
     static const int64_t old_id = -4711, new_id = -1009876543210;
@@ -252,7 +253,7 @@ static void a_group_moves_while_its_run_is_open(void)
     telegram_world_stop(&world);
 }
 
-/* -- what hangs ---------------------------------------------------------------------------------------------------- */
+/* -- what hangs -------------------------------------------------------------------------------- */
 static void a_send_that_hangs_holds_up_its_chat_alone(void)
 {
     start(QUICK);
@@ -372,7 +373,7 @@ static void presses_that_hang_use_up_no_descriptors(void)
     telegram_world_stop(&world);
 }
 
-/* -- nothing to do ------------------------------------------------------------------------------------------------- */
+/* -- nothing to do ----------------------------------------------------------------------------- */
 /* How often the threads of the service went to sleep so far. */
 static long wake_count(void)
 {
@@ -433,7 +434,8 @@ static void a_reload_leaves_the_bot_at_work(void)
     telegram_world_stop(&world);
 }
 
-/* A bot that reads everything hears commands for others, also within the follow-up window of a person. */
+/* A bot that reads everything hears commands for others, also within the follow-up window of a
+ * person. */
 static void commands_of_other_bots_are_left_alone(void)
 {
     telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
@@ -451,7 +453,7 @@ static void commands_of_other_bots_are_left_alone(void)
     telegram_world_stop(&world);
 }
 
-/* -- words --------------------------------------------------------------------------------------------------------- */
+/* -- words ------------------------------------------------------------------------------------- */
 static void notices_speak_the_persons_language_in_their_topic(void)
 {
     start(QUICK);

@@ -1,6 +1,6 @@
 /*
- * Aim: bad weather between the service and the platform passes by itself: nothing is lost, nothing is answered twice but
- * in the one window where the platform took a message and nobody heard so.
+ * Aim: bad weather between the service and the platform passes by itself: nothing is lost, nothing
+ * is answered twice but in the one window where the platform took a message and nobody heard so.
  * Method: as telegram_chats; one kind of weather a case, then an ordinary message must be answered.
  *   scenario_telegram_weather BINARY FAKE_MODEL
  */
@@ -51,7 +51,7 @@ static void talk_through(size_t low, size_t high)
     CHECK(count >= low && count <= high);
 }
 
-/* -- receiving --------------------------------------------------------------------------------------------------------- */
+/* -- receiving --------------------------------------------------------------------------------- */
 static void polling_survives(const char *kind)
 {
     fprintf(stderr, "   getUpdates: %s\n", kind);
@@ -147,7 +147,7 @@ static void a_foreign_webhook_is_taken_down(void)
     json_decref(counters);
 }
 
-/* -- sending ------------------------------------------------------------------------------------------------------------- */
+/* -- sending ----------------------------------------------------------------------------------- */
 static void refused_sends_are_tried_again(void)
 {
     static const int statuses[] = {500, 503, 409};
@@ -173,7 +173,8 @@ static void an_outage_of_sending_is_outlasted(void)
     talk_through(1, 1);
 }
 
-/* No answer at all, twice: it may have been sent, so it is not sent a third time, and the log says so. */
+/* No answer at all, twice: it may have been sent, so it is not sent a third time, and the log says
+ * so. */
 static void an_unknown_end_is_told_in_the_log(void)
 {
     set_fault("sendMessage", "close", 2);
@@ -228,7 +229,7 @@ static void a_user_who_blocks_the_bot_stops_nobody_else(void)
     telegram_settle(&world);
 }
 
-/* -- starting and stopping ---------------------------------------------------------------------------------------------- */
+/* -- starting and stopping --------------------------------------------------------------------- */
 static void a_start_in_bad_weather_comes_up_by_itself(void)
 {
     CHECK_INT(0, service_stop(&world.world.service));

@@ -1,5 +1,6 @@
 /*
- * telegram_world.h — the service between a Bot API server in this process and a model server. For scenario tests.
+ * telegram_world.h — the service between a Bot API server in this process and a model server. For
+ * scenario tests.
  */
 #ifndef SMA_TEST_TELEGRAM_WORLD_H
 #define SMA_TEST_TELEGRAM_WORLD_H
@@ -49,7 +50,8 @@ int64_t telegram_say(const struct telegram_world *world, int64_t chat, int64_t u
                      const char *text);
 /** How many messages of ours in the chat contain this text. */
 size_t telegram_count(const struct telegram_world *world, int64_t chat, const char *part);
-/** Until one of ours contains it. @return the newest such message as the server lists it; decref it */
+/** Until one of ours contains it. @return the newest such message as the server lists it; decref
+ *  it */
 json_t *telegram_await(const struct telegram_world *world, int64_t chat, const char *part);
 /** The same, answer dropped. */
 void telegram_expect(const struct telegram_world *world, int64_t chat, const char *part);

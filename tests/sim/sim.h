@@ -1,14 +1,17 @@
 /*
  * sim.h — the whole service in one thread from one number: what the files of sim_run share.
  *
- *   sim_world.c  the program: store, dispatcher, agent, offline model, two fake platforms, in a project folder of its own;
+ *   sim_world.c  the program: store, dispatcher, agent, offline model, two fake platforms, in a
+ *   project folder of its own;
  *                lives that end by crash or in order
- *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger of what was seen
+ *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger
+ *   of what was seen
  *   sim_consent.c  the rules of the tools, and people who decide what they ask
  *   sim_check.c  the judge: ledger, disk and state.db against the promises
  *   sim_run.c    one seed, a seed twice, many seeds
  *
- * Everything that decides comes from the seed; docs/notes/simulation.md tells what is promised and how it is judged.
+ * Everything that decides comes from the seed; docs/notes/simulation.md tells what is promised and
+ * how it is judged.
  */
 #ifndef SMA_TEST_SIM_H
 #define SMA_TEST_SIM_H
@@ -33,7 +36,7 @@
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-/* -- chance ------------------------------------------------------------------------------------------------------ */
+/* -- chance ------------------------------------------------------------------------------------ */
 struct chance
 {
     uint64_t state;
@@ -44,7 +47,7 @@ static inline bool draw_percent(struct chance *chance, unsigned percent)
     return draw(chance, 100) < percent;
 }
 
-/* -- what is asked for ------------------------------------------------------------------------------------------- */
+/* -- what is asked for ------------------------------------------------------------------------- */
 struct sim_options
 {
     uint64_t seed;
@@ -53,7 +56,7 @@ struct sim_options
     bool is_verbose;
 };
 
-/* -- people ------------------------------------------------------------------------------------------------------ */
+/* -- people ------------------------------------------------------------------------------------ */
 enum event_type
 {
     EVENT_PLAIN, /* "hello #12#": the answer must quote it */
@@ -68,8 +71,8 @@ enum event_type
 struct event
 {
     uint8_t platform, chat, type, control;
-    uint8_t
-        place; /* the chat's id on the platform: chat, or chat + CHAT_COUNT_MAX when it has moved */
+    /* the chat's id on the platform: chat, or chat + CHAT_COUNT_MAX when it has moved */
+    uint8_t place;
     uint8_t addressed, first_addressed;
     bool is_acked, is_upgraded, is_accepted_told;
     uint8_t verdict; /* the first one */
@@ -81,7 +84,7 @@ struct event
     uint32_t line_count;                /* in history, while that is read */
 };
 
-/* -- what users saw ---------------------------------------------------------------------------------------------- */
+/* -- what users saw ---------------------------------------------------------------------------- */
 struct part
 {
     char *text;
@@ -173,9 +176,9 @@ struct world
 
     /* sends elsewhere, by the number in their text */
     uint8_t consents[EVENT_COUNT_MAX + 1]; /* enum consent */
-    uint64_t
-        asked_seqs[EVENT_COUNT_MAX + 1]; /* the run that asked; an event may not know its own yet */
-    uint64_t decide_ask_id;              /* open question, 0 = none */
+    /* the run that asked; an event may not know its own yet */
+    uint64_t asked_seqs[EVENT_COUNT_MAX + 1];
+    uint64_t decide_ask_id; /* open question, 0 = none */
     uint8_t decide_platform;
     uint32_t approved_count, declined_count;
 
@@ -187,7 +190,7 @@ struct world
 /* Something is broken: say what; the program ends with status 1 after the run. */
 void complain(struct world *world, const char *format, ...) SMA_PRINTF(2, 3);
 
-/* -- sim_world.c ------------------------------------------------------------------------------------------------- */
+/* -- sim_world.c ------------------------------------------------------------------------------- */
 void world_make(struct world *world);
 void world_open(struct world *world);  /* a new life on the folder */
 void world_crash(struct world *world); /* and the folder as it was then becomes the next life's */
@@ -195,14 +198,15 @@ void world_stop(struct world *world);  /* ordered shutdown */
 void world_end(struct world *world);
 uint64_t world_now(const struct world *world);
 
-/* -- sim_load.c -------------------------------------------------------------------------------------------------- */
+/* -- sim_load.c -------------------------------------------------------------------------------- */
 void load_new_event(struct world *world);
 /* Deliver again one that was not acknowledged, if there is one that nobody asks about. */
 bool load_redeliver(struct world *world);
 void load_duplicate(struct world *world);
 bool load_is_all_acked(const struct world *world);
 void load_forget_questions(struct world *world); /* the program is gone: nobody answers */
-/* Every second chat of a project with people is a group; every second person is an administrator of it. */
+/* Every second chat of a project with people is a group; every second person is an administrator of
+ * it. */
 bool load_is_group(const struct world *world, const struct event *event);
 bool load_may_be_refused(const struct world *world, const struct event *event);
 void load_take_prepare(struct world *world, unsigned platform, struct sma_msg **msg);
@@ -217,7 +221,7 @@ static inline uint8_t chat_of_place(unsigned place)
 }
 struct row *load_find_row(struct world *world, uint64_t outbox_id, bool may_add);
 
-/* -- sim_consent.c ----------------------------------------------------------------------------------------------- */
+/* -- sim_consent.c ----------------------------------------------------------------------------- */
 void consent_rule(void *user, const struct sma_tool_ask *ask, struct fake_tool_plan *plan);
 /* Somebody decides about an open request. false: there is none, or somebody is just deciding. */
 bool consent_decide(struct world *world);
@@ -226,7 +230,7 @@ void consent_forget(struct world *world); /* the program is gone: nobody answers
 /* A message that was passed on is shown: was that allowed? */
 void consent_check_shown(struct world *world, struct sma_str text);
 
-/* -- sim_check.c ------------------------------------------------------------------------------------------------- */
+/* -- sim_check.c ------------------------------------------------------------------------------- */
 /* After a start: what was acknowledged is there, history is whole. */
 void check_started(struct world *world);
 /* At rest, before the last stop. */

@@ -1,4 +1,5 @@
-/* sim_check.c — the judge: what users saw, what is on disk and what state.db says, against the promises. */
+/* sim_check.c — the judge: what users saw, what is on disk and what state.db says, against the
+ * promises. */
 #include "sim.h"
 
 #include "actors/store/intake_priv.h"
@@ -42,7 +43,7 @@ static void index_all(struct world *world)
     }
 }
 
-/* -- history ----------------------------------------------------------------------------------------------------- */
+/* -- history ----------------------------------------------------------------------------------- */
 struct said /* an assistant line, so many times */
 {
     struct said *next;
@@ -184,7 +185,8 @@ static bool has_card_words(const char *part, const char *words)
     return has_words;
 }
 
-/* A delivery that ended before its last part was tried: its line has the whole text all the same. */
+/* A delivery that ended before its last part was tried: its line has the whole text all the
+ * same. */
 static bool is_of_broken_row(const struct world *world, const struct said *said)
 {
     char text[LINE_BYTES_MAX];
@@ -232,7 +234,7 @@ void check_history(struct world *world, bool is_final)
     forget_said();
 }
 
-/* -- state.db ---------------------------------------------------------------------------------------------------- */
+/* -- state.db ---------------------------------------------------------------------------------- */
 static bool find_head(struct world *world, const struct event *event,
                       struct sma_state_head *ret_head)
 {
@@ -264,7 +266,7 @@ void check_started(struct world *world)
     check_history(world, false);
 }
 
-/* -- answers ----------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static bool is_seen(const struct row *row)
 {
     return row->parts[0].seen_count > 0;
@@ -308,7 +310,8 @@ static bool is_wait_notice(const struct world *world, const struct row *row)
     return row->parts[0].text != NULL && strstr(row->parts[0].text, text) != NULL;
 }
 
-/* Who has the answer is not told that the model is away: that only its closing word is missing is no news. */
+/* Who has the answer is not told that the model is away: that only its closing word is missing is
+ * no news. */
 static void check_no_late_wait(struct world *world, const struct event *event, uint64_t run)
 {
     uint32_t answer_step = UINT32_MAX;
@@ -326,7 +329,8 @@ static void check_no_late_wait(struct world *world, const struct event *event, u
     }
 }
 
-/* Every delivery of this message to its own chat that is an answer to it, not a remark about waiting. */
+/* Every delivery of this message to its own chat that is an answer to it, not a remark about
+ * waiting. */
 static void check_answer(struct world *world, const struct event *event,
                          const struct sma_state_head *head)
 {

@@ -43,7 +43,7 @@ void consent_rule(void *user, const struct sma_tool_ask *ask, struct fake_tool_p
         plan->delay_ns = draw(&world->chance, 3000) * MS;
 }
 
-/* -- people ------------------------------------------------------------------------------------------------------ */
+/* -- people ------------------------------------------------------------------------------------ */
 static uint32_t number_of_run(const struct world *world, uint64_t seq)
 {
     for (uint32_t i = 1; i <= EVENT_COUNT_MAX; i++)
@@ -112,7 +112,7 @@ void consent_forget(struct world *world)
     world->decide_ask_id = 0;
 }
 
-/* -- judge ------------------------------------------------------------------------------------------------------- */
+/* -- judge ------------------------------------------------------------------------------------- */
 void consent_check_shown(struct world *world, struct sma_str text)
 {
     if (!sma_str_starts_with(text, SMA_STR("hi #")))

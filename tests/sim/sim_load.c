@@ -1,4 +1,5 @@
-/* sim_load.c — people who write, platforms that deliver again and answer attempts as chance wills; the ledger. */
+/* sim_load.c — people who write, platforms that deliver again and answer attempts as chance wills;
+ * the ledger. */
 #include "sim.h"
 
 #include <stdarg.h>
@@ -23,7 +24,7 @@ void complain(struct world *world, const char *format, ...)
     va_end(arguments);
 }
 
-/* -- events ------------------------------------------------------------------------------------------------------ */
+/* -- events ------------------------------------------------------------------------------------ */
 static const char *const commands[] = {"/stop", "/clear", "/status", "/help", "/nonsense", "/停止"};
 
 static uint8_t draw_type(struct world *world)
@@ -126,7 +127,7 @@ static void deliver_event(struct world *world, struct event *event)
         event->ask_id = 0; /* the edge is full: the platform comes again */
 }
 
-/* -- people and platforms that need preparing -------------------------------------------------------------------- */
+/* -- people and platforms that need preparing -------------------------------------------------- */
 bool load_is_group(const struct world *world, const struct event *event)
 {
     return world->has_people && event->chat % 2 == 1;
@@ -224,7 +225,8 @@ static bool can_move(const struct event *event)
     return event->chat + CHAT_COUNT_MAX <= 9;
 }
 
-/* Now and then a chat moves; messages under the new id may come before we are told, under the old one after. */
+/* Now and then a chat moves; messages under the new id may come before we are told, under the old
+ * one after. */
 static void draw_place(struct world *world, struct event *event)
 {
     event->place = event->chat;
@@ -309,7 +311,7 @@ void load_forget_questions(struct world *world)
         sma_msg_destroy(world->prepares[--world->prepare_count]);
 }
 
-/* -- acknowledgements -------------------------------------------------------------------------------------------- */
+/* -- acknowledgements -------------------------------------------------------------------------- */
 static void take_first(struct world *world, struct event *event,
                        const struct fake_accepted *accepted)
 {
@@ -372,7 +374,7 @@ void load_accepted(void *user, const struct fake_accepted *accepted)
         take_first(world, event, accepted);
 }
 
-/* -- the ledger -------------------------------------------------------------------------------------------------- */
+/* -- the ledger -------------------------------------------------------------------------------- */
 struct row *load_find_row(struct world *world, uint64_t outbox_id, bool may_add)
 {
     size_t at = (size_t)((outbox_id * 0x9e3779b97f4a7c15u) >> 32) & (ROW_COUNT_MAX - 1);
@@ -392,8 +394,8 @@ static bool is_late(const struct fake_plan *plan)
     return plan->delay_ns + 2 * SECOND >= ATTEMPT_DEADLINE_NS;
 }
 
-/* A part may be shown again when its last showing was not known to the program: a crash, an answer that was unknown or
- * late, or a stop that did not wait for it. */
+/* A part may be shown again when its last showing was not known to the program: a crash, an answer
+ * that was unknown or late, or a stop that did not wait for it. */
 static bool may_show_again(const struct world *world, const struct part *part,
                            const struct sma_attempt *attempt)
 {

@@ -1,11 +1,15 @@
 /*
- * sim_run — the whole service under the seeded scheduler, judged against its promises (docs/notes/simulation.md).
+ * sim_run — the whole service under the seeded scheduler, judged against its promises
+ * (docs/notes/simulation.md).
  *
- *   sim_run --seed S [--steps N] [--crashes K] [--verbose]   one run; exit status 0 and a line with the trace hash
- *   sim_run --twice S                                        the same seed in two processes, and a neighbour
+ *   sim_run --seed S [--steps N] [--crashes K] [--verbose]   one run; exit status 0 and a line with
+ *   the trace hash
+ *   sim_run --twice S                                        the same seed in two processes, and a
+ *   neighbour
  *   sim_run --soak SECONDS [--first S] [--seeds FILE]        the seeds of the file, then fresh ones
  *
- * Runs of --twice and --soak are processes of their own: a crash or a hang of one names its seed too.
+ * Runs of --twice and --soak are processes of their own: a crash or a hang of one names its seed
+ * too.
  */
 #include "sim.h"
 
@@ -21,7 +25,7 @@
 
 static struct world world;
 
-/* -- one run ----------------------------------------------------------------------------------------------------- */
+/* -- one run ----------------------------------------------------------------------------------- */
 static void act(void)
 {
     struct chance *chance = &world.chance;
@@ -80,7 +84,8 @@ static void answer_all(void)
     }
 }
 
-/* Retention looks once an hour, also at rest: whoever waits for longer than anything else does, waits for that. */
+/* Retention looks once an hour, also at rest: whoever waits for longer than anything else does,
+ * waits for that. */
 #define REST_NS (UINT64_C(540) * 1000000000)
 static bool step_before_rest(void)
 {
@@ -160,7 +165,7 @@ static int run_one(const struct sim_options *options)
     return world.broken_count == 0 ? 0 : 1;
 }
 
-/* -- runs as processes ------------------------------------------------------------------------------------------- */
+/* -- runs as processes ------------------------------------------------------------------------- */
 static void put_command(char *text, size_t size, const struct sim_options *options)
 {
     int len = snprintf(text, size, "sim_run --seed %" PRIu64 " --steps %zu", options->seed,
@@ -182,7 +187,8 @@ static void become(const struct sim_options *options, int out)
     _exit(127);
 }
 
-/* The run's own line goes to *ret_line. @return whether it succeeded; otherwise how to repeat it was printed */
+/* The run's own line goes to *ret_line. @return whether it succeeded; otherwise how to repeat it
+ * was printed */
 static bool run_process(const struct sim_options *options, char *line, size_t size)
 {
     int ends[2], status = 0;
@@ -233,7 +239,7 @@ static int run_twice(const struct sim_options *options)
     return 0;
 }
 
-/* -- many seeds -------------------------------------------------------------------------------------------------- */
+/* -- many seeds -------------------------------------------------------------------------------- */
 struct soak
 {
     unsigned runs, failures;
@@ -287,7 +293,7 @@ static int run_soak(unsigned seconds, uint64_t first, size_t steps, const char *
     return soak.failures == 0 && soak.runs > 0 ? 0 : 1;
 }
 
-/* -- command line ------------------------------------------------------------------------------------------------ */
+/* -- command line ------------------------------------------------------------------------------ */
 static int usage(void)
 {
     fprintf(stderr, "usage: sim_run --seed S [--steps N] [--crashes K] [--verbose]\n"

@@ -17,7 +17,7 @@ uint64_t world_now(const struct world *world)
     return world->system == NULL ? world->idle_ns : sma_sim_now(world->system);
 }
 
-/* -- the folder -------------------------------------------------------------------------------------------------- */
+/* -- the folder -------------------------------------------------------------------------------- */
 static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place)
 {
     (void)facts;
@@ -74,7 +74,8 @@ static void drain_actor(struct sma_ctx *ctx)
     sma_kernel_batch_end(ctx);
 }
 
-/* The store is in the middle of something. On threads the others could act on all that it has sent until now. */
+/* The store is in the middle of something. On threads the others could act on all that it has sent
+ * until now. */
 static void let_others_act(struct world *world)
 {
     static const enum sma_actor_id others[] = {SMA_ACTOR_AGENT,     SMA_ACTOR_MODEL,
@@ -106,7 +107,7 @@ static void enter_folder(struct world *world)
     world->config.state_dir = world->state_dir;
 }
 
-/* -- system calls of the store ----------------------------------------------------------------------------------- */
+/* -- system calls of the store ----------------------------------------------------------------- */
 static bool is_torn_here(struct world *world)
 {
     return world->torn_countdown > 0 && --world->torn_countdown == 0;
@@ -175,7 +176,7 @@ static bool drawn_disk(void *user, uint64_t *ret_free_bytes)
     return true;
 }
 
-/* -- making ------------------------------------------------------------------------------------------------------ */
+/* -- making ------------------------------------------------------------------------------------ */
 /* The owner's side has let in every group, under both of its ids. */
 #define LET_IN "\"access\":\"anyone\",\"groups\":[1,3,5,7,9,11]"
 
@@ -285,7 +286,7 @@ void world_make(struct world *world)
     SMA_ASSERT(mkdir(world->life_dir, 0700) == 0);
 }
 
-/* -- a life ------------------------------------------------------------------------------------------------------ */
+/* -- a life ------------------------------------------------------------------------------------ */
 static void take_log(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     (void)ctx;
@@ -347,7 +348,8 @@ static void make_actors(struct world *world)
     }
 }
 
-/* The model is away for 16 of 64 seconds: the program must wait durably and answer everybody in the end. */
+/* The model is away for 16 of 64 seconds: the program must wait durably and answer everybody in the
+ * end. */
 static bool is_model_away(const struct world *world, uint64_t now)
 {
     return world->has_outages && now / SECOND % 64 < 16;

@@ -1,4 +1,5 @@
-/* adapter_world.c — see adapter_world.h. Orders go to the actors through one locked list that their ticks look into. */
+/* adapter_world.c — see adapter_world.h. Orders go to the actors through one locked list that their
+ * ticks look into. */
 #include "support/adapter_world.h"
 
 #include "sma/actors.h"
@@ -54,7 +55,7 @@ static void copy_text(char *to, size_t size, struct sma_str from)
     snprintf(to, size, "%.*s", (int)from.len, from.len == 0 ? "" : from.ptr);
 }
 
-/* -- orders -------------------------------------------------------------------------------------------------------- */
+/* -- orders ------------------------------------------------------------------------------------ */
 static const char **text_of(struct world_order *order, size_t index)
 {
     const char **texts[] = {&order->chat, &order->chat_type, &order->thread, &order->reply,
@@ -149,7 +150,7 @@ static void carry_out(struct sma_ctx *ctx, const struct world_order *order)
     CHECK_OK(sma_ctx_ask(ctx, ADAPTER_ID, &msg, 0, NULL));
 }
 
-/* -- the store ----------------------------------------------------------------------------------------------------- */
+/* -- the store --------------------------------------------------------------------------------- */
 static void accept(struct sma_ctx *ctx, struct sma_msg *question)
 {
     struct sma_str notice = sma_str(seen.press_notice == NULL ? "" : seen.press_notice);
@@ -303,7 +304,7 @@ static enum sma_err start_ticking(void *state, struct sma_ctx *ctx, struct sma_e
     return SMA_ERR_OK;
 }
 
-/* -- agent, HTTP, log ---------------------------------------------------------------------------------------------- */
+/* -- agent, HTTP, log -------------------------------------------------------------------------- */
 static void agent_wake(void *state, struct sma_ctx *ctx)
 {
     struct world_order order;
@@ -394,7 +395,7 @@ static const struct sma_actor_ops caller_ops = {
     .name = "caller", .start = start_ticking, .handle = caller_handle, .wake = caller_wake};
 static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle};
 
-/* -- the service --------------------------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 static struct
 {
     struct sma_system *system;
@@ -503,7 +504,7 @@ void world_rest(unsigned ms)
               NULL);
 }
 
-/* -- looking and ordering ------------------------------------------------------------------------------------------ */
+/* -- looking and ordering ---------------------------------------------------------------------- */
 uint64_t world_prepare(const char *preparation, const char *chat, const char *user, bool wants_role)
 {
     return world_give(&(struct world_order){.kind = WORLD_PREPARE,

@@ -1,9 +1,11 @@
 /*
- * adapter_world.h — one adapter on its thread, between a platform and a core that does as it is told.
+ * adapter_world.h — one adapter on its thread, between a platform and a core that does as it is
+ * told.
  *
- * The dispatcher is the real one. Store, agent, log and an HTTP adapter are stand-ins: they remember what they were
- * asked, and a test gives them orders. What is one platform's own (its routes, its configuration, its cursors) comes in
- * struct adapter_world from actor_world.c of that platform, which also defines world_open.
+ * The dispatcher is the real one. Store, agent, log and an HTTP adapter are stand-ins: they
+ * remember what they were asked, and a test gives them orders. What is one platform's own (its
+ * routes, its configuration, its cursors) comes in struct adapter_world from actor_world.c of that
+ * platform, which also defines world_open.
  * Threads: the test's; everything here locks.
  */
 #ifndef SMA_TEST_ADAPTER_WORLD_H
@@ -51,16 +53,18 @@ struct adapter_world
                               char type[WORLD_TYPE_SIZE]);
     /* The store's cursor of that name, 0 = none. NULL: the adapter must not ask. */
     int64_t (*cursor)(struct sma_str name);
-    /* Sees every event with its cursor, but for those that come while refusals are due. May be NULL. */
+    /* Sees every event with its cursor, but for those that come while refusals are due. May be
+     * NULL. */
     void (*save)(const struct sma_ingress *in);
 };
 
 extern char world_dir[200]; /* the project; "" = none yet */
 
-/* -- the service --------------------------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 void world_make_project(void);
 void world_remove_project(void);
-/** Everything starts, with nothing remembered; makes the project when there is none. Once at a time. */
+/** Everything starts, with nothing remembered; makes the project when there is none. Once at a
+ *  time. */
 void world_start(const struct adapter_world *world);
 /** Orderly; checks the exit status, and that no log line held a secret. */
 void world_end(void);
@@ -80,8 +84,9 @@ void world_end(void);
 void world_rest(unsigned ms); /* one look's time, or long enough to see that nothing happens */
 void world_dump(void);        /* the log so far, to stderr */
 
-/* -- orders -------------------------------------------------------------------------------------------------------- */
-/** @return the outbox id of a delivery, the seq of a preparation, the number of a webhook request, 0 of progress */
+/* -- orders ------------------------------------------------------------------------------------ */
+/** @return the outbox id of a delivery, the seq of a preparation, the number of a webhook request,
+ *  0 of progress */
 uint64_t world_give(const struct world_order *order);
 /** Ask the adapter to prepare. @return the seq it goes under */
 uint64_t world_prepare(const char *preparation, const char *chat, const char *user,
@@ -90,7 +95,7 @@ void world_progress(uint64_t seq, enum sma_progress_kind kind, const char *chat,
 /** headers: lines with CR LF. @return the number of the request */
 size_t world_webhook(const char *headers, const char *body);
 
-/* -- the store ----------------------------------------------------------------------------------------------------- */
+/* -- the store --------------------------------------------------------------------------------- */
 struct world_event
 {
     char text[256], chat_key[96], event_key[64], message_id[96], migrated_from[96],
@@ -128,7 +133,7 @@ struct world_prepared
 };
 bool world_has_prepared(uint64_t seq, struct world_prepared *ret_prepared);
 
-/* -- the HTTP adapter, the log ------------------------------------------------------------------------------------- */
+/* -- the HTTP adapter, the log ----------------------------------------------------------------- */
 struct world_answer
 {
     int status;

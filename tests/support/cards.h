@@ -1,5 +1,6 @@
 /*
- * cards.h — cards of requests and outcomes for the tests of adapters: as the core makes them, always the same.
+ * cards.h — cards of requests and outcomes for the tests of adapters: as the core makes them,
+ * always the same.
  */
 #ifndef SMA_TEST_CARDS_H
 #define SMA_TEST_CARDS_H

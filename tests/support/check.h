@@ -1,6 +1,6 @@
 /*
- * check.h — the whole test framework: a failed check prints where and what, and the program ends with status 1.
- * A test program calls its cases by RUN(case) from main and returns check_summary().
+ * check.h — the whole test framework: a failed check prints where and what, and the program ends
+ * with status 1. A test program calls its cases by RUN(case) from main and returns check_summary().
  */
 #ifndef SMA_TEST_CHECK_H
 #define SMA_TEST_CHECK_H

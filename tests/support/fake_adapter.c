@@ -135,7 +135,7 @@ size_t fake_adapter_progress_count(const struct fake_adapter *fake)
     return fake->progress_count;
 }
 
-/* -- attempts ---------------------------------------------------------------------------------------------------- */
+/* -- attempts ---------------------------------------------------------------------------------- */
 static char *dup_text(struct sma_str text)
 {
     return must(strndup(text.len == 0 ? "" : text.ptr, text.len));
@@ -311,7 +311,7 @@ void fake_adapter_wake(void *state, struct sma_ctx *ctx)
     arm(fake, ctx);
 }
 
-/* -- events ------------------------------------------------------------------------------------------------------ */
+/* -- events ------------------------------------------------------------------------------------ */
 enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *event,
                                  uint64_t *ret_ask_id)
 {

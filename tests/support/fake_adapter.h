@@ -1,20 +1,21 @@
 /*
  * fake_adapter.h — a platform that does what a test tells it, and remembers what it saw.
  *
- * fake_adapter_ops is the table (copy it to change capabilities); the state is made with fake_adapter_create. Under
- * the simulation or on a thread, without a loop. scripted_adapter_ops is the same platform with a unix socket for
- * events, for a real binary (see there).
+ * fake_adapter_ops is the table (copy it to change capabilities); the state is made with
+ * fake_adapter_create. Under the simulation or on a thread, without a loop. scripted_adapter_ops is
+ * the same platform with a unix socket for events, for a real binary (see there).
  *
- * Parts: render() cuts the text at every '|'. Chat keys: "<channel>:chat:<chat>".
- * What happens to an attempt: the plan callback decides; without one, the part's own text does. A text that begins
- * with "{word word ...}" gives the outcomes of the first, second, ... attempt of that part; after the last word, and
- * without braces, "sent". Words:
- *   sent | retry | giveup | after:<ms> | wide:<ms> (whole adapter) | unknown (seen, answered unknown) |
- *   lost (not seen, answered unknown) | slow:<ms> (seen at once, answered "sent" late) | never (seen, no answer)
+ * Parts: render() cuts the text at every '|'. Chat keys: "<channel>:chat:<chat>". What happens to
+ * an attempt: the plan callback decides; without one, the part's own text does. A text that begins
+ * with "{word word ...}" gives the outcomes of the first, second, ... attempt of that part; after
+ * the last word, and without braces, "sent". Words:
+ *   sent | retry | giveup | after:<ms> | wide:<ms> (whole adapter) | unknown (seen, answered
+ *   unknown) | lost (not seen, answered unknown) | slow:<ms> (seen at once, answered "sent" late) |
+ *   never (seen, no answer)
  *
- * What the platform saw is recorded before the answer: in memory, and as a line `SAW <chat> <key> <text as JSON>` in
- * a file when saw_path is given (O_APPEND, one write). With is_idempotent a key that was seen before (also in that
- * file) is not seen again.
+ * What the platform saw is recorded before the answer: in memory, and as a line `SAW <chat> <key>
+ * <text as JSON>` in a file when saw_path is given (O_APPEND, one write). With is_idempotent a key
+ * that was seen before (also in that file) is not seen again.
  *
  * Threads: the adapter's actor; the getters when it does not run.
  */
@@ -33,7 +34,8 @@ struct fake_plan
     uint32_t retry_after_ms;
     uint64_t delay_ns; /* until the answer; FAKE_NEVER = none */
 };
-/* number: 1 for the first attempt under this key since create. *plan is filled with "sent" before the call. */
+/* number: 1 for the first attempt under this key since create. *plan is filled with "sent" before
+ * the call. */
 typedef void fake_plan_fn(void *user, const struct sma_attempt *attempt, unsigned number,
                           struct fake_plan *plan);
 
@@ -88,7 +90,7 @@ SMA_CHECKED enum sma_err fake_adapter_render(const struct sma_deliver *row, sma_
                                              void *user);
 
 extern const struct sma_actor_ops fake_adapter_actor_ops;
-extern const struct sma_adapter_ops
-    fake_adapter_ops; /* name and channel "fake", no limits, not idempotent */
+/* name and channel "fake", no limits, not idempotent */
+extern const struct sma_adapter_ops fake_adapter_ops;
 
 #endif

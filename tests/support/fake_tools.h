@@ -1,9 +1,11 @@
 /*
- * fake_tools.h — a tools actor that does nothing: answers TOOL as the test's rule says, and tells the test what it would
- * have done. Without loop and processes, so that it runs under the simulation.
+ * fake_tools.h — a tools actor that does nothing: answers TOOL as the test's rule says, and tells
+ * the test what it would have done. Without loop and processes, so that it runs under the
+ * simulation.
  *
- * A check that asks carries an item with a digest of name, arguments and receiver; a RUN that was agreed to with another
- * digest is not done, as in the real one. TOOL_CANCEL and the end of the program answer what is open with STOPPED.
+ * A check that asks carries an item with a digest of name, arguments and receiver; a RUN that was
+ * agreed to with another digest is not done, as in the real one. TOOL_CANCEL and the end of the
+ * program answer what is open with STOPPED.
  */
 #ifndef SMA_TEST_FAKE_TOOLS_H
 #define SMA_TEST_FAKE_TOOLS_H

@@ -1,6 +1,7 @@
 /*
- * patience.h — a sanitizer makes everything slower by this: what may take so long in a plain build may take PATIENCE
- * times as long in this one. For bounds in wall time only; what can be waited for is waited for.
+ * patience.h — a sanitizer makes everything slower by this: what may take so long in a plain build
+ * may take PATIENCE times as long in this one. For bounds in wall time only; what can be waited for
+ * is waited for.
  */
 #ifndef SMA_TEST_PATIENCE_H
 #define SMA_TEST_PATIENCE_H
@@ -20,7 +21,8 @@
 #define PATIENCE 1
 #endif
 
-/* Milliseconds after which something that must happen will not happen any more: far more than it ever takes. */
+/* Milliseconds after which something that must happen will not happen any more: far more than it
+ * ever takes. */
 #define PATIENCE_AWAIT_MS (20000 * PATIENCE)
 
 #endif

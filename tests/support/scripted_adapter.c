@@ -44,7 +44,7 @@ struct scripted
     char read_bytes[READ_BYTES];
 };
 
-/* -- lines out --------------------------------------------------------------------------------------------------- */
+/* -- lines out --------------------------------------------------------------------------------- */
 struct out
 {
     uv_write_t write;
@@ -84,7 +84,7 @@ static void close_client(struct client *client)
     uv_close((uv_handle_t *)&client->pipe, on_client_closed);
 }
 
-/* -- events ------------------------------------------------------------------------------------------------------ */
+/* -- events ------------------------------------------------------------------------------------ */
 static const char *const verdicts[] = {"accepted", "duplicate", "ignored",
                                        "busy",     "conflict",  "refused"};
 
@@ -189,7 +189,7 @@ static void on_connection(uv_stream_t *listener, int status)
         close_client(client);
 }
 
-/* -- life -------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *error)
 {
     struct scripted *scripted = state;

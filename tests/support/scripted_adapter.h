@@ -1,8 +1,10 @@
 /*
- * scripted_adapter.h — the fake platform of fake_adapter.h in a real process: events come in over a unix socket.
+ * scripted_adapter.h — the fake platform of fake_adapter.h in a real process: events come in over a
+ * unix socket.
  *
- * Configuration (its block in ship.json): {"socket": path to listen on, "saw": path of the file of what was seen,
- * "isIdempotent": bool}. Use "isIdempotent" with the idempotent table. Channel "scripted", chat keys "scripted:chat:<chat>".
+ * Configuration (its block in ship.json): {"socket": path to listen on, "saw": path of the file of
+ * what was seen, "isIdempotent": bool}. Use "isIdempotent" with the idempotent table. Channel
+ * "scripted", chat keys "scripted:chat:<chat>".
  *
  * Protocol, lines: in  {"id": "...", "chat": "...", "user": "...", "text": "..."}
  *                  out ACCEPTED <id> <accepted|duplicate|ignored|busy|conflict|refused> <seq>
@@ -15,7 +17,7 @@
 #include "sma/adapter.h"
 
 extern const struct sma_adapter_ops scripted_adapter_ops; /* no idempotency */
-extern const struct sma_adapter_ops
-    scripted_idempotent_adapter_ops; /* name "scripted-idempotent" */
+/* name "scripted-idempotent" */
+extern const struct sma_adapter_ops scripted_idempotent_adapter_ops;
 
 #endif

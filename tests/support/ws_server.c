@@ -1,4 +1,5 @@
-/* ws_server.c — the thread, the sockets and the commands of the test server. Requests and frames: ws_server_frame.c. */
+/* ws_server.c — the thread, the sockets and the commands of the test server. Requests and frames:
+ * ws_server_frame.c. */
 #include "support/ws_server.h"
 #include "support/ws_server_priv.h"
 
@@ -48,7 +49,7 @@ void ws_server_ring(struct ws_server *server)
     (void)!write(server->bell, &one, sizeof one); /* a full counter is a ringing bell too */
 }
 
-/* -- what runs when nobody scripts -------------------------------------------------------------------------------- */
+/* -- what runs when nobody scripts ------------------------------------------------------------- */
 static void default_request(void *user, struct ws_server *server,
                             const struct ws_server_request *request)
 {
@@ -66,7 +67,7 @@ static void default_message(void *user, struct ws_server *server, unsigned conn,
     (void)ws_server_send(server, conn, bytes, is_binary);
 }
 
-/* -- one connection ----------------------------------------------------------------------------------------------- */
+/* -- one connection ---------------------------------------------------------------------------- */
 static void take_connection(struct ws_server *server)
 {
     int fd = accept4(server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -199,7 +200,7 @@ static void bury_dead(struct ws_server *server)
     }
 }
 
-/* -- the thread --------------------------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 static int run_timers(struct ws_server *server)
 {
     for (;;) {
@@ -241,7 +242,8 @@ static void serve(struct ws_server *server, const struct pollfd *polls, size_t c
     uint64_t rings;
     if ((polls[0].revents & POLLIN) != 0)
         (void)!read(server->bell, &rings, sizeof rings);
-    /* New connections go in front of the list: serve the old ones first, they are in the order of polls. */
+    /* New connections go in front of the list: serve the old ones first, they are in the order of
+     * polls. */
     size_t i = 2;
     for (struct ws_conn *conn = server->conns; conn != NULL && i < count; conn = conn->next)
         serve_connection(server, conn, polls[i++].revents);
@@ -269,7 +271,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* -- start and stop ----------------------------------------------------------------------------------------------- */
+/* -- start and stop ---------------------------------------------------------------------------- */
 static void open_listener(struct ws_server *server)
 {
     int family = server->is_ipv6 ? AF_INET6 : AF_INET, one = 1;
@@ -428,7 +430,7 @@ void ws_server_after(struct ws_server *server, unsigned ms,
     ws_server_ring(server);
 }
 
-/* -- counts ------------------------------------------------------------------------------------------------------- */
+/* -- counts ------------------------------------------------------------------------------------ */
 static size_t count_conns(struct ws_server *server, bool is_open_only)
 {
     size_t count = 0;
@@ -493,7 +495,7 @@ bool ws_server_wait_open(struct ws_server *server, size_t count, unsigned timeou
     return is_reached;
 }
 
-/* -- commands: one connection or every open one ------------------------------------------------------------------- */
+/* -- commands: one connection or every open one ------------------------------------------------ */
 struct command
 {
     void (*run)(struct ws_conn *conn, const struct command *command);

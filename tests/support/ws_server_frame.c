@@ -1,4 +1,5 @@
-/* ws_server_frame.c — HTTP requests and WebSocket frames of the test server; strict about what a client may send. */
+/* ws_server_frame.c — HTTP requests and WebSocket frames of the test server; strict about what a
+ * client may send. */
 #include "sma/text.h"
 #include "support/ws_server_priv.h"
 
@@ -8,7 +9,7 @@
 
 #define WS_GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-/* -- HTTP --------------------------------------------------------------------------------------------------------- */
+/* -- HTTP -------------------------------------------------------------------------------------- */
 struct sma_str ws_server_header(const struct ws_server_request *request, const char *name)
 {
     struct sma_str rest = request->head, wanted = sma_str(name);
@@ -155,7 +156,7 @@ bool ws_server_answer(struct ws_server *server, unsigned conn, int status, const
     return ws_server_answer_with(server, conn, status, header, body);
 }
 
-/* -- frames ------------------------------------------------------------------------------------------------------- */
+/* -- frames ------------------------------------------------------------------------------------ */
 void ws_conn_put_frame(struct ws_conn *conn, unsigned char first, bool is_masked,
                        struct sma_str bytes)
 {

@@ -1,4 +1,5 @@
-/* ws_server_priv.h — what the three files of the test server share. All of it is guarded by server->lock. */
+/* ws_server_priv.h — what the three files of the test server share. All of it is guarded by
+ * server->lock. */
 #ifndef SMA_TEST_WS_SERVER_PRIV_H
 #define SMA_TEST_WS_SERVER_PRIV_H
 
@@ -10,7 +11,8 @@
 
 #define WS_HEAD_BYTES_MAX 65536
 #define WS_BODY_BYTES_MAX (32u * 1024 * 1024)
-#define WS_BUFFER_BYTES_MAX (256u * 1024 * 1024) /* a sender's script is not bounded by the server */
+/* a sender's script is not bounded by the server */
+#define WS_BUFFER_BYTES_MAX (256u * 1024 * 1024)
 
 enum ws_conn_phase
 {
@@ -67,16 +69,18 @@ struct ws_server
     char url[64], http_url[64], dir[64], ca_file[96];
 };
 
-/* -- ws_server.c -------------------------------------------------------------------------------------------------- */
+/* -- ws_server.c ------------------------------------------------------------------------------- */
 void ws_server_ring(struct ws_server *server); /* let the thread look at everything again */
 
-/* -- ws_server_tls.c: certificates made on the spot -------------------------------------------------------------- */
-/** Context for the kind; the authority's certificate is written to ca_file. Ends the program on failure. */
+/* -- ws_server_tls.c: certificates made on the spot -------------------------------------------- */
+/** Context for the kind; the authority's certificate is written to ca_file. Ends the program on
+ *  failure. */
 SSL_CTX *ws_server_tls_create(enum ws_server_tls kind, const char *ca_file);
 
-/* -- ws_server_frame.c: bytes in, bytes out ----------------------------------------------------------------------- */
+/* -- ws_server_frame.c: bytes in, bytes out ---------------------------------------------------- */
 /** Handle all that is whole in conn->in. */
 void ws_conn_parse(struct ws_server *server, struct ws_conn *conn);
-void ws_conn_put_frame(struct ws_conn *conn, unsigned char first, bool is_masked, struct sma_str bytes);
+void ws_conn_put_frame(struct ws_conn *conn, unsigned char first, bool is_masked,
+                       struct sma_str bytes);
 
 #endif

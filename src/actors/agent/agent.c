@@ -1,9 +1,11 @@
 /*
- * agent.c — the agent actor: runs by seq, sessions by chat key; every message becomes an event of one run.
+ * agent.c — the agent actor: runs by seq, sessions by chat key; every message becomes an event of
+ * one run.
  *
- * Late answers (of a run that was stopped, of a model question that was cancelled) are recognised by their question's
- * id and thrown away. Draining: nothing new is started, the model and the tools are given three seconds, steps on their
- * way to the disk are waited for; a run that did not end stays at its last durable step.
+ * Late answers (of a run that was stopped, of a model question that was cancelled) are recognised
+ * by their question's id and thrown away. Draining: nothing new is started, the model and the tools
+ * are given three seconds, steps on their way to the disk are waited for; a run that did not end
+ * stays at its last durable step.
  */
 #include "agent_priv.h"
 
@@ -13,7 +15,7 @@
 
 #define AGENT_MAGIC 0x4147454Eu
 
-/* -- making and ending -------------------------------------------------------------------------------------------- */
+/* -- making and ending ------------------------------------------------------------------------- */
 enum sma_err sma_agent_create(const struct sma_config *config, const struct sma_adapter *adapters,
                               size_t adapter_count, struct sma_agent **ret_agent,
                               struct sma_error *error)
@@ -83,7 +85,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
                : sma_fail(error, SMA_ERR_NOMEM, "the agent is out of memory at start");
 }
 
-/* -- time --------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void set_wake(struct sma_agent *agent)
 {
     uint64_t at = agent->retry_first != NULL ? agent->retry_first->retry_ns : UINT64_MAX;
@@ -106,7 +108,7 @@ static void check_drained(struct sma_agent *agent)
     sma_ctx_life_done(agent->ctx, SMA_PHASE_DRAIN);
 }
 
-/* -- one event of one run ----------------------------------------------------------------------------------------- */
+/* -- one event of one run ---------------------------------------------------------------------- */
 static void end_run(struct sma_agent *agent, struct agent_run *entry)
 {
     uint64_t now = sma_ctx_now(agent->ctx);
@@ -143,7 +145,7 @@ static void feed(struct sma_agent *agent, struct agent_run *entry, struct sma_ru
         set_wake(agent);
 }
 
-/* -- from the store ----------------------------------------------------------------------------------------------- */
+/* -- from the store ---------------------------------------------------------------------------- */
 static const struct sma_adapter_ops *find_adapter(const struct sma_agent *agent, uint8_t adapter)
 {
     static const struct sma_adapter_ops unknown;
@@ -154,7 +156,8 @@ static const struct sma_adapter_ops *find_adapter(const struct sma_agent *agent,
     return &unknown;
 }
 
-/* Handed out again: the batch that held it was undone. The store is the truth, what was begun is dropped. */
+/* Handed out again: the batch that held it was undone. The store is the truth, what was begun is
+ * dropped. */
 static void drop_old(struct sma_agent *agent, uint64_t seq)
 {
     struct agent_run *entry = agent_run_find(agent, seq);
@@ -228,7 +231,8 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
     feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_START});
 }
 
-/* The order is durable: the store has ended what it stops. Runs accepted later go on, but not on a cleared session. */
+/* The order is durable: the store has ended what it stops. Runs accepted later go on, but not on a
+ * cleared session. */
 static void take_control(struct sma_agent *agent, const struct sma_control_order *order)
 {
     struct sma_session *session = sma_session_find(agent->sessions, order->chat_key);
@@ -251,7 +255,7 @@ static void take_control(struct sma_agent *agent, const struct sma_control_order
     SMA_METRIC_SET(session_bytes, (int64_t)sma_sessions_bytes(agent->sessions));
 }
 
-/* -- answers ------------------------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
 {
     struct agent_ask ask;
@@ -344,7 +348,7 @@ static void take_delta(struct sma_agent *agent, const struct sma_model_delta *de
         agent_progress(agent, entry, SMA_PROGRESS_TEXT, delta->text);
 }
 
-/* -- life --------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 /* To every run; a run may end meanwhile. */
 static void feed_all(struct sma_agent *agent, enum sma_run_event_kind kind)
 {
@@ -376,7 +380,8 @@ static void take_learned(struct sma_agent *agent, const struct sma_learned *lear
         agent_learn(agent, &learned->facts[i]);
 }
 
-/* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit whoever is asked. */
+/* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit
+ * whoever is asked. */
 static void take_reload(struct sma_agent *agent, const struct sma_reload *reload)
 {
     struct sma_run_settings *settings;

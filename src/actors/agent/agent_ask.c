@@ -1,4 +1,5 @@
-/* agent_ask.c — what a run wants done, as messages to the store, the model, the tools and the dispatcher. */
+/* agent_ask.c — what a run wants done, as messages to the store, the model, the tools and the
+ * dispatcher. */
 #include "agent_priv.h"
 
 #include "runtime/agent/trace.h"
@@ -30,7 +31,8 @@ static void block(struct sma_agent *agent, enum sma_actor_id to, const struct ag
     agent->blocked_last[to] = blocked;
 }
 
-/* Without a tools actor a call still gets a result. Not here: the run is in the middle of its actions. */
+/* Without a tools actor a call still gets a result. Not here: the run is in the middle of its
+ * actions. */
 static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
                       const struct agent_blocked *what)
 {
@@ -62,7 +64,8 @@ bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask)
     return true;
 }
 
-/* Asked at once, or kept for later while the edge is full. Bounded: each open run has a bounded number of questions. */
+/* Asked at once, or kept for later while the edge is full. Bounded: each open run has a bounded
+ * number of questions. */
 static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run *entry,
                 uint32_t call, struct sma_msg *msg, uint64_t deadline_ns)
 {
@@ -131,14 +134,15 @@ static void drop_blocked(struct sma_agent *agent, enum sma_actor_id to, uint64_t
     agent->blocked_last[to] = last;
 }
 
-/* A dropped run's questions that were never asked. Its steps are dropped too: the store has ended the run. */
+/* A dropped run's questions that were never asked. Its steps are dropped too: the store has ended
+ * the run. */
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq)
 {
     for (int to = 0; to < SMA_ACTOR_ADAPTER_0; to++)
         drop_blocked(agent, (enum sma_actor_id)to, seq);
 }
 
-/* -- one function a kind ------------------------------------------------------------------------------------------ */
+/* -- one function a kind ----------------------------------------------------------------------- */
 static void ask_session(struct sma_agent *agent, struct agent_run *entry,
                         const struct sma_session_ask *from)
 {
@@ -219,7 +223,8 @@ static void ask_history(struct sma_agent *agent, struct agent_run *entry,
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
-/* The message is durable and will arrive without the run: while every slot is taken, others may wait for this one. */
+/* The message is durable and will arrive without the run: while every slot is taken, others may
+ * wait for this one. */
 static uint64_t send_wait_ns(const struct sma_agent *agent)
 {
     int slots = agent->config->agent_concurrency;
@@ -265,7 +270,8 @@ static void ask_tool(struct sma_agent *agent, struct agent_run *entry,
     ask(agent, SMA_ACTOR_TOOLS, entry, from->call, msg, 0);
 }
 
-/* What was never asked is not asked any more; what was is ended there. Its answers find no run that wants them. */
+/* What was never asked is not asked any more; what was is ended there. Its answers find no run that
+ * wants them. */
 static void cancel_tools(struct sma_agent *agent, const struct agent_run *entry)
 {
     drop_blocked(agent, SMA_ACTOR_TOOLS, entry->seq);
@@ -300,7 +306,8 @@ dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from, uint32
     return copies;
 }
 
-/* Moves what the run has noted into the message. A step that comes back for want of disk has lost it: it only tells. */
+/* Moves what the run has noted into the message. A step that comes back for want of disk has lost
+ * it: it only tells. */
 static struct sma_str take_trace(struct sma_msg *msg, struct sma_trace *trace)
 {
     struct sma_str taken = sma_msg_dup(msg, sma_trace_bytes(trace));

@@ -1,4 +1,5 @@
-/* agent_learn.c — members of requests that targets refuse: known from before, or learned by a run. */
+/* agent_learn.c — members of requests that targets refuse: known from before, or learned by a
+ * run. */
 #include "agent_priv.h"
 
 #include <stdlib.h>

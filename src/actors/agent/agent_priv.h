@@ -1,6 +1,7 @@
 /*
- * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out), agent_table.c (runs and
- * open questions by number), agent_learn.c (what targets refuse), agent_judge.c (is this message an answer?).
+ * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out),
+ * agent_table.c (runs and open questions by number), agent_learn.c (what targets refuse),
+ * agent_judge.c (is this message an answer?).
  */
 #ifndef SMA_ACTORS_AGENT_PRIV_H
 #define SMA_ACTORS_AGENT_PRIV_H
@@ -56,7 +57,8 @@ struct agent_blocked
     struct agent_blocked *next;
 };
 
-/* A message that may be the answer to a request. Waits for a place, then for the model, then for the store. */
+/* A message that may be the answer to a request. Waits for a place, then for the model, then for
+ * the store. */
 struct agent_judge
 {
     struct sma_msg *order;            /* JUDGE */
@@ -100,7 +102,8 @@ struct sma_agent
     struct agent_ask *free_asks;
     struct agent_blocked *blocked_first[SMA_ACTOR_ADAPTER_0], *blocked_last[SMA_ACTOR_ADAPTER_0];
     struct agent_blocked *gone_first,
-        *gone_last; /* calls whose question found no tools actor: answered at the end of the message */
+        /* calls whose question found no tools actor: answered at the end of the message */
+        *gone_last;
     bool has_judges; /* something is in these lists, or was before this message */
     struct agent_judges judges_waiting, judges_asked, judges_ready, judges_told;
     struct agent_run *retry_first,

@@ -1,4 +1,5 @@
-/* agent_table.c — runs by seq, open questions by id, runs that wait for disk. Everything in constant time. */
+/* agent_table.c — runs by seq, open questions by id, runs that wait for disk. Everything in
+ * constant time. */
 #include "agent_priv.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * dispatcher.c — the actor that gets outbox rows onto their platforms: it takes messages and timers and hands them to
- * the rows (dispatcher_*.c). Rules are in runtime/delivery; what a row is, in dispatcher_priv.h and
- * docs/notes/delivery.md.
+ * dispatcher.c — the actor that gets outbox rows onto their platforms: it takes messages and timers
+ * and hands them to the rows (dispatcher_*.c). Rules are in runtime/delivery; what a row is, in
+ * dispatcher_priv.h and docs/notes/delivery.md.
  */
 #include "dispatcher_priv.h"
 
@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Every timer that can be set at once: rows, chats (one with rows per row, and idle ones), platforms, questions. */
+/* Every timer that can be set at once: rows, chats (one with rows per row, and idle ones),
+ * platforms, questions. */
 #define TIMER_COUNT_MAX                                                                          \
     (2 * SMA_ADAPTER_COUNT_MAX * SMA_DELIVER_CREDIT_COUNT + SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX + \
      2 + SMA_ADAPTER_COUNT_MAX + SMA_ASK_SEND_COUNT_MAX)
@@ -96,7 +97,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     return SMA_ERR_OK;
 }
 
-/* -- messages ---------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void take_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
                          struct sma_ctx *ctx)
 {
@@ -153,7 +154,8 @@ static void take_cancel(struct sma_dispatcher *dispatcher, const struct sma_canc
     }
 }
 
-/* Pass a signal on to the adapter of its chat, unless that is waiting: what is streamed then would only make it worse. */
+/* Pass a signal on to the adapter of its chat, unless that is waiting: what is streamed then would
+ * only make it worse. */
 static void take_progress(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
                           struct sma_ctx *ctx)
 {
@@ -216,7 +218,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     }
 }
 
-/* -- time -------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void fire(struct sma_dispatcher *dispatcher, struct sma_timer *timer, struct sma_ctx *ctx)
 {
     switch ((enum timer_kind)timer->kind) {

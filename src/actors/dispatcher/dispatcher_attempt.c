@@ -1,8 +1,9 @@
 /*
- * dispatcher_attempt.c — whose turn it is, one attempt at a time per chat, and what follows from its outcome.
+ * dispatcher_attempt.c — whose turn it is, one attempt at a time per chat, and what follows from
+ * its outcome.
  *
- * An attempt past its deadline stays open: its late success still counts as long as the part is not finished, any
- * other late answer is of no interest, because another attempt has taken its place.
+ * An attempt past its deadline stays open: its late success still counts as long as the part is not
+ * finished, any other late answer is of no interest, because another attempt has taken its place.
  */
 #include "dispatcher_priv.h"
 
@@ -21,7 +22,7 @@ static uint64_t later_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* -- whose turn -------------------------------------------------------------------------------------------------- */
+/* -- whose turn -------------------------------------------------------------------------------- */
 static void rest(struct sma_dispatcher *dispatcher, struct chat *chat, uint64_t now)
 {
     if (chat->phase != CHAT_IDLE) {
@@ -123,7 +124,8 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
     return true;
 }
 
-/* Nothing of it can be on its way: an attempt whose outcome is unknown may still be answered, and that counts. */
+/* Nothing of it can be on its way: an attempt whose outcome is unknown may still be answered, and
+ * that counts. */
 static bool may_give_back(const struct row *row)
 {
     return row->platform->row_count > DISPATCHER_HELD_COUNT && row->try.unknown_count == 0 &&
@@ -162,7 +164,7 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
     queue_ready(dispatcher, chat);
 }
 
-/* -- one attempt ------------------------------------------------------------------------------------------------- */
+/* -- one attempt ------------------------------------------------------------------------------- */
 static void put_key(const struct sma_deliver *deliver, uint32_t part, struct sma_buf *key)
 {
     sma_buf_printf(key, "%llu.%u", (unsigned long long)deliver->outbox_id, part);
@@ -246,7 +248,8 @@ void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *pla
             return;
         }
         if (sma_ctx_ask_room(ctx, platform->actor) == 0)
-            return; /* attempts past their deadline hold all the room: the next answer pumps again */
+            /* attempts past their deadline hold all the room: the next answer pumps again */
+            return;
         struct chat *chat = take_ready(platform);
         chat->phase = CHAT_HELD;
         if (chat->first == NULL || !chat->first->is_rendered ||
@@ -258,7 +261,7 @@ void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *pla
     }
 }
 
-/* -- outcomes ---------------------------------------------------------------------------------------------------- */
+/* -- outcomes ---------------------------------------------------------------------------------- */
 static void close_attempt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
 {
     SMA_ASSERT(dispatcher->attempt_open_count > 0);

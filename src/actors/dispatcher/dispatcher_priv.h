@@ -1,13 +1,16 @@
 /*
- * dispatcher_priv.h — the dispatcher's state: rows in their chats, chats in their platforms, questions of the agent.
+ * dispatcher_priv.h — the dispatcher's state: rows in their chats, chats in their platforms,
+ * questions of the agent.
  *
- * A chat is a queue of rows; only its first row moves. A chat whose first row wants an attempt is either held by a
- * timer (rate, back-off, the platform's order to wait) or in its platform's ready queue, where chats take turns.
+ * A chat is a queue of rows; only its first row moves. A chat whose first row wants an attempt is
+ * either held by a timer (rate, back-off, the platform's order to wait) or in its platform's ready
+ * queue, where chats take turns.
  *
  *   IDLE -> HELD -> READY -> BUSY (attempt, then receipt) -> HELD | READY | IDLE
  *
- * Invariants: rows held per platform <= SMA_DELIVER_CREDIT_COUNT; at most one attempt is waited for per chat; at most
- *             one receipt is open per row; a row leaves only after its final receipt was answered.
+ * Invariants: rows held per platform <= SMA_DELIVER_CREDIT_COUNT; at most one attempt is waited for
+ *             per chat; at most one receipt is open per row; a row leaves only after its final
+ *             receipt was answered.
  * Threads:    the dispatcher's.
  * Limits:     SMA_DELIVER_CREDIT_COUNT, SMA_ASK_SEND_COUNT_MAX, SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX.
  */
@@ -28,8 +31,8 @@
 #define SMA_DISPATCHER_RETRY_S 1  /* want of disk, memory or room: try again after this */
 #define SMA_RENDERED_BYTES_MAX \
     (8 * SMA_TEXT_BYTES_MAX) /* all parts of one row; over it the row fails */
-/* A platform with more rows than this keeps none that only waits: others may need its credit. Below it a short wait costs
- * no message. */
+/* A platform with more rows than this keeps none that only waits: others may need its credit. Below
+ * it a short wait costs no message. */
 #define DISPATCHER_HELD_COUNT (SMA_DELIVER_CREDIT_COUNT / 2)
 #define DISPATCHER_TABLE_SIZE 1024
 #define DISPATCHER_ERROR_BYTES_MAX 256
@@ -136,13 +139,14 @@ struct sma_dispatcher
     uint64_t drain_until_ns;
 };
 
-/* -- rows, chats (dispatcher_rows.c) ----------------------------------------------------------------------------- */
+/* -- rows, chats (dispatcher_rows.c) ----------------------------------------------------------- */
 struct platform *sma_dispatcher_platform(struct sma_dispatcher *dispatcher, unsigned actor);
 /** NULL when no such row is held. */
 struct row *sma_dispatcher_find_row(struct sma_dispatcher *dispatcher, uint64_t outbox_id);
 struct chat *sma_dispatcher_find_chat(struct sma_dispatcher *dispatcher,
                                       const struct platform *platform, struct sma_str key);
-/** Take over a DELIVER and put its row at the end of its chat. NULL when out of memory (msg kept). */
+/** Take over a DELIVER and put its row at the end of its chat. NULL when out of memory (msg
+ *  kept). */
 struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct platform *platform,
                                    struct sma_msg **msg);
 /** Take the row out of its chat's queue; it stays in the table. */
@@ -150,11 +154,13 @@ void sma_dispatcher_unlink_row(struct row *row);
 void sma_dispatcher_destroy_row(struct sma_dispatcher *dispatcher, struct row *row);
 /** Remove an idle chat. */
 void sma_dispatcher_forget_chat(struct sma_dispatcher *dispatcher, struct chat *chat);
-/** Fill bytes, part_ends and part_count. BADINPUT: the adapter gave no part. Anything else render() says. */
+/** Fill bytes, part_ends and part_count. BADINPUT: the adapter gave no part. Anything else render()
+ *  says. */
 SMA_CHECKED enum sma_err sma_dispatcher_render(struct sma_dispatcher *dispatcher, struct row *row);
 
-/* -- scheduling and attempts (dispatcher_attempt.c) -------------------------------------------------------------- */
-/** See where the chat's first row stands and hold, queue, end or forget accordingly. No effect on a busy chat. */
+/* -- scheduling and attempts (dispatcher_attempt.c) -------------------------------------------- */
+/** See where the chat's first row stands and hold, queue, end or forget accordingly. No effect on a
+ *  busy chat. */
 void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat,
                             struct sma_ctx *ctx);
 /** Start attempts of the chats in the ready queue as far as rates and room allow. */
@@ -167,7 +173,7 @@ void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row,
 void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row,
                               struct sma_ctx *ctx);
 
-/* -- receipts (dispatcher_receipt.c) ----------------------------------------------------------------------------- */
+/* -- receipts (dispatcher_receipt.c) ----------------------------------------------------------- */
 /** The row is over: tell who asks, then the store. error may be empty. */
 void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
                             enum sma_delivery_state state, struct sma_str error,
@@ -184,7 +190,7 @@ void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row
 void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
                                       const struct sma_receipt_done *done, struct sma_ctx *ctx);
 
-/* -- questions of the agent (dispatcher_send.c) ------------------------------------------------------------------ */
+/* -- questions of the agent (dispatcher_send.c) ------------------------------------------------ */
 void sma_dispatcher_take_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
                               const struct sma_send *question, struct sma_ctx *ctx);
 /** Answer everybody who asks for this row; keep the outcome if the question is still to come. */

@@ -1,7 +1,8 @@
-/* dispatcher_receipt.c — how a part or a row ended becomes durable before anything is built on it. */
+/* dispatcher_receipt.c — how a part or a row ended becomes durable before anything is built on
+ * it. */
+#include "actors/kernel/traffic.h"
 #include "dispatcher_priv.h"
 #include "sma/labels.h"
-#include "actors/kernel/traffic.h"
 
 #include <stdio.h>
 
@@ -140,7 +141,8 @@ static void drop_row(struct sma_dispatcher *dispatcher, struct row *row, struct 
         sma_dispatcher_advance(dispatcher, chat, ctx);
 }
 
-/* The store has ended the row by itself (stopped): whoever asks hears of a failure, unless it ended before. */
+/* The store has ended the row by itself (stopped): whoever asks hears of a failure, unless it ended
+ * before. */
 static void take_stopped(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
 {
     if (!row->is_ended) {

@@ -146,7 +146,7 @@ void sma_dispatcher_destroy_row(struct sma_dispatcher *dispatcher, struct row *r
     free(row);
 }
 
-/* -- rendering --------------------------------------------------------------------------------------------------- */
+/* -- rendering --------------------------------------------------------------------------------- */
 static void collect_part(void *user, struct sma_str part_bytes)
 {
     struct row *row = user;
@@ -158,7 +158,8 @@ static void collect_part(void *user, struct sma_str part_bytes)
     row->part_ends[row->part_count++] = row->bytes.len;
 }
 
-/* More parts than allowed: the last one becomes a note that the rest is cut, rendered like any notice. */
+/* More parts than allowed: the last one becomes a note that the rest is cut, rendered like any
+ * notice. */
 static enum sma_err render_cut_note(struct sma_dispatcher *dispatcher, struct row *row)
 {
     const struct sma_adapter_ops *ops = row->platform->ops;

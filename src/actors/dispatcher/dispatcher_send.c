@@ -1,6 +1,6 @@
 /*
- * dispatcher_send.c — the agent's questions "how did row X end". They may come before the row, with it, or after it
- * has ended; every one is answered exactly once, at its deadline at the latest.
+ * dispatcher_send.c — the agent's questions "how did row X end". They may come before the row, with
+ * it, or after it has ended; every one is answered exactly once, at its deadline at the latest.
  */
 #include "dispatcher_priv.h"
 
@@ -92,7 +92,8 @@ static void keep_question(struct sma_dispatcher *dispatcher, const struct sma_ms
     uint64_t now = sma_ctx_now(ctx);
     uint64_t deadline = msg->deadline_ns != 0 ? msg->deadline_ns : now + SMA_SEND_WAIT_S * NS_PER_S;
     struct send *send = NULL;
-    /* the edge allows no more questions than this: more would be the kernel's mistake, not a reason to fail */
+    /* the edge allows no more questions than this: more would be the kernel's mistake, not a reason
+     * to fail */
     bool has_room = dispatcher->send_count - dispatcher->outcome_count < SMA_ASK_SEND_COUNT_MAX;
     if (deadline > now && has_room)
         send = add_send(dispatcher, question->outbox_id, SMA_STR(""));

@@ -1,7 +1,8 @@
 /*
  * actor.c — the context through which an actor acts, and the system of all actors.
  *
- * Lock-free by construction: every lane has one sender, every context one thread. Threads meet in lanes only.
+ * Lock-free by construction: every lane has one sender, every context one thread. Threads meet in
+ * lanes only.
  */
 #include "kernel_priv.h"
 
@@ -19,7 +20,7 @@
 #define LOG_DETAILS_BYTES_MAX 8000
 #define START_STOP_TIMEOUT_MS 5000
 
-/* -- chance ----------------------------------------------------------------------------------------------------- */
+/* -- chance ------------------------------------------------------------------------------------ */
 static uint64_t rotate(uint64_t word, unsigned bits)
 {
     return word << bits | word >> (64 - bits);
@@ -50,7 +51,7 @@ uint64_t sma_kernel_random(struct random_state *random)
     return result;
 }
 
-/* -- facts ------------------------------------------------------------------------------------------------------ */
+/* -- facts ------------------------------------------------------------------------------------- */
 enum sma_actor_id sma_ctx_self(const struct sma_ctx *ctx)
 {
     return ctx->id;
@@ -91,7 +92,7 @@ void sma_ctx_request_batch_end(struct sma_ctx *ctx)
     ctx->is_batch_end_wanted = true;
 }
 
-/* -- sending ---------------------------------------------------------------------------------------------------- */
+/* -- sending ----------------------------------------------------------------------------------- */
 static bool is_registered(const struct sma_ctx *ctx, unsigned to)
 {
     SMA_ASSERT(to < SMA_ACTOR_COUNT_MAX);
@@ -210,7 +211,7 @@ enum sma_err sma_kernel_send_life(struct sma_system *system, enum sma_actor_id t
     return err;
 }
 
-/* -- log -------------------------------------------------------------------------------------------------------- */
+/* -- log --------------------------------------------------------------------------------------- */
 static const char *const level_names[] = {"debug", "info", "action", "warn", "error"};
 
 /* Where there is no log actor to take the line: the log actor's own lines, tools and tests. */
@@ -234,7 +235,8 @@ static bool is_wanted(enum sma_log_level level)
     return (int)level >= atomic_load_explicit(&least_level, memory_order_relaxed);
 }
 
-/* A bucket of a second's lines that fills evenly: traffic_ns is the time at which the next line would be on time. */
+/* A bucket of a second's lines that fills evenly: traffic_ns is the time at which the next line
+ * would be on time. */
 static bool take_traffic_place(struct sma_ctx *ctx)
 {
     const uint64_t second = UINT64_C(1000000000), price = second / SMA_TRAFFIC_LINE_COUNT_S;
@@ -347,7 +349,7 @@ void sma_ctx_fatal(struct sma_ctx *ctx, const char *format, ...)
     _exit(1); /* no handlers, no flushing: what is not durable now was never promised */
 }
 
-/* -- running one actor ------------------------------------------------------------------------------------------ */
+/* -- running one actor ------------------------------------------------------------------------- */
 /* The only writer is the actor itself: a plain load and store, no locked instruction. */
 static void bump(_Atomic uint64_t *number, uint64_t by)
 {
@@ -415,7 +417,7 @@ void sma_kernel_batch_end(struct sma_ctx *ctx)
     ctx->ops->batch_end(ctx->state, ctx);
 }
 
-/* -- the system ------------------------------------------------------------------------------------------------- */
+/* -- the system -------------------------------------------------------------------------------- */
 static void ctx_destroy(struct sma_ctx *ctx)
 {
     if (ctx == NULL)
@@ -512,7 +514,9 @@ bool sma_kernel_stop_thread(struct sma_ctx *ctx, uint64_t timeout_ms)
     atomic_store_explicit(&ctx->is_stopping, true, memory_order_release);
     sma_mailbox_ring(ctx->box);
     struct timespec
-        until; /* this call knows the wall clock only; a jump of it shortens or stretches one bounded wait */
+        /* this call knows the wall clock only; a jump of it shortens or stretches one bounded
+         * wait */
+        until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)(timeout_ms / 1000);
     until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
@@ -601,7 +605,8 @@ void sma_system_destroy(struct sma_system *system)
     if (!system->sim.has_crashed)
         stop_all(system); /* nothing is left to stop after an ordered shutdown */
     for (size_t i = 0; i < SMA_ACTOR_COUNT_MAX; i++) {
-        /* A thread that did not end still uses its context: the process must exit, nothing may be freed. */
+        /* A thread that did not end still uses its context: the process must exit, nothing may be
+         * freed. */
         SMA_ASSERT(system->actors[i] == NULL || !system->actors[i]->is_stuck);
     }
     for (size_t i = 0; i < SMA_ACTOR_COUNT_MAX; i++)
@@ -611,7 +616,7 @@ void sma_system_destroy(struct sma_system *system)
     free(system);
 }
 
-/* -- metrics ---------------------------------------------------------------------------------------------------- */
+/* -- metrics ----------------------------------------------------------------------------------- */
 enum actor_metric
 {
     METRIC_HANDLED,

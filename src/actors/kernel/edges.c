@@ -1,4 +1,5 @@
-/* edges.c — the table of message kinds (class and direction) and the lanes made from the table of edges. */
+/* edges.c — the table of message kinds (class and direction) and the lanes made from the table of
+ * edges. */
 #include "kernel_priv.h"
 
 #define SUPERVISOR_LANE_COUNT 16
@@ -97,7 +98,7 @@ bool sma_kernel_may_travel(unsigned kind, unsigned from, unsigned to)
     return plays(kinds[kind].from, from) && plays(kinds[kind].to, to);
 }
 
-/* -- lanes ------------------------------------------------------------------------------------------------------ */
+/* -- lanes ------------------------------------------------------------------------------------- */
 struct edge_row
 {
     uint8_t from, to;
@@ -134,7 +135,8 @@ static enum sma_err add_edge(struct sma_ctx *from, struct sma_ctx *to, const str
     return SMA_ERR_OK;
 }
 
-/* An answer always finds room: as many places as the other side may have questions open are not for hand-offs. */
+/* An answer always finds room: as many places as the other side may have questions open are not for
+ * hand-offs. */
 static void keep_room_for_answers(struct sma_system *system)
 {
     for (unsigned from = 0; from < SMA_ACTOR_COUNT_MAX; from++) {

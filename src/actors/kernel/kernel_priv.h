@@ -1,8 +1,9 @@
 /*
- * kernel_priv.h — what the files of the actor runtime share: the context of one actor and the system of all.
+ * kernel_priv.h — what the files of the actor runtime share: the context of one actor and the
+ * system of all.
  *
- * Threads: a context belongs to its actor's thread; fields marked "any" are atomics that others read. Everything is
- *          built before the threads start and taken down after they have ended.
+ * Threads: a context belongs to its actor's thread; fields marked "any" are atomics that others
+ *          read. Everything is built before the threads start and taken down after they have ended.
  */
 #ifndef SMA_KERNEL_PRIV_H
 #define SMA_KERNEL_PRIV_H
@@ -50,8 +51,8 @@ struct sma_ctx
     uint64_t next_ask_id;
     uint64_t wake_at_ns; /* UINT64_MAX = never */
     bool is_batch_end_wanted;
-    uint64_t
-        traffic_ns; /* log lines of traffic: when the bucket was full last, moved on by each line */
+    /* log lines of traffic: when the bucket was full last, moved on by each line */
+    uint64_t traffic_ns;
     struct random_state random;
     struct sma_sys sys; /* the system's table; in simulation with this actor's clock and chance */
     struct actor_loop *loop;
@@ -96,7 +97,7 @@ struct sma_system
     bool has_old_mask;
 };
 
-/* -- edges.c ---------------------------------------------------------------------------------------------------- */
+/* -- edges.c ----------------------------------------------------------------------------------- */
 enum kind_class
 {
     CLASS_NONE,
@@ -111,7 +112,7 @@ bool sma_kernel_may_travel(unsigned kind, unsigned from, unsigned to);
 /** Add every lane between registered actors. NOMEM. */
 SMA_CHECKED enum sma_err sma_kernel_build_lanes(struct sma_system *system);
 
-/* -- actor.c ---------------------------------------------------------------------------------------------------- */
+/* -- actor.c ----------------------------------------------------------------------------------- */
 void sma_kernel_seed(struct random_state *random, uint64_t seed);
 uint64_t sma_kernel_random(struct random_state *random);
 /** Account for and handle one message; destroys it unless the handler kept it. */
@@ -122,25 +123,27 @@ size_t sma_kernel_drain(struct sma_ctx *ctx, size_t count_max);
 void sma_kernel_wake_if_due(struct sma_ctx *ctx);
 /** Call batch_end() if anything asked for it since the last one. */
 void sma_kernel_batch_end(struct sma_ctx *ctx);
-/** One look at an actor's heartbeat: how long it has made no progress, ns; 0 = fine. Thread: the supervisor's. */
+/** One look at an actor's heartbeat: how long it has made no progress, ns; 0 = fine. Thread: the
+ *  supervisor's. */
 uint64_t sma_kernel_silence_of(struct sma_ctx *actor, uint64_t now_ns);
 void sma_kernel_set_activity(struct sma_ctx *ctx, enum activity activity);
 /** Send a LIFE message as the supervisor. */
 SMA_CHECKED enum sma_err sma_kernel_send_life(struct sma_system *system, enum sma_actor_id to,
                                               unsigned phase);
-/** Stop and join one actor's thread; false: it did not end within timeout_ms and is marked stuck. */
+/** Stop and join one actor's thread; false: it did not end within timeout_ms and is marked
+ *  stuck. */
 bool sma_kernel_stop_thread(struct sma_ctx *ctx, uint64_t timeout_ms);
 
-/* -- loop.c ----------------------------------------------------------------------------------------------------- */
+/* -- loop.c ------------------------------------------------------------------------------------ */
 /** Body of an actor's thread; argument: its context. */
 void *sma_kernel_thread(void *ctx);
 struct uv_loop_s *sma_kernel_uv_loop(struct sma_ctx *ctx);
 
-/* -- sim.c ------------------------------------------------------------------------------------------------------ */
+/* -- sim.c ------------------------------------------------------------------------------------- */
 void sma_kernel_sim_init(struct sma_system *system);
 void sma_kernel_sim_init_ctx(struct sma_ctx *ctx);
 
-/* -- supervisor.c ----------------------------------------------------------------------------------------------- */
+/* -- supervisor.c ------------------------------------------------------------------------------ */
 extern const struct sma_actor_ops sma_kernel_supervisor_ops;
 
 #endif

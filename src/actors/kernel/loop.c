@@ -1,8 +1,9 @@
 /*
- * loop.c — the thread of an actor: the plain loop over its mailbox, or a libuv loop that its doorbell wakes.
+ * loop.c — the thread of an actor: the plain loop over its mailbox, or a libuv loop that its
+ * doorbell wakes.
  *
- * Plain: drain a bounded batch, wake if due, batch_end, park. On a loop: the same once an iteration, in the prepare
- * hook, which runs after all callbacks and before the loop sleeps.
+ * Plain: drain a bounded batch, wake if due, batch_end, park. On a loop: the same once an
+ * iteration, in the prepare hook, which runs after all callbacks and before the loop sleeps.
  */
 #include "kernel_priv.h"
 
@@ -47,7 +48,7 @@ static void run_plain(struct sma_ctx *ctx)
             sma_mailbox_wait(ctx->box, ctx->wake_at_ns);
 }
 
-/* -- on a libuv loop -------------------------------------------------------------------------------------------- */
+/* -- on a libuv loop --------------------------------------------------------------------------- */
 struct uv_loop_s *sma_kernel_uv_loop(struct sma_ctx *ctx)
 {
     return &ctx->loop->loop;
@@ -163,7 +164,7 @@ static void run_loop(struct sma_ctx *ctx)
                      UV_RUN_DEFAULT); /* returns on uv_stop; actors may call that too */
 }
 
-/* -- the thread ------------------------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 static enum sma_err start_actor(struct sma_ctx *ctx)
 {
     if (ctx->ops->is_on_loop) {

@@ -1,6 +1,6 @@
 /*
- * reload.c — a new configuration snapshot for everybody. Actors take what can change while they run (the agent its
- * prompt, the model its provider); the rest waits for a restart.
+ * reload.c — a new configuration snapshot for everybody. Actors take what can change while they run
+ * (the agent its prompt, the model its provider); the rest waits for a restart.
  */
 #include "kernel_priv.h"
 

@@ -1,7 +1,9 @@
 /*
- * sim.c — the seeded single-thread scheduler. Same contexts, same mailboxes, no threads, virtual time.
+ * sim.c — the seeded single-thread scheduler. Same contexts, same mailboxes, no threads, virtual
+ * time.
  *
- * Everything that decides is drawn from the seed: who runs, how many messages, how long it seems to take.
+ * Everything that decides is drawn from the seed: who runs, how many messages, how long it seems to
+ * take.
  */
 #include "sma/sim.h"
 #include "kernel_priv.h"
@@ -18,7 +20,7 @@ void sma_kernel_sim_init(struct sma_system *system)
     sma_kernel_seed(&system->sim.random, system->seed);
 }
 
-/* -- the table: virtual clock and chance, everything else passed on --------------------------------------------- */
+/* -- the table: virtual clock and chance, everything else passed on ---------------------------- */
 static const struct sma_sys *below(void *self)
 {
     struct sma_ctx *ctx = self;
@@ -122,7 +124,7 @@ void sma_kernel_sim_init_ctx(struct sma_ctx *ctx)
     };
 }
 
-/* -- stepping --------------------------------------------------------------------------------------------------- */
+/* -- stepping ---------------------------------------------------------------------------------- */
 static bool is_runnable(const struct sma_ctx *ctx, uint64_t now_ns)
 {
     return ctx->is_batch_end_wanted || ctx->wake_at_ns <= now_ns || sma_mailbox_count(ctx->box) > 0;

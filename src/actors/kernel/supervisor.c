@@ -1,9 +1,9 @@
 /*
  * supervisor.c — the main thread: signals, heartbeat, systemd, and the ordered end.
  *
- * It sleeps in poll() over its doorbell, a signal descriptor and the caller's stop descriptor. Its coarse look at the
- * heartbeats (every SMA_HEARTBEAT_S, more often only under a systemd watchdog) is the one periodic wake-up of an idle
- * process.
+ * It sleeps in poll() over its doorbell, a signal descriptor and the caller's stop descriptor. Its
+ * coarse look at the heartbeats (every SMA_HEARTBEAT_S, more often only under a systemd watchdog)
+ * is the one periodic wake-up of an idle process.
  */
 #include "kernel_priv.h"
 
@@ -35,7 +35,7 @@ struct supervisor
     bool has_watchdog;
 };
 
-/* -- messages to the supervisor --------------------------------------------------------------------------------- */
+/* -- messages to the supervisor ---------------------------------------------------------------- */
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     (void)ctx;
@@ -49,8 +49,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 
 const struct sma_actor_ops sma_kernel_supervisor_ops = {.name = "supervisor", .handle = handle};
 
-/* -- systemd ---------------------------------------------------------------------------------------------------- */
-/* Source: sd_notify(3): one datagram to $NOTIFY_SOCKET; a leading '@' means the abstract name space. */
+/* -- systemd ----------------------------------------------------------------------------------- */
+/* Source: sd_notify(3): one datagram to $NOTIFY_SOCKET; a leading '@' means the abstract name
+ * space. */
 static void notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -81,13 +82,14 @@ static uint64_t watchdog_interval_ns(void)
     return value < 2 || value > UINT64_MAX / 1000 ? 0 : (uint64_t)value * 1000 / 2;
 }
 
-/* -- heartbeat -------------------------------------------------------------------------------------------------- */
+/* -- heartbeat --------------------------------------------------------------------------------- */
 uint64_t sma_kernel_silence_of(struct sma_ctx *actor, uint64_t now_ns)
 {
     uint64_t handled = atomic_load_explicit(&actor->handled_count, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&actor->busy_since_ns, memory_order_relaxed);
-    /* A loop actor may hang in a callback of its own, outside any handler: then its mailbox does not move. What waits
-     * counts from the look that saw it first; the actor may have been idle, and in the right, until a moment ago. */
+    /* A loop actor may hang in a callback of its own, outside any handler: then its mailbox does
+     * not move. What waits counts from the look that saw it first; the actor may have been idle,
+     * and in the right, until a moment ago. */
     bool is_waiting = sma_mailbox_count(actor->box) > 0;
     if (handled != actor->watch_handled || !is_waiting || !actor->watch_was_waiting) {
         actor->watch_handled = handled;
@@ -120,7 +122,8 @@ static void watch(struct supervisor *supervisor)
     }
     if (all_are_fine && supervisor->has_watchdog)
         notify(
-            "WATCHDOG=1"); /* withheld while an actor hangs: the manager then restarts the service */
+            /* withheld while an actor hangs: the manager then restarts the service */
+            "WATCHDOG=1");
     supervisor->next_watch_ns = now + supervisor->watch_interval_ns;
 }
 
@@ -137,7 +140,7 @@ static void log_states(struct supervisor *supervisor)
     }
 }
 
-/* -- waiting for anything --------------------------------------------------------------------------------------- */
+/* -- waiting for anything ---------------------------------------------------------------------- */
 static void on_stop_signal(struct supervisor *supervisor, int signo)
 {
     uint64_t now = sma_ctx_now(supervisor->ctx);
@@ -203,8 +206,9 @@ static void pump(struct supervisor *supervisor, uint64_t deadline_ns)
         watch(supervisor);
 }
 
-/* -- the ordered end -------------------------------------------------------------------------------------------- */
-/* Who is told what, in which order, and the share of the whole time (percent) that has passed when it is given up. */
+/* -- the ordered end --------------------------------------------------------------------------- */
+/* Who is told what, in which order, and the share of the whole time (percent) that has passed when
+ * it is given up. */
 struct stop_row
 {
     unsigned actor; /* SMA_ACTOR_ADAPTER_0 = all adapters */
@@ -213,7 +217,8 @@ struct stop_row
 };
 static const struct stop_row stop_rows[] = {
     {SMA_ACTOR_ADAPTER_0, SMA_PHASE_INTAKE_OFF, 15, "stop accepting"},
-    /* Before the tools: a result "stopped" must not reach a run that could still tell it to somebody. */
+    /* Before the tools: a result "stopped" must not reach a run that could still tell it to
+     * somebody. */
     {SMA_ACTOR_AGENT, SMA_PHASE_DRAIN, 35, "bring its runs to a durable step"},
     {SMA_ACTOR_TOOLS, SMA_PHASE_DRAIN, 50, "end its commands"},
     {SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN, 65, "wait for open receipts"},

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* Everything or nothing: half a member would be no JSON. One place is kept for the closing brace. */
+/* Everything or nothing: half a member would be no JSON. One place is kept for the closing
+ * brace. */
 static bool put(char *room, size_t *len, size_t at, const char *bytes, size_t count)
 {
     if (at + count + 2 > SMA_TRAFFIC_BYTES_MAX)

@@ -1,6 +1,6 @@
 /*
- * traffic.h — the log lines of ordinary traffic: one for a message accepted, a run begun, a model asked, a tool used, an
- * answer delivered, a run ended. What each says: docs/notes/seen.md.
+ * traffic.h — the log lines of ordinary traffic: one for a message accepted, a run begun, a model
+ * asked, a tool used, an answer delivered, a run ended. What each says: docs/notes/seen.md.
  *
  *     struct sma_traffic line;
  *     if (sma_traffic_begin(&line, ctx, SMA_LOG_INFO, "tool_call", seq, chat_key)) {
@@ -10,9 +10,9 @@
  *     }
  *
  * They hold ids, names of ours, numbers and outcomes: never what people, models or commands wrote.
- * Invariants: a line costs no allocation but its message. Under load an actor says at most SMA_TRAFFIC_LINE_COUNT_S of
- *             them a second and leaves half of its log lane to warnings; what is left out is counted (log_dropped_total)
- *             and said by the log actor.
+ * Invariants: a line costs no allocation but its message. Under load an actor says at most
+ *             SMA_TRAFFIC_LINE_COUNT_S of them a second and leaves half of its log lane to
+ *             warnings; what is left out is counted (log_dropped_total) and said by the log actor.
  * Thread:     the actor's.
  */
 #ifndef SMA_ACTORS_TRAFFIC_H
@@ -32,17 +32,20 @@ struct sma_traffic
     char json[SMA_TRAFFIC_BYTES_MAX];
     size_t text_len;
     char text
-        [SMA_TRAFFIC_BYTES_MAX]; /* the same for people: "tool_call telegram:1 run 7 tool exec_shell ms 12" */
+        /* the same for people: "tool_call telegram:1 run 7 tool exec_shell ms 12" */
+        [SMA_TRAFFIC_BYTES_MAX];
 };
 
-/** false: not wanted at this level, or too much for now; nothing more to do. seq 0: no run. event: a name of ours. */
+/** false: not wanted at this level, or too much for now; nothing more to do. seq 0: no run. event:
+ *  a name of ours. */
 bool sma_traffic_begin(struct sma_traffic *line, struct sma_ctx *ctx, enum sma_log_level level,
                        const char *event, uint64_t seq, struct sma_str chat_key);
 /** A text of ours, an id or a name. Empty ones are left out. */
 void sma_traffic_str(struct sma_traffic *line, const char *key, struct sma_str value);
 void sma_traffic_u64(struct sma_traffic *line, const char *key, uint64_t value);
 void sma_traffic_bool(struct sma_traffic *line, const char *key, bool value);
-/** Nanoseconds between two moments as whole milliseconds; left out when `from` is 0 or later than `to`. */
+/** Nanoseconds between two moments as whole milliseconds; left out when `from` is 0 or later than
+ *  `to`. */
 void sma_traffic_ms(struct sma_traffic *line, const char *key, uint64_t from_ns, uint64_t to_ns);
 void sma_traffic_end(struct sma_traffic *line);
 

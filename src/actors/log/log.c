@@ -1,9 +1,11 @@
 /*
- * log.c — the log actor: one line on the terminal, one JSON line in .ship/logs/<UTC date>.jsonl, both redacted. What was sent
- * to models and came back goes to .ship/logs/llm/<UTC date>.jsonl alone: it is long, and must not push out what happened.
+ * log.c — the log actor: one line on the terminal, one JSON line in .ship/logs/<UTC date>.jsonl,
+ * both redacted. What was sent to models and came back goes to .ship/logs/llm/<UTC date>.jsonl
+ * alone: it is long, and must not push out what happened.
  *
- * Log lines are signals: senders never wait, lines beyond the lane are dropped and counted. Known secret values are
- * replaced by value, wherever they occur (a Telegram token stands in the path of a URL, not under a key name).
+ * Log lines are signals: senders never wait, lines beyond the lane are dropped and counted. Known
+ * secret values are replaced by value, wherever they occur (a Telegram token stands in the path of
+ * a URL, not under a key name).
  * Source: reference §3 (terminal form), §11.4 (file form).
  */
 #include "log_file.h"
@@ -48,14 +50,14 @@ static const struct
     [SMA_LOG_ERROR] = {"error", "\033[31m"},
 };
 
-/* -- secrets ---------------------------------------------------------------------------------------------------- */
+/* -- secrets ----------------------------------------------------------------------------------- */
 static void add_secrets(struct sma_log *log, const struct sma_config *config)
 {
     if (sma_secrets_add_config(log->secrets, config) != SMA_ERR_OK)
         fputs("log: a secret more than can be kept: its value will not be replaced\n", stderr);
 }
 
-/* -- one line --------------------------------------------------------------------------------------------------- */
+/* -- one line ---------------------------------------------------------------------------------- */
 static void put_base36(struct sma_buf *buf, uint64_t number)
 {
     char digits[16];
@@ -87,8 +89,8 @@ static void put_file_line(struct sma_log *log, struct log_file *file,
     sma_buf_printf(out, ",\"level\":\"%s\"}\n", LEVELS[line->level].word);
 }
 
-/* At text[at] stands C0, DEL, C1, or a byte that is no UTF-8 and may be taken for C1. *ret_len: bytes that belong
- * together. */
+/* At text[at] stands C0, DEL, C1, or a byte that is no UTF-8 and may be taken for C1. *ret_len:
+ * bytes that belong together. */
 static bool is_control(struct sma_str text, size_t at, size_t *ret_len)
 {
     unsigned char byte = (unsigned char)text.ptr[at];
@@ -111,7 +113,8 @@ static uint32_t point_at(const char *bytes, size_t len)
     return point;
 }
 
-/* A log line is one line: what a model or a platform wrote cannot move the cursor or fake another line. */
+/* A log line is one line: what a model or a platform wrote cannot move the cursor or fake another
+ * line. */
 static void put_screen_text(struct sma_log *log, struct sma_str text, size_t bytes_max)
 {
     struct sma_buf *out = &log->screen_batch;
@@ -171,7 +174,7 @@ static void add_line(struct sma_log *log, const struct sma_log_line *line,
     log->last_wall_ms = line->wall_ms;
 }
 
-/* -- what models are sent and say ------------------------------------------------------------------------------- */
+/* -- what models are sent and say -------------------------------------------------------------- */
 static void say_full(struct sma_log *log, const struct sma_log_line *line,
                      const struct sma_sys *sys)
 {

@@ -1,11 +1,11 @@
 /*
  * model.c — the model actor: questions in, answers out, cancelling, reload; when what is due.
  *
- * A question names its target by the llm it points to, so whom a run asks is decided by who asks: another configuration,
- * a fallback and the judge need nothing here but a pointer.
- * One wake time serves all requests: each knows its own next deadline (model_due), the actor asks
- * to be woken at the earliest and looks at all of them then. Deadlines that data has pushed back
- * are found out at that look, so that data costs no timer work.
+ * A question names its target by the llm it points to, so whom a run asks is decided by who asks:
+ * another configuration, a fallback and the judge need nothing here but a pointer. One wake time
+ * serves all requests: each knows its own next deadline (model_due), the actor asks to be woken at
+ * the earliest and looks at all of them then. Deadlines that data has pushed back are found out at
+ * that look, so that data costs no timer work.
  */
 #include "model_priv.h"
 

@@ -1,10 +1,12 @@
 /*
- * model_attempt.c — the attempts of one request: begun, judged when they fail, repeated with the same key or the next one,
- * and ended. See model_priv.h.
+ * model_attempt.c — the attempts of one request: begun, judged when they fail, repeated with the
+ * same key or the next one, and ended. See model_priv.h.
  *
- * Three things may help a failed attempt here: another key of the same provider, at once (the key was refused or has its
- * limit); a repeat after a short wait (it may pass: at most SMA_MODEL_RETRY_COUNT_MAX); a repeat on a new connection (nothing
- * was heard: once, because each such attempt holds its run for the whole first_byte_ns). Whatever takes longer is the run's.
+ * Three things may help a failed attempt here: another key of the same provider, at once (the key
+ * was refused or has its limit); a repeat after a short wait (it may pass: at most
+ * SMA_MODEL_RETRY_COUNT_MAX); a repeat on a new connection (nothing
+ * was heard: once, because each such attempt holds its run for the whole first_byte_ns). Whatever
+ * takes longer is the run's.
  */
 #include "model_priv.h"
 
@@ -125,7 +127,8 @@ static void begin_attempt(struct model_request *request)
 }
 
 /* -- keys -------------------------------------------------------------------------------------- */
-/* The key for the next attempt. With one key there is no choice, and whether to rest is the run's to decide. */
+/* The key for the next attempt. With one key there is no choice, and whether to rest is the run's
+ * to decide. */
 static bool choose_key(struct model_request *request, struct sma_key_rest *ret_rest)
 {
     struct model_target *target = request->target;

@@ -1,10 +1,11 @@
 /*
- * model_block.c — the request log: a block for each question that goes to a provider, and one for what came back.
+ * model_block.c — the request log: a block for each question that goes to a provider, and one for
+ * what came back.
  *
- * For people who ask what a model was told: method, address, counts, system text, the newest turn (what stands before it is in
- * the blocks before). Blocks are made when the request is under way already, and written by the log actor, to files of
- * their own; a system text that was written with an earlier block is named, not repeated. With SMA_LOG_LLM_PAYLOAD the
- * details hold the body.
+ * For people who ask what a model was told: method, address, counts, system text, the newest turn
+ * (what stands before it is in the blocks before). Blocks are made when the request is under way
+ * already, and written by the log actor, to files of their own; a system text that was written with
+ * an earlier block is named, not repeated. With SMA_LOG_LLM_PAYLOAD the details hold the body.
  * Secrets are taken out before anything is cut, so that half of one cannot stay.
  * Limits: BLOCK_* below; a block says how much it leaves out.
  */
@@ -62,7 +63,7 @@ void model_blocks_destroy(struct sma_model *model)
     model->blocks = NULL;
 }
 
-/* -- texts without secrets ---------------------------------------------------------------------- */
+/* -- texts without secrets --------------------------------------------------------------------- */
 /* The first `most` bytes of text, without secrets. */
 static void put_start(struct sma_model *model, struct sma_buf *out, struct sma_str text,
                       size_t most)
@@ -124,7 +125,7 @@ static void put_id(struct model_blocks *blocks, struct sma_buf *out, uint64_t nu
     sma_buf_printf(out, "llm-%s-%llu", blocks->start, (unsigned long long)number);
 }
 
-/* -- blocks --------------------------------------------------------------------------------------- */
+/* -- blocks ------------------------------------------------------------------------------------ */
 static void put_system(struct sma_model *model, struct sma_str system, uint64_t number)
 {
     struct model_blocks *blocks = model->blocks;

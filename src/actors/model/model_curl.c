@@ -1,5 +1,6 @@
 /*
- * model_curl.c — the network of the model actor: streaming transfers on the actor's HTTP out (net.h).
+ * model_curl.c — the network of the model actor: streaming transfers on the actor's HTTP out
+ * (net.h).
  *
  * libcurl's callbacks only take notes (bytes to the decoder, request into the ready list); what
  * follows from them happens after libcurl has returned, because transfers may not be removed
@@ -207,7 +208,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     return len;
 }
 
-/* Connected, and the request goes out now: from here on the server may be silent for first_byte_ns. */
+/* Connected, and the request goes out now: from here on the server may be silent for
+ * first_byte_ns. */
 static int on_connected(void *user, char *address, char *own_address, int port, int own_port)
 {
     struct model_request *request = user;

@@ -1,11 +1,11 @@
 /*
- * model_log.c — what the log and `status` say about model calls: a line a call, a line for each attempt that failed, and what
- * stands in the way of the model that is asked.
+ * model_log.c — what the log and `status` say about model calls: a line a call, a line for each
+ * attempt that failed, and what stands in the way of the model that is asked.
  */
 #include "model_priv.h"
 
-#include "sma/trouble.h"
 #include "actors/kernel/traffic.h"
+#include "sma/trouble.h"
 
 static const char *trouble_word(enum sma_model_trouble trouble)
 {
@@ -98,7 +98,8 @@ static bool is_repaired(const struct model_outcome *outcome)
            outcome->trouble == SMA_MODEL_TROUBLE_SESSION;
 }
 
-/* `status` tells of the target that failed last until it answers: a fallback that does is no cure of it. */
+/* `status` tells of the target that failed last until it answers: a fallback that does is no cure
+ * of it. */
 static void note_trouble(struct sma_model *model, const struct model_target *target,
                          const struct model_outcome *outcome)
 {

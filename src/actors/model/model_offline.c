@@ -1,4 +1,5 @@
-/* model_offline.c — the built-in model of provider "offline", through the same decoder as all others. */
+/* model_offline.c — the built-in model of provider "offline", through the same decoder as all
+ * others. */
 #include "model_priv.h"
 
 #include "runtime/model/offline.h"

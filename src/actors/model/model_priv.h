@@ -1,16 +1,18 @@
 /*
- * model_priv.h — the state of the model actor: one target per place that questions name, one request per open question,
- * and the network beneath.
+ * model_priv.h — the state of the model actor: one target per place that questions name, one
+ * request per open question, and the network beneath.
  *
  * A request is RUNNING (on the network), WAITING (for its next attempt, or the offline model's
  * delay) or LINGERING (answered; the rest of the response is read so that the connection can be
  * used again).
  *
- * Invariants: every question is answered exactly once, by model_answer; a LINGERING request holds no question that is open;
- *             a request in no state lies in the pool. A connection whose answer was not read to its
- *             end is closed, not used again. A target that a request uses is not freed.
+ * Invariants: every question is answered exactly once, by model_answer; a LINGERING request holds
+ *             no question that is open; a request in no state lies in the pool. A connection whose
+ *             answer was not read to its end is closed, not used again. A target that a request
+ *             uses is not freed.
  * Threads:    the actor's.
- * Limits:     MODEL_TARGET_COUNT_MAX targets: the one that was idle longest gives way; of a replaced configuration they go
+ * Limits:     MODEL_TARGET_COUNT_MAX targets: the one that was idle longest gives way; of a
+ * replaced configuration they go
  *             when nothing uses them.
  */
 #ifndef SMA_ACTORS_MODEL_PRIV_H

@@ -1,4 +1,5 @@
-/* model_target.c — where questions go: one target per llm that a question names. See model_priv.h. */
+/* model_target.c — where questions go: one target per llm that a question names. See
+ * model_priv.h. */
 #include "model_priv.h"
 
 #include <stdlib.h>

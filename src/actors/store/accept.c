@@ -1,6 +1,6 @@
 /*
- * One event comes in: is it known, is it allowed, is there room; then its row, its history line and its cursor go into
- * the open transaction, and its answer is kept until that is durable.
+ * One event comes in: is it known, is it allowed, is there room; then its row, its history line and
+ * its cursor go into the open transaction, and its answer is kept until that is durable.
  */
 #include "batch.h"
 #include "consent.h"
@@ -20,7 +20,7 @@
 
 #define FULL_RETRY_MS 5000 /* what is refused because all places are taken may come again */
 
-/* -- answers ---------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static void refuse_now(struct sma_store *store, const struct sma_msg *question,
                        uint32_t retry_after_ms, struct sma_str reason)
 {
@@ -74,7 +74,7 @@ static struct sma_str find_excess(const struct sma_ingress *in)
     return (struct sma_str){NULL, 0};
 }
 
-/* -- what is written -------------------------------------------------------------------------------------------- */
+/* -- what is written --------------------------------------------------------------------------- */
 /* How it goes on. */
 struct store_start
 {
@@ -118,7 +118,8 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
     sma_store_facts_put(&store->scratch.facts, &facts);
 }
 
-/* Strangers write no contacts: names are free, and one who bears another's would get what is meant for the other. */
+/* Strangers write no contacts: names are free, and one who bears another's would get what is meant
+ * for the other. */
 static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
                                                 const struct store_chat *chat,
                                                 const struct sma_ingress *in)
@@ -213,7 +214,7 @@ enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *cha
     return err;
 }
 
-/* -- new events ------------------------------------------------------------------------------------------------- */
+/* -- new events -------------------------------------------------------------------------------- */
 /* In the queue, or on its way. group: the album that it leads. */
 static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct store_chat *chat,
                                               struct sma_msg **msg, uint64_t seq,
@@ -351,8 +352,8 @@ static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct s
     return err;
 }
 
-/* Nothing more may wait at all. Nothing of the message is kept, so a flood costs no disk; whoever brought it brings it again,
- * and every message of this adapter waits with it (adr 0030). */
+/* Nothing more may wait at all. Nothing of the message is kept, so a flood costs no disk; whoever
+ * brought it brings it again, and every message of this adapter waits with it (adr 0030). */
 static SMA_CHECKED enum sma_err make_wait(struct sma_store *store, const struct sma_msg *msg)
 {
     const uint64_t interval = SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000);
@@ -395,7 +396,8 @@ static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store
     struct store_start start = {.wants_role = outcome->decision == SMA_ACCESS_ASK_ROLE};
     if (in->group_key.len > 0) {
         start.group = sma_store_group_find(store, chat, in->group_key);
-        /* Its leader waits already, and this is a copy of a piece that was recorded: by itself, then. */
+        /* Its leader waits already, and this is a copy of a piece that was recorded: by itself,
+         * then. */
         if (start.group != NULL && start.group->leader != 0)
             start.group = NULL;
         else if (start.group == NULL)
@@ -494,7 +496,8 @@ static bool is_without_place(struct sma_store *store, const struct sma_ingress *
            sma_state_chat_get(store->state, in->route.chat_key) == NULL;
 }
 
-/* One more chat of strangers than a day has room for: nothing is kept of it. A copy is passed over in the same way. */
+/* One more chat of strangers than a day has room for: nothing is kept of it. A copy is passed over
+ * in the same way. */
 static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
 {
     enum sma_err err = save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress));
@@ -531,7 +534,7 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
                                          : accept_message(store, chat, msg);
 }
 
-/* -- known events ----------------------------------------------------------------------------------------------- */
+/* -- known events ------------------------------------------------------------------------------ */
 struct old_row
 {
     struct sma_store *store;
@@ -549,7 +552,8 @@ static enum sma_err copy_old(void *user, const struct sma_state_message *message
     return old->store->scratch.line.err;
 }
 
-/* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays where it is. */
+/* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays
+ * where it is. */
 static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_chat *chat,
                                         struct sma_msg **msg, uint64_t seq,
                                         const struct sma_access_outcome *outcome)
@@ -689,8 +693,8 @@ static enum sma_err take_one(struct sma_store *store, void *ctx)
     return accept_new(store, taking->msg);
 }
 
-/* Something that is damaged stands in its way, for good. Refused it would come again and again, and with it everything behind it
- * on its platform; so it is passed over, and the trouble is named. */
+/* Something that is damaged stands in its way, for good. Refused it would come again and again, and
+ * with it everything behind it on its platform; so it is passed over, and the trouble is named. */
 static enum sma_err pass_over_damage(struct sma_store *store, void *ctx)
 {
     const struct taking *taking = ctx;

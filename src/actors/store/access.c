@@ -1,9 +1,10 @@
 /*
  * Who may: the rules of each adapter, and what is remembered of people.
  *
- * Initiators ("initiator:<chat key>") and follow-up windows ("window:<chat id>:<user id>", closing time in wall ms) are
- * records of state.db, read there each time: they change with the transaction and are undone with it. Roles are what a
- * platform said a while ago; they are kept in memory for ten minutes.
+ * Initiators ("initiator:<chat key>") and follow-up windows ("window:<chat id>:<user id>", closing
+ * time in wall ms) are records of state.db, read there each time: they change with the transaction
+ * and are undone with it. Roles are what a platform said a while ago; they are kept in memory for
+ * ten minutes.
  */
 #include "outbox.h"
 #include "people.h"
@@ -16,7 +17,7 @@
 #define ROLE_NS (UINT64_C(600) * 1000000000)
 #define RECORD_BYTES_MAX (SMA_ID_BYTES_MAX * 6 + 16)
 
-/* -- rules ------------------------------------------------------------------------------------------------------ */
+/* -- rules ------------------------------------------------------------------------------------- */
 static struct sma_str block_of(const struct sma_config *config, const char *name)
 {
     for (size_t i = 0; i < config->adapter_count; i++)
@@ -44,7 +45,8 @@ static SMA_CHECKED enum sma_err load_one(struct sma_store *store, struct sma_str
     return SMA_ERR_OK;
 }
 
-/* Checked when the configuration was read; one made otherwise may be wrong, and then names nobody. */
+/* Checked when the configuration was read; one made otherwise may be wrong, and then names
+ * nobody. */
 static SMA_CHECKED enum sma_err load_roles(struct sma_store *store)
 {
     struct sma_access_roles *fresh = NULL;
@@ -82,7 +84,7 @@ const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
     return adapter < 0 ? store->people->default_rules : store->people->rules[adapter];
 }
 
-/* -- roles ------------------------------------------------------------------------------------------------------ */
+/* -- roles ------------------------------------------------------------------------------------- */
 static uint64_t hash_person(const struct sma_store *store, const struct store_chat *chat,
                             struct sma_str user_id)
 {
@@ -115,7 +117,7 @@ bool sma_store_find_role(const struct sma_store *store, const struct store_chat 
     return true;
 }
 
-/* -- records ---------------------------------------------------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------------------- */
 static void put_initiator_key(struct sma_buf *buf, struct sma_str chat_key)
 {
     sma_buf_clear(buf);
@@ -132,7 +134,8 @@ static void put_window_key(struct sma_buf *buf, uint32_t chat_id, struct sma_str
     sma_buf_put_str(buf, user_id);
 }
 
-/* The value of the record whose key is in scratch.text, into scratch.facts; empty when there is none. */
+/* The value of the record whose key is in scratch.text, into scratch.facts; empty when there is
+ * none. */
 static SMA_CHECKED enum sma_err get_record(struct sma_store *store)
 {
     sma_buf_clear(&store->scratch.facts);
@@ -143,7 +146,8 @@ static SMA_CHECKED enum sma_err get_record(struct sma_store *store)
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
-/* Open when it closes later than now, but not later than one that was opened now: the clock may have been set back. */
+/* Open when it closes later than now, but not later than one that was opened now: the clock may
+ * have been set back. */
 static SMA_CHECKED enum sma_err has_window(struct sma_store *store, const struct store_chat *chat,
                                            struct sma_str user_id, int64_t length_ms, bool *ret_has)
 {
@@ -157,7 +161,8 @@ static SMA_CHECKED enum sma_err has_window(struct sma_store *store, const struct
     return err;
 }
 
-/* Compared as it is stored, in JSON: what the facts get is the user id itself when it is the same person's. */
+/* Compared as it is stored, in JSON: what the facts get is the user id itself when it is the same
+ * person's. */
 static SMA_CHECKED enum sma_err find_initiator(struct sma_store *store,
                                                const struct store_chat *chat,
                                                struct sma_str user_id,
@@ -188,7 +193,7 @@ static SMA_CHECKED enum sma_err find_group(struct sma_store *store, const struct
     return SMA_ERR_OK;
 }
 
-/* -- one event -------------------------------------------------------------------------------------------------- */
+/* -- one event --------------------------------------------------------------------------------- */
 enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *chat,
                              const struct sma_ingress *in, struct sma_access_outcome *ret_outcome)
 {
@@ -271,7 +276,7 @@ enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *c
     return err;
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
     store->people = calloc(1, sizeof *store->people);
@@ -298,7 +303,8 @@ static void fini(struct sma_store *store)
     free(store->people);
 }
 
-/* Of people nothing is in memory but what was read, and what platforms said a while ago, which stays true. */
+/* Of people nothing is in memory but what was read, and what platforms said a while ago, which
+ * stays true. */
 static void forget(struct sma_store *store, const struct store_marks *to)
 {
     (void)to;

@@ -1,11 +1,13 @@
 /*
  * Presses of buttons and words, JUDGE and JUDGED: how answers of people come out of a chat.
  *
- * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words mean a request only when
- * meant.c says so, and are read by rules (runtime/approval/answer.h). What only looks like an answer waits in the
- * queue as any message while the agent reads it; the agent may find a refusal in it, never consent. In a group the platform may have to be asked first whether somebody
- * administers it: then the row waits for PREPARED as commands do.
- * Invariant: a message that decided something starts no run; one that did not is treated as any other.
+ * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words mean a
+ * request only when meant.c says so, and are read by rules (runtime/approval/answer.h). What only
+ * looks like an answer waits in the queue as any message while the agent reads it; the agent may
+ * find a refusal in it, never consent. In a group the platform may have to be asked first whether
+ * somebody administers it: then the row waits for PREPARED as commands do.
+ * Invariant: a message that decided something starts no run; one that did not is treated as any
+ * other.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -19,7 +21,7 @@
 #define CHATTER_BYTES_MAX 1000 /* of a group: longer ones are not read as answers */
 #define TEXT_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
-/* -- what is said about a request ------------------------------------------------------------------------------- */
+/* -- what is said about a request -------------------------------------------------------------- */
 struct reading
 {
     struct store_case it;
@@ -85,7 +87,8 @@ static SMA_CHECKED enum sma_err finish(struct sma_store *store, uint64_t seq,
     return err;
 }
 
-/* Words that decided: the outcome's card is the answer, unless there is more to say or nothing was decided. */
+/* Words that decided: the outcome's card is the answer, unless there is more to say or nothing was
+ * decided. */
 static SMA_CHECKED enum sma_err finish_words(struct sma_store *store, const struct sma_route *route,
                                              uint64_t seq, const struct store_ruling *ruling)
 {
@@ -107,7 +110,8 @@ static SMA_CHECKED enum sma_err tell_refusal(struct sma_store *store, struct sto
     return sma_store_tell(store, route, seq, sma_buf_str(&store->scratch.text));
 }
 
-/* Words that would decide, if it were clear what they mean. it: the one request, if there is one only. */
+/* Words that would decide, if it were clear what they mean. it: the one request, if there is one
+ * only. */
 static SMA_CHECKED enum sma_err tell_unclear(struct sma_store *store, struct store_chat *chat,
                                              const struct sma_route *route,
                                              const struct store_case *it)
@@ -116,7 +120,7 @@ static SMA_CHECKED enum sma_err tell_unclear(struct sma_store *store, struct sto
                                it == NULL ? NULL : &it->request.items[0].title);
 }
 
-/* -- presses ---------------------------------------------------------------------------------------------------- */
+/* -- presses ----------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct sma_route *route,
                                            struct sma_str data, struct store_ruling *ret_ruling)
 {
@@ -188,7 +192,7 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
     return SMA_ERR_OK;
 }
 
-/* -- judgements ------------------------------------------------------------------------------------------------- */
+/* -- judgements -------------------------------------------------------------------------------- */
 static struct store_judgement *find_judgement(struct sma_store *store, uint64_t seq)
 {
     for (uint32_t i = 0; i < store->consent->judgement_count; i++)
@@ -318,7 +322,7 @@ void sma_store_send_judgements(struct sma_store *store)
             ask_agent(store, &consent->judgements[i]);
 }
 
-/* -- words ------------------------------------------------------------------------------------------------------ */
+/* -- words ------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err decide_now(struct sma_store *store, struct store_chat *chat,
                                            struct sma_msg *msg, struct reading *reading)
 {
@@ -475,7 +479,7 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
     return take_words(store, chat, msg, outcome, ret_is_taken);
 }
 
-/* -- held rows -------------------------------------------------------------------------------------------------- */
+/* -- held rows --------------------------------------------------------------------------------- */
 struct held
 {
     struct sma_state_rows rows;
@@ -547,7 +551,8 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
                                                uint64_t seq, bool may_run, struct held *held,
                                                bool *ret_is_over)
 {
-    /* What they mean was found when they came; another request that is open by now, its author has not seen. */
+    /* What they mean was found when they came; another request that is open by now, its author has
+     * not seen. */
     struct store_approval *approval = sma_store_approval_by_id(store, held->facts.request_id);
     struct reading reading;
     enum sma_err err = SMA_ERR_OK;
@@ -600,8 +605,9 @@ enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_cha
     return err;
 }
 
-/* -- JUDGED ----------------------------------------------------------------------------------------------------- */
-/* What the model reads is not what a person has said: it may spare him a second refusal, and no more. */
+/* -- JUDGED ------------------------------------------------------------------------------------ */
+/* What the model reads is not what a person has said: it may spare him a second refusal, and no
+ * more. */
 static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
                                             const struct sma_judged *judged, struct store_case *it,
                                             const struct held *held,

@@ -1,9 +1,11 @@
 /*
- * Parked runs: the open requests to people, as they are read from the rows, at start and when a transaction was undone.
+ * Parked runs: the open requests to people, as they are read from the rows, at start and when a
+ * transaction was undone.
  *
- * The rows in state.db are the truth. Two things are in no row and outlive the reading: how far a clock is (a failed commit
- * gives nobody more time, and its chat is not reminded again), and which messages the agent is reading for us. Whoever comes
- * first ends a request: the store handles one message after the other, and each decision looks at the clock.
+ * The rows in state.db are the truth. Two things are in no row and outlive the reading: how far a
+ * clock is (a failed commit gives nobody more time, and its chat is not reminded again), and which
+ * messages the agent is reading for us. Whoever comes first ends a request: the store handles one
+ * message after the other, and each decision looks at the clock.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -18,7 +20,7 @@
 #define KEY_MARK "approval.key"
 #define SLICE_NS UINT64_C(4000000) /* of files between two batches */
 
-/* -- the key of the buttons ------------------------------------------------------------------------------------- */
+/* -- the key of the buttons -------------------------------------------------------------------- */
 static bool read_hex(const char *text, uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -51,7 +53,7 @@ enum sma_err sma_store_load_approval_key(struct sma_store *store)
     return err == SMA_ERR_NOSPACE ? SMA_ERR_OK : err; /* the next start makes another one */
 }
 
-/* -- reading the rows ------------------------------------------------------------------------------------------- */
+/* -- reading the rows -------------------------------------------------------------------------- */
 void sma_store_forget_consent(struct sma_store *store)
 {
     struct store_consent *consent = store->consent;
@@ -139,7 +141,7 @@ enum sma_err sma_store_load_consent(struct sma_store *store)
     return err;
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
     store->consent = calloc(1, sizeof *store->consent);

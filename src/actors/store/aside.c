@@ -1,6 +1,7 @@
 /*
- * What only another start can bring on: deliveries and runs of a platform that is not configured (its token was taken
- * out, it was switched off), and rows that a newer version wrote. They wait, and it is said how many and for what.
+ * What only another start can bring on: deliveries and runs of a platform that is not configured
+ * (its token was taken out, it was switched off), and rows that a newer version wrote. They wait,
+ * and it is said how many and for what.
  *
  * Adapters are made at the start of the program: what is aside stays so until the next one.
  */
@@ -14,7 +15,7 @@
 #define ASIDE_DAYS 30
 #define ASIDE_MS (ASIDE_DAYS * INT64_C(86400000))
 
-/* -- whose it is ------------------------------------------------------------------------------------------------ */
+/* -- whose it is ------------------------------------------------------------------------------- */
 bool sma_store_is_aside(const struct sma_store *store, const struct sma_state_chat *chat)
 {
     return sma_store_adapter_of(store, &(struct sma_route){.channel = chat->channel}) < 0;
@@ -77,7 +78,7 @@ void sma_store_forget_aside_messages(struct sma_store *store)
         store->outbox->asides[i].messages = 0;
 }
 
-/* -- saying so -------------------------------------------------------------------------------------------------- */
+/* -- saying so --------------------------------------------------------------------------------- */
 static void tell(struct sma_store *store, struct store_missing_channel *aside)
 {
     char what[320];
@@ -137,7 +138,7 @@ void sma_store_put_asides(const struct sma_store *store, struct sma_buf *json)
     sma_buf_put_char(json, ']');
 }
 
-/* -- for how long ----------------------------------------------------------------------------------------------- */
+/* -- for how long ------------------------------------------------------------------------------ */
 static SMA_CHECKED enum sma_err expire_row(struct sma_store *store, struct store_row *row)
 {
     enum sma_err err = sma_store_begin(store);
@@ -148,7 +149,8 @@ static SMA_CHECKED enum sma_err expire_row(struct sma_store *store, struct store
     return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
 }
 
-/* Rows of a version that did not write down when they were made stay: nobody knows how old they are. */
+/* Rows of a version that did not write down when they were made stay: nobody knows how old they
+ * are. */
 enum sma_err sma_store_expire_aside_rows(struct sma_store *store)
 {
     struct store_outbox *outbox = store->outbox;

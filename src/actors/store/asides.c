@@ -1,6 +1,7 @@
 /*
- * Chats that are set aside: what is wrong with one chat's history files is the trouble of that chat alone, and not even of
- * its answers. Its lines wait in state.db; the file is tried again with growing pauses, by itself.
+ * Chats that are set aside: what is wrong with one chat's history files is the trouble of that chat
+ * alone, and not even of its answers. Its lines wait in state.db; the file is tried again with
+ * growing pauses, by itself.
  */
 #include "intake.h"
 #include "record.h"
@@ -20,7 +21,7 @@ static uint64_t clock_ns(const struct sma_store *store)
     return sys->now_ns(sys->self);
 }
 
-/* -- which there are -------------------------------------------------------------------------------------------- */
+/* -- which there are --------------------------------------------------------------------------- */
 struct store_file_aside *sma_store_aside(const struct sma_store *store, uint32_t chat_id)
 {
     return store->record->aside_count == 0 ? NULL
@@ -92,7 +93,8 @@ void sma_store_free_asides(struct sma_store *store)
     sma_store_map_fini(&store->record->aside_map);
 }
 
-/* The trouble of this chat has a name and a remedy until it is healed; that of the disk is told as such. */
+/* The trouble of this chat has a name and a remedy until it is healed; that of the disk is told as
+ * such. */
 static void tell(struct sma_store *store, const struct store_file_aside *aside)
 {
     char what[400];
@@ -183,7 +185,7 @@ void sma_store_check_asides(struct sma_store *store)
     }
 }
 
-/* -- recorded plans --------------------------------------------------------------------------------------------- */
+/* -- recorded plans ---------------------------------------------------------------------------- */
 void sma_store_note_planned(struct sma_store *store, uint32_t chat_id)
 {
     struct store_record *record = store->record;
@@ -235,7 +237,7 @@ enum sma_err sma_store_finish_plan(struct sma_store *store, struct sma_state_cha
     return record_halves(store, chat, is_done);
 }
 
-/* -- trying again ----------------------------------------------------------------------------------------------- */
+/* -- trying again ------------------------------------------------------------------------------ */
 static void fail_on_sync(struct sma_store *store, enum sma_err err, const struct sma_error *error)
 {
     if (err == SMA_ERR_CORRUPT)
@@ -277,7 +279,8 @@ static void earliest(uint64_t *time, uint64_t other)
         *time = other;
 }
 
-/* A round over all of them, so many files at a time; when it is over, those that can be used heal together. */
+/* A round over all of them, so many files at a time; when it is over, those that can be used heal
+ * together. */
 static void try_some(struct sma_store *store, uint64_t now)
 {
     struct store_record *record = store->record;
@@ -458,7 +461,7 @@ uint64_t sma_store_asides_wake(const struct sma_store *store)
     return record->aside_count > 0 ? record->aside_due_ns : UINT64_MAX;
 }
 
-/* -- with the flush --------------------------------------------------------------------------------------------- */
+/* -- with the flush ---------------------------------------------------------------------------- */
 void sma_store_asides_begin_flush(struct sma_store *store)
 {
     uint32_t count = 0; /* what is over leaves in one commit: not too many of them */

@@ -1,5 +1,5 @@
-/* AWAIT and RESULT: who waits for which run. Questions are looked at after the batch they came in, so that no answer
- * tells of a run whose end is not durable. */
+/* AWAIT and RESULT: who waits for which run. Questions are looked at after the batch they came in,
+ * so that no answer tells of a run whose end is not durable. */
 #include "consent.h"
 #include "facts.h"
 #include "map.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* -- the answer ------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 struct result_facts
 {
     struct sma_store *store;
@@ -174,7 +174,7 @@ static void answer_waiter(struct sma_store *store, const struct store_waiter *wa
                     (unsigned long long)waiter->seq, sma_state_error(store->state)->text);
 }
 
-/* -- who waits -------------------------------------------------------------------------------------------------- */
+/* -- who waits --------------------------------------------------------------------------------- */
 static bool add_waiter(struct sma_store *store, const struct store_waiter *waiter)
 {
     uint32_t index = store->query->waiter_free;

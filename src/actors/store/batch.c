@@ -1,8 +1,8 @@
 /*
  * The open batch: one transaction, one fdatasync, then the lines, then the answers.
  *
- * Order after a commit: history lines to their files (page cache), then every held message in the order it was made;
- * a row's hand-off therefore stands before the answer that lets its run go on.
+ * Order after a commit: history lines to their files (page cache), then every held message in the
+ * order it was made; a row's hand-off therefore stands before the answer that lets its run go on.
  */
 #include "batch_priv.h"
 #include "consent.h"
@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-/* -- memory ----------------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 bool sma_store_grow(void *array_pointer, uint32_t count, uint32_t *cap, size_t item_bytes)
 {
     if (count < *cap)
@@ -47,7 +47,7 @@ struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t bod
     return msg;
 }
 
-/* -- held messages ---------------------------------------------------------------------------------------------- */
+/* -- held messages ----------------------------------------------------------------------------- */
 static void hold(struct sma_store *store, const struct store_effect *effect)
 {
     sma_store_need(store, sma_store_grow(&store->batch->effects, store->batch->effect_count,
@@ -95,7 +95,8 @@ void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sm
             return;
         if (err != SMA_ERR_FULL) {
             sma_msg_destroyp(
-                msg); /* the receiver has ended: the row is still open and runs after the next start */
+                /* the receiver has ended: the row is still open and runs after the next start */
+                msg);
             return;
         }
     }
@@ -139,7 +140,7 @@ void sma_store_note_error(struct sma_store *store, const char *text)
     store->batch->error_ms[place] = sma_ctx_wall(store->ctx);
 }
 
-/* -- answers ---------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static void turn_into_refusal(struct sma_msg *msg)
 {
     switch (msg->kind) {
@@ -211,8 +212,9 @@ static void count_accepted(struct store_effect *effect, uint64_t now)
 }
 
 /*
- * The commit is all that ACCEPTED promises, so it does not wait for the history files: adapters work while those are
- * written. What tells of results, and whatever may ask for the history, follows after them.
+ * The commit is all that ACCEPTED promises, so it does not wait for the history files: adapters
+ * work while those are written. What tells of results, and whatever may ask for the history,
+ * follows after them.
  */
 static void send_accepted(struct sma_store *store)
 {
@@ -249,7 +251,7 @@ static void send_effects(struct sma_store *store)
     store->batch->finished_count = 0;
 }
 
-/* -- the transaction -------------------------------------------------------------------------------------------- */
+/* -- the transaction --------------------------------------------------------------------------- */
 /* Only lines outlive a batch (the disk was full): those of committed ones are no more undone. */
 static void note_begun(struct sma_store *store)
 {
@@ -304,7 +306,8 @@ static void undo(struct sma_store *store, enum sma_err err)
                       sma_state_error(store->state)->text);
     }
     sma_store_follow_parts(store);
-    /* The disk is looked at again before anything else is written, and waiting work is not tried at once. */
+    /* The disk is looked at again before anything else is written, and waiting work is not tried at
+     * once. */
     sma_store_look_at_disk(store);
     store->batch->retry_ns = sma_ctx_now(store->ctx) + STORE_RETRY_MS * UINT64_C(1000000);
 }
@@ -413,7 +416,7 @@ void sma_store_drop_answers(struct sma_store *store, uint32_t kept_count)
     batch->effect_count = kept_count;
 }
 
-/* -- for the other parts ---------------------------------------------------------------------------------------- */
+/* -- for the other parts ----------------------------------------------------------------------- */
 void sma_store_mark(struct sma_store *store, enum store_mark mark)
 {
     struct store_batch *batch = store->batch;
@@ -453,7 +456,7 @@ void sma_store_sync_lazy(struct sma_store *store, uint64_t now)
         sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static void mark(const struct sma_store *store, struct store_marks *marks)
 {
     marks->effects = store->batch->effect_count;

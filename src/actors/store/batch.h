@@ -1,5 +1,6 @@
 /*
- * batch.h — the open transaction: who is answered after it, what leaves with it, how it ends. Part of the spine; its thread.
+ * batch.h — the open transaction: who is answered after it, what leaves with it, how it ends. Part
+ * of the spine; its thread.
  */
 #ifndef SMA_STORE_BATCH_H
 #define SMA_STORE_BATCH_H
@@ -42,8 +43,9 @@ void sma_store_answer_later(struct sma_store *store, const struct sma_msg *quest
                             struct sma_msg **answer, uint64_t read_ns);
 /** Keep a hand-off until the commit. Takes *msg. */
 void sma_store_send_later(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);
-/** Does RUN of this seq, or DELIVER of this outbox id, leave with the open transaction? For load: an item was undone, and what
- *  the others of its batch hand out is as good as handed out. Looks at every hand-off that is kept. */
+/** Does RUN of this seq, or DELIVER of this outbox id, leave with the open transaction? For load:
+ *  an item was undone, and what the others of its batch hand out is as good as handed out. Looks at
+ *  every hand-off that is kept. */
 bool sma_store_hands_out(const struct sma_store *store, unsigned kind, uint64_t number);
 /** Send now, or as soon as the lane has room. Takes *msg. */
 void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);

@@ -27,7 +27,7 @@ struct store_batch
     uint64_t *finished;
     uint32_t finished_count, finished_cap;
     bool has_step, has_done, has_receipt;
-    bool is_urgent; /* something in it must be durable before its answers leave */
+    bool is_urgent;                /* something in it must be durable before its answers leave */
     uint32_t done_count;           /* runs answered by this batch */
     struct store_effect *deferred; /* hand-offs whose lane was full, in order */
     uint32_t deferred_count, deferred_cap;
@@ -42,7 +42,8 @@ struct store_batch
     uint32_t error_count;
 };
 
-/** Drop the answers behind the first so many effects: they were undone, and somebody else answers. */
+/** Drop the answers behind the first so many effects: they were undone, and somebody else
+ *  answers. */
 void sma_store_drop_answers(struct sma_store *store, uint32_t kept_count);
 
 #endif

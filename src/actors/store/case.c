@@ -1,6 +1,7 @@
 /*
- * One request: read from its rows, written back with what was decided, ended. The end appends the decision to the steps
- * of the run and lets the run go on, or cancels it; both tell every place where the request was shown.
+ * One request: read from its rows, written back with what was decided, ended. The end appends the
+ * decision to the steps of the run and lets the run go on, or cancels it; both tell every place
+ * where the request was shown.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -18,7 +19,7 @@
 
 #define CASE_BYTES_MAX ((size_t)96 * 1024 * 1024)
 
-/* -- one request ------------------------------------------------------------------------------------------------ */
+/* -- one request ------------------------------------------------------------------------------- */
 /* What was decided, one object for each item. */
 static SMA_CHECKED enum sma_err read_doc(struct store_case *it, json_t *root)
 {
@@ -103,7 +104,7 @@ uint64_t sma_store_case_mask(const struct store_case *it)
     return mask;
 }
 
-/* -- writing ---------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 static void put_doc(struct sma_buf *buf, const struct store_case *it)
 {
     sma_buf_put_char(buf, '[');
@@ -245,7 +246,7 @@ enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it
                           : write_row(store, it, SMA_STATE_APPROVAL_OPEN);
 }
 
-/* -- damage ----------------------------------------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------------------------ */
 enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq)
 {
     uint64_t collected;
@@ -312,7 +313,7 @@ enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *a
     return err == SMA_ERR_OK ? resume(store, chat, 0) : err;
 }
 
-/* -- as an item of the batch ------------------------------------------------------------------------------------ */
+/* -- as an item of the batch ------------------------------------------------------------------- */
 struct on_request
 {
     store_step_fn *step;
@@ -356,7 +357,7 @@ enum sma_err sma_store_on_request(struct sma_store *store, struct store_approval
     return err;
 }
 
-/* -- /stop and /clear ------------------------------------------------------------------------------------------- */
+/* -- /stop and /clear -------------------------------------------------------------------------- */
 static enum sma_err cancel_one(struct sma_store *store, void *ctx)
 {
     struct store_approval *approval = sma_store_approval_of_run(store, *(const uint64_t *)ctx);

@@ -82,7 +82,8 @@ void sma_store_sweep_chats(struct sma_store *store)
         store->chats.sweep_at = STORE_CHAT_KEPT_COUNT;
 }
 
-/* Chats that were created in an undone transaction exist no more; after the undo nothing of ours hangs on them. */
+/* Chats that were created in an undone transaction exist no more; after the undo nothing of ours
+ * hangs on them. */
 void sma_store_drop_undone_chats(struct sma_store *store)
 {
     for (struct store_chat *chat = store->chats.first, *next; chat != NULL; chat = next) {

@@ -10,7 +10,8 @@ struct sma_store;
 
 #define STORE_CHAT_KEPT_COUNT 4096 /* kept in memory before idle ones are dropped */
 
-/* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
+/* What the store keeps in memory of a chat that is busy in some way; hangs on
+ * sma_state_chat.user. */
 struct store_chat
 {
     struct sma_state_chat *state;
@@ -33,11 +34,13 @@ struct store_chat
     char *key; /* NUL-terminated */
 };
 
-/** The chat's record, made if need be; NULL only when out of memory (which ends the program when running). */
+/** The chat's record, made if need be; NULL only when out of memory (which ends the program when
+ *  running). */
 struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat *state_chat);
 /** Between batches: records of chats in which nothing goes on are dropped. */
 void sma_store_sweep_chats(struct sma_store *store);
-/** Between batches: drop the record of this chat, if nothing goes on in it. @return there is none now */
+/** Between batches: drop the record of this chat, if nothing goes on in it. @return there is none
+ *  now */
 bool sma_store_let_go_chat(struct sma_store *store, struct sma_state_chat *state_chat);
 /** Chats that were made by an undone transaction exist no more. */
 void sma_store_drop_undone_chats(struct sma_store *store);

@@ -1,7 +1,8 @@
 /*
- * How long requests wait. A request's clock starts when its card was delivered (or will not be), stands while the service
- * is down or somebody's words are judged, and is written down when it starts and at an orderly end: after a crash it has a
- * little more left. The clocks that run are a heap: a batch looks at those that have run out and at no other.
+ * How long requests wait. A request's clock starts when its card was delivered (or will not be),
+ * stands while the service is down or somebody's words are judged, and is written down when it
+ * starts and at an orderly end: after a crash it has a little more left. The clocks that run are a
+ * heap: a batch looks at those that have run out and at no other.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -13,7 +14,7 @@
 #define MS_NS UINT64_C(1000000)
 #define LEFT_MS_MAX (INT64_C(3660) * 86400000) /* no clock has more, whatever its row says */
 
-/* -- the heap --------------------------------------------------------------------------------------------------- */
+/* -- the heap ---------------------------------------------------------------------------------- */
 static void put_at(struct store_consent *consent, uint32_t place, struct store_approval *approval)
 {
     consent->clocks[place - 1] = approval;
@@ -60,7 +61,7 @@ static void add_clock(struct sma_store *store, struct store_approval *approval)
     sift(consent, ++consent->clock_count, approval);
 }
 
-/* -- one clock -------------------------------------------------------------------------------------------------- */
+/* -- one clock --------------------------------------------------------------------------------- */
 static void run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
 {
     if (approval->left_ms < 0 || approval->judged_count > 0 || approval->deadline_ns != 0 ||
@@ -130,7 +131,7 @@ enum sma_err sma_store_save_clocks(struct sma_store *store)
     return SMA_ERR_OK;
 }
 
-/* -- the end of their time -------------------------------------------------------------------------------------- */
+/* -- the end of their time --------------------------------------------------------------------- */
 static enum sma_err expire(struct sma_store *store, void *ctx)
 {
     struct store_approval *approval = sma_store_approval_of_run(store, *(const uint64_t *)ctx);
@@ -206,7 +207,7 @@ uint64_t sma_store_clock_wake(const struct sma_store *store)
     return consent->clock_count > 0 ? consent->clocks[0]->deadline_ns : UINT64_MAX;
 }
 
-/* -- reading the rows again ------------------------------------------------------------------------------------- */
+/* -- reading the rows again -------------------------------------------------------------------- */
 void sma_store_keep_clock(struct sma_store *store, const struct store_approval *approval)
 {
     struct store_consent *consent = store->consent;

@@ -1,6 +1,6 @@
 /*
- * consent.h — runs that wait for people: requests, what is said about them, permissions that last. Part of the store; its
- * thread. Story: docs/notes/approvals.md.
+ * consent.h — runs that wait for people: requests, what is said about them, permissions that last.
+ * Part of the store; its thread. Story: docs/notes/approvals.md.
  */
 #ifndef SMA_STORE_CONSENT_H
 #define SMA_STORE_CONSENT_H
@@ -14,7 +14,7 @@
 /* A parked run: people are asked. consent_priv.h. */
 struct store_approval;
 
-/* -- approval.c, requests.c, clock.c ------------------------------------------------------------------------------- */
+/* -- approval.c, requests.c, clock.c ----------------------------------------------------------- */
 /** The key that buttons are signed with, made at the first start. */
 SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
 /** SMA_CARD_KEY_BYTES that buttons are signed with. */
@@ -29,7 +29,8 @@ struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
 /** The chat was told what it waits for: once for each request. */
 bool sma_store_approval_is_told(const struct store_approval *approval);
 void sma_store_approval_note_told(struct store_approval *approval);
-/** We say something else in this chat: words there do not mean the requests above it any more. In the open transaction. */
+/** We say something else in this chat: words there do not mean the requests above it any more. In
+ *  the open transaction. */
 SMA_CHECKED enum sma_err sma_store_bury_approvals(struct sma_store *store,
                                                   const struct store_chat *chat);
 /** A request was delivered, or will not be: its clock starts. In the open transaction. */
@@ -40,7 +41,7 @@ uint32_t sma_store_count_approvals(const struct sma_store *store);
 /** Write down how much time each has left; opens a transaction. */
 SMA_CHECKED enum sma_err sma_store_save_clocks(struct sma_store *store);
 
-/* -- case.c ----------------------------------------------------------------------------------------------------- */
+/* -- case.c ------------------------------------------------------------------------------------ */
 /* One request, read for a decision. */
 struct store_case
 {
@@ -48,8 +49,8 @@ struct store_case
     struct sma_state_rows rows; /* what the slices point into */
     void *doc;                  /* ... of what is decided */
     struct sma_request request;
-    struct store_facts
-        facts; /* of the message whose run waits; route leads to where the chat is now */
+    /* of the message whose run waits; route leads to where the chat is now */
+    struct store_facts facts;
     int64_t created_ms;
     struct store_case_item
     {
@@ -59,7 +60,8 @@ struct store_case
         bool is_by_owner;
     } items[SMA_TOOL_CALL_COUNT_MAX];
 };
-/** OK | CORRUPT: what is stored of it cannot be read; the request is given up with the end of the batch | IO | NOMEM */
+/** OK | CORRUPT: what is stored of it cannot be read; the request is given up with the end of the
+ *  batch | IO | NOMEM */
 SMA_CHECKED enum sma_err sma_store_case_open(struct sma_store *store,
                                              struct store_approval *approval,
                                              struct store_case *ret_case);
@@ -67,19 +69,22 @@ void sma_store_case_fini(struct store_case *it);
 uint64_t sma_store_case_mask(const struct store_case *it); /* items that are still open */
 /** A parked message and what it answers besides: over as cancelled. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq);
-/** /stop and /clear: the chat's parked and waiting runs below mark are over. In the open transaction. */
+/** /stop and /clear: the chat's parked and waiting runs below mark are over. In the open
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
                                                  uint64_t mark, uint32_t *count);
 
-/* -- park.c, decide.c, answer.c --------------------------------------------------------------------------------- */
-/** The step just written parks its run. In the open transaction. BADINPUT: its request cannot be read, nothing was done. */
+/* -- park.c, decide.c, answer.c ---------------------------------------------------------------- */
+/** The step just written parks its run. In the open transaction. BADINPUT: its request cannot be
+ *  read, nothing was done. */
 SMA_CHECKED enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
                                         const struct sma_step *step);
 /** The rows of a run, and of what it answers besides, are parked. */
 SMA_CHECKED enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run);
 /** The run is over in the agent. Its chat is not free. */
 SMA_CHECKED enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run);
-/** What the card in the run's own chat says to those who cannot press, appended to text. NOTFOUND. */
+/** What the card in the run's own chat says to those who cannot press, appended to text.
+ *  NOTFOUND. */
 SMA_CHECKED enum sma_err sma_store_put_explanation(struct sma_store *store,
                                                    const struct store_approval *approval,
                                                    struct sma_buf *text);
@@ -87,12 +92,14 @@ void sma_store_decide(struct sma_store *store, struct sma_msg **msg);
 /** A button of ours was pressed. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat,
                                          struct sma_msg *msg);
-/** Words in a chat with an open request. *ret_is_taken: they are dealt with, else the message is ordinary. */
+/** Words in a chat with an open request. *ret_is_taken: they are dealt with, else the message is
+ *  ordinary. */
 SMA_CHECKED enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat,
                                          struct sma_msg *msg,
                                          const struct sma_access_outcome *outcome,
                                          bool *ret_is_taken);
-/** The role of the author of a held press or held words is known now. *ret_is_over: nothing is left to do for the row. */
+/** The role of the author of a held press or held words is known now. *ret_is_over: nothing is left
+ *  to do for the row. */
 SMA_CHECKED enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_chat *chat,
                                                    uint64_t seq, bool may_run, bool *ret_is_over);
 /** A waiting row that was being judged, while the queue is read again. */
@@ -103,8 +110,9 @@ void sma_store_judged(struct sma_store *store, struct sma_msg **msg);
 void sma_store_send_judgements(struct sma_store *store); /* between transactions */
 void sma_store_drop_judgement(struct sma_store *store, uint64_t seq);
 
-/* -- grant.c, project.c ----------------------------------------------------------------------------------------- */
-/** The permissions that hold in this chat now, oldest first. What cannot be read permits nothing, and is logged. */
+/* -- grant.c, project.c ------------------------------------------------------------------------ */
+/** The permissions that hold in this chat now, oldest first. What cannot be read permits nothing,
+ *  and is logged. */
 void sma_store_grants_read(struct sma_store *store, const struct store_chat *chat,
                            struct sma_state_rows *rows, struct sma_state_grants *ret_grants);
 /** At start: look at all files of requests, by and by. */

@@ -26,7 +26,8 @@ struct store_sight
     bool is_buried; /* we said something else there since: words there may mean that */
 };
 
-/* A parked run: people are asked. In memory while it is open, made from its rows; state.db has the whole. */
+/* A parked run: people are asked. In memory while it is open, made from its rows; state.db has the
+ * whole. */
 struct store_approval
 {
     struct store_approval *prev, *next; /* all of them, oldest first */
@@ -47,8 +48,8 @@ struct store_approval
     struct store_sight sights[1 + SMA_APPROVAL_HOME_COUNT_MAX]; /* the own chat's first */
 };
 
-/* What no row knows of a request that is not in memory, until the commit: how far its clock is, and whether its chat was told.
- * A failed commit would give it all of its time again. */
+/* What no row knows of a request that is not in memory, until the commit: how far its clock is, and
+ * whether its chat was told. A failed commit would give it all of its time again. */
 struct store_clock
 {
     uint64_t seq, deadline_ns;
@@ -57,14 +58,16 @@ struct store_clock
     bool is_told;
 };
 
-/* A run whose request is found damaged, known until it is given up: reading the rows again does not show it. */
+/* A run whose request is found damaged, known until it is given up: reading the rows again does not
+ * show it. */
 struct store_condemned
 {
     uint64_t seq;
     bool is_stuck;
 };
 
-/* A waiting message that may be the answer to a request. Its row says so; that the agent has it, only we know. */
+/* A waiting message that may be the answer to a request. Its row says so; that the agent has it,
+ * only we know. */
 struct store_judgement
 {
     uint64_t seq;
@@ -97,7 +100,7 @@ struct store_consent
     uint32_t projected_at, projected_count, projected_cap;
 };
 
-/* -- requests.c ------------------------------------------------------------------------------------------------- */
+/* -- requests.c -------------------------------------------------------------------------------- */
 struct store_approval_facts
 {
     struct sma_str id;
@@ -116,16 +119,18 @@ SMA_CHECKED enum sma_err sma_store_approval_show(struct sma_store *store,
 /** It is over: freed. */
 void sma_store_approval_end(struct sma_store *store, struct store_approval *approval);
 struct store_approval *sma_store_approval_by_id(const struct sma_store *store, struct sma_str id);
-/** The first request that is shown in this chat, its own or another chat's; then ->next until NULL. */
+/** The first request that is shown in this chat, its own or another chat's; then ->next until
+ *  NULL. */
 struct store_sight *sma_store_first_sight(const struct sma_store *store,
                                           const struct store_chat *chat);
-/** The one request that words said in this chat can mean, as it is shown there. *ret_count: how many could be meant; those of
- *  other chats that are buried only when there is nothing else. */
+/** The one request that words said in this chat can mean, as it is shown there. *ret_count: how
+ *  many could be meant; those of other chats that are buried only when there is nothing else. */
 struct store_sight *sma_store_sight_meant(const struct sma_store *store,
                                           const struct store_chat *chat, uint32_t *ret_count);
 /** Its rows cannot be used: it is given up with the next batch. */
 void sma_store_approval_break(struct sma_store *store, struct store_approval *approval);
-/** The same for what is damaged without looking so: also when the rows are read again. is_stuck: it could not be given up. */
+/** The same for what is damaged without looking so: also when the rows are read again. is_stuck: it
+ *  could not be given up. */
 void sma_store_condemn(struct sma_store *store, uint64_t seq, bool is_stuck);
 void sma_store_pardon(struct sma_store *store, uint64_t seq); /* it is given up */
 /** The marks of what is buried: read, and gone with the request. */
@@ -133,7 +138,7 @@ SMA_CHECKED enum sma_err sma_store_load_burials(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_forget_burial(struct sma_store *store,
                                                  const struct store_approval *approval);
 
-/* -- clock.c ---------------------------------------------------------------------------------------------------- */
+/* -- clock.c ----------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
                                                         struct store_approval *approval);
 /** Out of the heap; nothing happens when it is not in it. */
@@ -147,7 +152,7 @@ void sma_store_take_clocks(struct sma_store *store);      /* the rows were read 
 void sma_store_drop_kept_clocks(struct sma_store *store); /* committed: nothing of it comes back */
 uint64_t sma_store_clock_wake(const struct sma_store *store);
 
-/* -- meant.c ---------------------------------------------------------------------------------------------------- */
+/* -- meant.c ----------------------------------------------------------------------------------- */
 struct store_meant
 {
     struct store_approval *approval; /* NULL: no request can be meant */
@@ -158,21 +163,22 @@ SMA_CHECKED enum sma_err sma_store_find_meant(struct sma_store *store,
                                               const struct sma_said *said,
                                               struct store_meant *ret_meant);
 
-/* -- answer.c --------------------------------------------------------------------------------------------------- */
+/* -- answer.c ---------------------------------------------------------------------------------- */
 /** The rows are read again: which messages the agent is reading, and that nothing else is known. */
 void sma_store_keep_judgements(struct sma_store *store);
 
-/* -- case.c, park.c --------------------------------------------------------------------------------------------- */
+/* -- case.c, park.c ---------------------------------------------------------------------------- */
 /** End a request that cannot be read, and its run. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_abandon(struct sma_store *store,
                                            struct store_approval *approval);
-/** Do something with a request as an item of the batch (item.h). Damage gives it up, with its run, and nothing else.
+/** Do something with a request as an item of the batch (item.h). Damage gives it up, with its run,
+ *  and nothing else.
  *  *ret_is_damaged: it is gone, and every pointer to requests with it. */
 SMA_CHECKED enum sma_err sma_store_on_request(struct sma_store *store,
                                               struct store_approval *approval, store_step_fn *step,
                                               void *ctx, bool *ret_is_damaged);
-/** Write what was decided; when nothing is open any more, the run goes on. In the open transaction. `by` as people are
- *  told. *ret_is_closed: approval is gone. */
+/** Write what was decided; when nothing is open any more, the run goes on. In the open transaction.
+ *  `by` as people are told. *ret_is_closed: approval is gone. */
 SMA_CHECKED enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it,
                                               struct sma_str by, bool *ret_is_closed);
 /** End a request without its run: expired or cancelled items are set by the caller. */
@@ -183,7 +189,7 @@ SMA_CHECKED enum sma_err sma_store_case_close(struct sma_store *store, struct st
 SMA_CHECKED enum sma_err sma_store_send_outcome(struct sma_store *store, struct store_case *it,
                                                 uint32_t step, struct sma_str by);
 
-/* -- decide.c --------------------------------------------------------------------------------------------------- */
+/* -- decide.c ---------------------------------------------------------------------------------- */
 /* What somebody says about a request. */
 struct store_word
 {
@@ -201,7 +207,8 @@ struct store_ruling
     bool needs_telling; /* 200: the outcome's card does not say everything */
     char text[600];     /* one line in the language of the person */
 };
-/** Decide as far as this person may. In the open transaction. An error is of the store, not of the person. */
+/** Decide as far as this person may. In the open transaction. An error is of the store, not of the
+ *  person. */
 SMA_CHECKED enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
                                         const struct store_word *word,
                                         struct store_ruling *ret_ruling);
@@ -214,7 +221,7 @@ void sma_store_rule_late(struct sma_store *store, const struct sma_route *route,
 /** A route's person, as people are told. */
 struct sma_str sma_store_name_of(const struct sma_route *route);
 
-/* -- grant.c, project.c ----------------------------------------------------------------------------------------- */
+/* -- grant.c, project.c ------------------------------------------------------------------------ */
 struct store_grant_facts
 {
     const struct store_chat *chat;

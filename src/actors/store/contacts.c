@@ -1,7 +1,9 @@
 /*
- * contacts.json: who was seen where, for people and older programs. Written when somebody was seen somewhere new, never in
- * one piece: the times of all contacts are looked through in slices, the newest of them sorted and formatted in slices
- * into a temporary file, which then takes the place of the other. A newer message in the same place alone is no reason.
+ * contacts.json: who was seen where, for people and older programs. Written when somebody was seen
+ * somewhere new, never in
+ * one piece: the times of all contacts are looked through in slices, the newest of them sorted and
+ * formatted in slices into a temporary file, which then takes the place of the other. A newer
+ * message in the same place alone is no reason.
  */
 #include "upkeep_priv.h"
 
@@ -55,7 +57,7 @@ static uint64_t clock_ns(const struct sma_store *store)
     return sys->now_ns(sys->self);
 }
 
-/* -- the newest ------------------------------------------------------------------------------------------------- */
+/* -- the newest -------------------------------------------------------------------------------- */
 static void sift_down(struct sma_state_contact_time *heap, uint32_t count, uint32_t at)
 {
     struct sma_state_contact_time moved = heap[at];
@@ -89,7 +91,7 @@ static int newest_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* -- one slice -------------------------------------------------------------------------------------------------- */
+/* -- one slice --------------------------------------------------------------------------------- */
 static void end(struct sma_store *store)
 {
     struct store_contacts *self = store->upkeep->contacts;
@@ -227,7 +229,7 @@ static void run_slice(struct sma_store *store, uint64_t slice_ns, uint32_t steps
     end(store); /* tried again with the next news */
 }
 
-/* -- when ------------------------------------------------------------------------------------------------------- */
+/* -- when -------------------------------------------------------------------------------------- */
 static void look_for_news(struct sma_store *store, uint64_t now)
 {
     struct store_contacts *self = store->upkeep->contacts;

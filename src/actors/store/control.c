@@ -1,9 +1,10 @@
 /*
  * /stop, /clear, /status, /usage, /help: carried out in the transaction that accepts them.
  *
- * A stop or clear acts on everything of its chat that was accepted before it. The credit of a stopped run is free with
- * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run without a DONE; whatever
- * it had sent before is answered STOPPED and not stored.
+ * A stop or clear acts on everything of its chat that was accepted before it. The credit of a
+ * stopped run is free with
+ * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run
+ * without a DONE; whatever it had sent before is answered STOPPED and not stored.
  */
 #include "consent.h"
 #include "intake.h"
@@ -87,8 +88,8 @@ static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
-/* The run was ended by /stop: what it had done until then is still a turn of its chat, and what its last step did not tell
- * of was used, too. Nobody waits for it. A repeated one brings nothing. */
+/* The run was ended by /stop: what it had done until then is still a turn of its chat, and what its
+ * last step did not tell of was used, too. Nobody waits for it. A repeated one brings nothing. */
 void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done)
 {
     if (done->outcome != SMA_OUTCOME_CANCELLED || done->turn.len == 0 ||

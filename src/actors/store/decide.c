@@ -1,9 +1,9 @@
 /*
  * What somebody says about a request: may he, and what follows.
  *
- * Buttons, words, HTTP, the command line and the model's reading of words all end in sma_store_rule(), one compare and
- * set inside the store's transaction. A person decides the items that are his to decide and no others; when none is, nothing
- * changes.
+ * Buttons, words, HTTP, the command line and the model's reading of words all end in
+ * sma_store_rule(), one compare and set inside the store's transaction. A person decides the items
+ * that are his to decide and no others; when none is, nothing changes.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -14,8 +14,8 @@
 #include "store.h"
 
 #include "runtime/approval/consent.h"
-#include "runtime/policy/policy.h"
 #include "runtime/json/json_read.h"
+#include "runtime/policy/policy.h"
 
 #include <stdarg.h>
 
@@ -50,8 +50,9 @@ static void rule_notice(struct sma_store *store, const struct sma_route *route,
     sma_buf_fini(&text);
 }
 
-/* -- who may ---------------------------------------------------------------------------------------------------- */
-/* Somebody of the same platform counts as what he is in the chat that is asked about, wherever he says it. */
+/* -- who may ----------------------------------------------------------------------------------- */
+/* Somebody of the same platform counts as what he is in the chat that is asked about, wherever he
+ * says it. */
 static enum sma_standing standing_for(struct sma_store *store, const struct store_case *it,
                                       const struct sma_route *route, struct sma_route *ret_there)
 {
@@ -64,8 +65,8 @@ static enum sma_standing standing_for(struct sma_store *store, const struct stor
                               is_same_channel && it->facts.is_group);
 }
 
-/* The run answers messages of several people together: what it asks for may be any one's wish, so nobody is its asker. What
- * cannot be read may be of somebody else. */
+/* The run answers messages of several people together: what it asks for may be any one's wish, so
+ * nobody is its asker. What cannot be read may be of somebody else. */
 static bool asks_for_others(const struct sma_store *store, const struct store_case *it)
 {
     uint32_t place = 0;
@@ -101,7 +102,7 @@ uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *i
     return sma_consent_permitted(&it->request, &person);
 }
 
-/* -- what became of it ------------------------------------------------------------------------------------------ */
+/* -- what became of it ------------------------------------------------------------------------- */
 /* The last one who decided something of it. */
 static void read_late(const struct sma_state_approval *row, char by[WHO_BYTES_MAX])
 {
@@ -155,7 +156,7 @@ static void rule_known(struct sma_store *store, const struct store_case *it,
     rule_notice(store, word->route, ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
 }
 
-/* -- deciding --------------------------------------------------------------------------------------------------- */
+/* -- deciding ---------------------------------------------------------------------------------- */
 static void audit_item(struct sma_store *store, const struct store_case *it, uint32_t index,
                        struct sma_str rule)
 {
@@ -372,7 +373,7 @@ enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
     }
 }
 
-/* -- DECIDE ----------------------------------------------------------------------------------------------------- */
+/* -- DECIDE ------------------------------------------------------------------------------------ */
 static void answer_decided(struct sma_store *store, const struct sma_msg *question,
                            const struct store_ruling *ruling)
 {

@@ -1,8 +1,8 @@
 /*
- * The opaque bytes kept beside a row.
- * Version 1: version byte, flags, wall time, ten fields of 4-byte length and bytes. Version 2, for rows that still need
- * something before they run: version byte, flags, wall time, control byte, two more fields. Version 3, for words that
- * may be the answer to a request: one more field.
+ * The opaque bytes kept beside a row. Version 1: version byte, flags, wall time, ten fields of
+ * 4-byte length and bytes. Version 2, for rows that still need something before they run: version
+ * byte, flags, wall time, control byte, two more fields. Version 3, for words that may be the
+ * answer to a request: one more field.
  */
 #include "facts.h"
 

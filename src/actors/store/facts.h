@@ -25,7 +25,8 @@ struct store_facts
     bool is_else_ignored; /* ... and when it is not, it is only recorded */
     bool is_judged;       /* the agent is asked whether it is the answer to a request */
     struct sma_str
-        request_id; /* may_answer, is_judged: the request that it means; empty: a press, which says it */
+        /* may_answer, is_judged: the request that it means; empty: a press, which says it */
+        request_id;
 };
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
 /** Slices point into bytes. */

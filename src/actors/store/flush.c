@@ -1,6 +1,7 @@
 /*
- * Between two batches: what nobody waits for, in slices. History files are synced (only then may a restart skip their
- * replay), long files rotated, the address book projected, the disk watched; then the next wake-up is set, or none.
+ * Between two batches: what nobody waits for, in slices. History files are synced (only then may a
+ * restart skip their replay), long files rotated, the address book projected, the disk watched;
+ * then the next wake-up is set, or none.
  */
 #include "hooks.h"
 #include "record.h"
@@ -31,7 +32,7 @@ void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat)
     }
 }
 
-/* -- disk ------------------------------------------------------------------------------------------------------- */
+/* -- disk -------------------------------------------------------------------------------------- */
 bool sma_store_is_degraded(const struct sma_store *store)
 {
     return store->record->disk_level > 0 || sma_store_is_history_stuck(store);
@@ -79,7 +80,7 @@ void sma_store_check_disk(struct sma_store *store)
     set_disk_level(store, level);
 }
 
-/* -- flush ------------------------------------------------------------------------------------------------------ */
+/* -- flush ------------------------------------------------------------------------------------- */
 static void end_by_sync(struct sma_store *store, const struct sma_error *error)
 {
     sma_ctx_fatal(store->ctx, "history cannot be made durable: %s", error->text);
@@ -126,7 +127,8 @@ static bool hand_over_one(struct sma_store *store)
     return true;
 }
 
-/* The files of the flush are with the thread: their names are to be durable, too. @return false: later */
+/* The files of the flush are with the thread: their names are to be durable, too. @return false:
+ * later */
 static bool hand_over_names(struct sma_store *store)
 {
     struct store_record *record = store->record;
@@ -142,7 +144,8 @@ static bool hand_over_names(struct sma_store *store)
     return true;
 }
 
-/* Their files have their names for good. What is not dropped now is with the next flush, or at the next start. */
+/* Their files have their names for good. What is not dropped now is with the next flush, or at the
+ * next start. */
 static void drop_plans(struct sma_store *store)
 {
     struct store_record *record = store->record;
@@ -257,7 +260,7 @@ void sma_store_flush_all(struct sma_store *store)
     end_flush(store);
 }
 
-/* -- rotation --------------------------------------------------------------------------------------------------- */
+/* -- rotation ---------------------------------------------------------------------------------- */
 /* The plan, and that places are in the next file from now on. */
 static SMA_CHECKED enum sma_err record_plan(struct sma_store *store, struct store_chat *chat,
                                             const struct sma_history_plan *plan)
@@ -310,7 +313,8 @@ static bool rotate_step(struct sma_store *store, struct store_chat *chat)
     struct sma_str key = sma_store_chat_key(chat);
     bool is_ready = false;
     if (chat->state->rotation.len > 0 || sma_store_is_file_aside(store, chat->id))
-        return false; /* the plan of the last one is not dropped yet: again with the chat's next line */
+        /* the plan of the last one is not dropped yet: again with the chat's next line */
+        return false;
     if (sma_history_needs_count(store->history, key))
         return sma_history_count_step(store->history, key, NULL) == SMA_ERR_OK;
     if (!sma_history_is_rotation_due(store->history, key) ||
@@ -332,7 +336,7 @@ static void rotate_one(struct sma_store *store)
         sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
 }
 
-/* -- the round -------------------------------------------------------------------------------------------------- */
+/* -- the round --------------------------------------------------------------------------------- */
 void sma_store_between(struct sma_store *store)
 {
     SMA_ASSERT(!sma_state_is_in_transaction(store->state));
@@ -362,7 +366,7 @@ uint64_t sma_store_record_wake(const struct sma_store *store)
     return wake;
 }
 
-/* -- for the other parts ---------------------------------------------------------------------------------------- */
+/* -- for the other parts ----------------------------------------------------------------------- */
 int sma_store_disk_level(const struct sma_store *store)
 {
     return store->record->disk_level;

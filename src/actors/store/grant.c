@@ -1,7 +1,8 @@
 /*
- * Standing permissions: rows of state.db (state_grants.h), read when a run starts and never kept in memory, so neither a
- * start nor a turn depends on how many there are. One belongs to a chat and follows it when the chat moves. One that has
- * ended is not given to anybody; keep removes it by and by.
+ * Standing permissions: rows of state.db (state_grants.h), read when a run starts and never kept in
+ * memory, so neither a start nor a turn depends on how many there are. One belongs to a chat and
+ * follows it when the chat moves. One that has ended is not given to anybody; keep removes it by
+ * and by.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -14,7 +15,7 @@
 
 #define ID_BYTES_MIN 6
 
-/* -- which hold ------------------------------------------------------------------------------------------------- */
+/* -- which hold -------------------------------------------------------------------------------- */
 static bool holds(const struct sma_state_grant *grant, int64_t now_ms)
 {
     return !grant->is_damaged && sma_grant_holds(grant->created_ms, grant->until_ms, now_ms);
@@ -51,7 +52,7 @@ void sma_store_grants_read(struct sma_store *store, const struct store_chat *cha
         say_damaged(store, chat, "a row is damaged");
 }
 
-/* -- giving ----------------------------------------------------------------------------------------------------- */
+/* -- giving ------------------------------------------------------------------------------------ */
 enum sma_err sma_store_add_grant(struct sma_store *store, const struct store_grant_facts *facts)
 {
     uint8_t bytes[16];
@@ -70,7 +71,7 @@ enum sma_err sma_store_add_grant(struct sma_store *store, const struct store_gra
                                                                        .by = facts->by});
 }
 
-/* -- DECIDE of kind REVOKE -------------------------------------------------------------------------------------- */
+/* -- DECIDE of kind REVOKE --------------------------------------------------------------------- */
 static bool may_revoke(struct sma_store *store, const struct sma_route *route,
                        const struct sma_state_grant *grant)
 {
@@ -154,7 +155,7 @@ void sma_store_revoke(struct sma_store *store, struct sma_msg **question)
     sma_store_answer_later(store, *question, &answer, 0);
 }
 
-/* -- the list --------------------------------------------------------------------------------------------------- */
+/* -- the list ---------------------------------------------------------------------------------- */
 static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
 {
     sma_buf_put_json_key(json, key);

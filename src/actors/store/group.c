@@ -1,10 +1,10 @@
 /*
  * Albums: messages of one chat with the same key, sent as pieces, are one message to the agent.
  *
- * The first piece that speaks to us is the leader: it waits in the queue, held, until no further piece has come for the
- * quiet time and every piece is prepared. The other pieces are rows that wait for the leader's run and are not in the
- * queue; they join it like collected messages. What came before the leader and was only recorded is remembered for the
- * quiet time and joins then.
+ * The first piece that speaks to us is the leader: it waits in the queue, held, until no further
+ * piece has come for the quiet time and every piece is prepared. The other pieces are rows that
+ * wait for the leader's run and are not in the queue; they join it like collected messages. What
+ * came before the leader and was only recorded is remembered for the quiet time and joins then.
  */
 #include "facts.h"
 #include "intake.h"
@@ -20,7 +20,7 @@
 
 #define QUIET_NS (SMA_GROUP_QUIET_MS * UINT64_C(1000000))
 
-/* -- finding ---------------------------------------------------------------------------------------------------- */
+/* -- finding ----------------------------------------------------------------------------------- */
 static uint64_t hash_group(const struct sma_store *store, const struct store_chat *chat,
                            struct sma_str key)
 {
@@ -47,7 +47,7 @@ struct store_group *sma_store_group_of_leader(const struct sma_store *store, uin
     return sma_store_map_get(&store->intake->leaders, leader);
 }
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 /* Those within their quiet time stand in one list, ordered by its end; the others in another. */
 static struct store_groups *list_of(struct sma_store *store, const struct store_group *group)
 {
@@ -89,7 +89,8 @@ struct store_group *sma_store_group_begin(struct sma_store *store, struct store_
     group->key_len = (uint32_t)key.len;
     memcpy(group->key, key.ptr, key.len);
     group->is_gathering = true;
-    /* An older one with this key is full, or has the hash by chance: from now on pieces join this one. */
+    /* An older one with this key is full, or has the hash by chance: from now on pieces join this
+     * one. */
     if (!sma_store_map_put(&store->intake->groups, group->hash, group)) {
         free(group);
         return NULL;
@@ -125,8 +126,8 @@ void sma_store_groups_reset(struct sma_store *store, bool is_all)
             if (group->recorded[i] <= durable)
                 group->recorded[kept++] = group->recorded[i];
         group->recorded_count = group->piece_count = kept;
-        /* A leader is made again from the rows, with an album of its own; where its row was undone it comes again, and finds
-         * what was recorded before it. */
+        /* A leader is made again from the rows, with an album of its own; where its row was undone
+         * it comes again, and finds what was recorded before it. */
         if (group->leader != 0)
             sma_store_map_remove(&store->intake->leaders, group->leader);
         group->leader = 0;
@@ -136,7 +137,7 @@ void sma_store_groups_reset(struct sma_store *store, bool is_all)
     }
 }
 
-/* -- pieces ----------------------------------------------------------------------------------------------------- */
+/* -- pieces ------------------------------------------------------------------------------------ */
 void sma_store_group_touch(struct sma_store *store, struct store_group *group)
 {
     group->piece_count++;
@@ -151,8 +152,8 @@ void sma_store_group_record(struct sma_store *store, struct store_group *group, 
     sma_store_group_touch(store, group);
 }
 
-/* A recorded piece waits now; one that was upgraded by itself in the meantime goes its own way, and one that cannot be read
- * stays what it is. */
+/* A recorded piece waits now; one that was upgraded by itself in the meantime goes its own way, and
+ * one that cannot be read stays what it is. */
 static SMA_CHECKED enum sma_err wake_recorded(struct sma_store *store, struct store_group *group,
                                               uint64_t seq)
 {
@@ -207,7 +208,7 @@ void sma_store_group_settle(struct sma_store *store, struct store_group *group)
                            group->is_gathering || group->question_count > 0);
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 void sma_store_expire_groups(struct sma_store *store)
 {
     uint64_t now = sma_ctx_now(store->ctx);

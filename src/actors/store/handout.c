@@ -1,8 +1,9 @@
 /*
  * Handing a delivery out: its row is read, "begun" is written, DELIVER leaves with the commit.
  *
- * A row whose bytes cannot be made out concerns its own chat: it is finished as failed, the chat's next one goes. What is read
- * is read before anything is written, so that a damaged row leaves nothing behind in the open transaction.
+ * A row whose bytes cannot be made out concerns its own chat: it is finished as failed, the chat's
+ * next one goes. What is read is read before anything is written, so that a damaged row leaves
+ * nothing behind in the open transaction.
  */
 #include "consent.h"
 #include "facts.h"
@@ -35,7 +36,7 @@ bool sma_store_is_row_damage(const struct sma_store *store, enum sma_err err)
     return err != SMA_ERR_UNSUPPORTED && sma_store_is_damage(store, err);
 }
 
-/* -- DELIVER ---------------------------------------------------------------------------------------------------- */
+/* -- DELIVER ----------------------------------------------------------------------------------- */
 struct replies
 {
     uint32_t count;
@@ -51,8 +52,9 @@ static void count_reply(struct replies *replies, const struct store_row *row,
         replies->count += delivery->part_done_count > 0 ? delivery->part_done_count : 1;
 }
 
-/* The rows of a chat go out one after the other, so every earlier answer to the same message is settled by now and the
- * count is the same when this row is handed out again after a restart. What cannot be read is not known: the row goes. */
+/* The rows of a chat go out one after the other, so every earlier answer to the same message is
+ * settled by now and the count is the same when this row is handed out again after a restart. What
+ * cannot be read is not known: the row goes. */
 static SMA_CHECKED enum sma_err count_replies(struct sma_store *store, const struct store_row *row,
                                               struct replies *replies)
 {
@@ -112,7 +114,8 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
     return SMA_ERR_OK;
 }
 
-/* The last thing that can be refused, and the first that is seen: nothing of the row leaves when it is. */
+/* The last thing that can be refused, and the first that is seen: nothing of the row leaves when it
+ * is. */
 static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct store_row *row)
 {
     enum sma_err err = sma_store_note_out(store, row, STORE_OUT_HANDED);
@@ -132,7 +135,7 @@ enum sma_err sma_store_hand_out_new(struct sma_store *store, struct store_row *r
     return err != SMA_ERR_OK ? err : send_row(store, row, route, delivery, stamps);
 }
 
-/* -- a row's turn ----------------------------------------------------------------------------------------------- */
+/* -- a row's turn ------------------------------------------------------------------------------ */
 /* What its row says, and what is sent. */
 struct hand_out
 {
@@ -160,8 +163,9 @@ enum sma_err sma_store_card_id(const struct sma_state_delivery *request, struct 
     return id->err;
 }
 
-/* A card that was still on its way when it was decided about has arrived by now: a chat's rows go one after the other. One
- * that cannot be read is not found: the outcome is a message of its own. */
+/* A card that was still on its way when it was decided about has arrived by now: a chat's rows go
+ * one after the other. One that cannot be read is not found: the outcome is a message of its
+ * own. */
 static SMA_CHECKED enum sma_err find_card(struct hand_out *out)
 {
     uint64_t id = out->row->id;
@@ -348,7 +352,7 @@ enum sma_err sma_store_pump_outbox(struct sma_store *store)
     return err;
 }
 
-/* -- the history line ------------------------------------------------------------------------------------------- */
+/* -- the history line -------------------------------------------------------------------------- */
 /* What a card says; everything else is its own text. */
 static SMA_CHECKED enum sma_err put_line_text(struct sma_buf *buf, uint8_t intent,
                                               struct sma_str text)

@@ -1,9 +1,10 @@
 /*
- * Deliveries that may not be attempted yet: their chat's rate is used up, they are in back-off, or the platform wants this
- * chat to wait. They hold no credit, so that other chats go on.
+ * Deliveries that may not be attempted yet: their chat's rate is used up, they are in back-off, or
+ * the platform wants this chat to wait. They hold no credit, so that other chats go on.
  *
- * Only memory changes: the row in state.db says "begun" since it was handed out for the first time. After a crash it is
- * repeated as any begun row, which it would have been while the dispatcher held it, too.
+ * Only memory changes: the row in state.db says "begun" since it was handed out for the first time.
+ * After a crash it is repeated as any begun row, which it would have been while the dispatcher held
+ * it, too.
  */
 #include "outbox.h"
 #include "outbox_priv.h"

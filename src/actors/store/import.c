@@ -1,9 +1,10 @@
 /*
- * What a new state.db takes over, once in its life: message ids of the history and of an older program's markers as
- * claims, contacts, initiators, the cursor of Telegram.
+ * What a new state.db takes over, once in its life: message ids of the history and of an older
+ * program's markers as claims, contacts, initiators, the cursor of Telegram.
  *
- * Any number of lines may stand in the history. The newest SMA_CLAIM_COUNT_SOFT ids become claims, oldest first, so that
- * each generation has the age of its messages: what is older than SMA_CLAIM_AGE_MIN_H may go as soon as there are more.
+ * Any number of lines may stand in the history. The newest SMA_CLAIM_COUNT_SOFT ids become claims,
+ * oldest first, so that each generation has the age of its messages: what is older than
+ * SMA_CLAIM_AGE_MIN_H may go as soon as there are more.
  */
 #include "record.h"
 #include "record_priv.h"
@@ -51,7 +52,7 @@ static SMA_CHECKED enum sma_err next_batch(struct import *import)
     return err != SMA_ERR_OK ? err : sma_state_begin(import->store->state);
 }
 
-/* -- what becomes a claim --------------------------------------------------------------------------------------- */
+/* -- what becomes a claim ---------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err open_chat(struct import *import, struct sma_str channel,
                                           struct sma_str chat_key)
 {
@@ -116,8 +117,9 @@ static SMA_CHECKED enum sma_err claim_all(struct import *import)
     return err;
 }
 
-/* -- the history ------------------------------------------------------------------------------------------------ */
-/* The chat is over: what came after its last answer, within a day, has none. Older ones nobody waits for. */
+/* -- the history ------------------------------------------------------------------------------- */
+/* The chat is over: what came after its last answer, within a day, has none. Older ones nobody
+ * waits for. */
 static void end_chat(struct import *import)
 {
     uint64_t count = import->end_count < LISTED_COUNT_MAX ? import->end_count : LISTED_COUNT_MAX;
@@ -169,7 +171,7 @@ static enum sma_err import_record(void *self, const struct sma_history_record *r
     return pick(import, entry->message_id, entry->wall_ms);
 }
 
-/* -- what older programs left ----------------------------------------------------------------------------------- */
+/* -- what older programs left ------------------------------------------------------------------ */
 static enum sma_err import_marker(void *self, struct sma_str channel, struct sma_str chat_key,
                                   struct sma_str message_id, int64_t claimed_ms)
 {

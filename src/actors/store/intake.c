@@ -1,4 +1,5 @@
-/* The part "intake" and its life; what it does is in accept.c, notice.c, prepare.c, group.c, migrate.c. */
+/* The part "intake" and its life; what it does is in accept.c, notice.c, prepare.c, group.c,
+ * migrate.c. */
 #include "intake.h"
 #include "intake_priv.h"
 #include "map.h"
@@ -30,7 +31,8 @@ static void fini(struct sma_store *store)
     free(store->intake);
 }
 
-/* Questions and albums are made again while the queue is read; those of which no row told are over. */
+/* Questions and albums are made again while the queue is read; those of which no row told are
+ * over. */
 static enum sma_err load(struct sma_store *store)
 {
     sma_store_drop_lost_questions(store);

@@ -1,5 +1,6 @@
 /*
- * intake.h — how messages come in: accepted, prepared, gathered, answered by the store itself. Part of the store; its thread.
+ * intake.h — how messages come in: accepted, prepared, gathered, answered by the store itself. Part
+ * of the store; its thread.
  */
 #ifndef SMA_STORE_INTAKE_H
 #define SMA_STORE_INTAKE_H
@@ -26,19 +27,20 @@ SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct sto
 void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
                             const struct sma_accepted *accepted);
 
-/* -- notice.c --------------------------------------------------------------------------------------------------- */
+/* -- notice.c ---------------------------------------------------------------------------------- */
 /** Tell those that have to wait; inside the transaction, after the pump. */
 SMA_CHECKED enum sma_err sma_store_busy_notices(struct sma_store *store);
 /** Down to the first so many; of the audit: bytes. What is behind them was undone, or is told. */
 void sma_store_drop_busy(struct sma_store *store, uint32_t kept_count);
-/** Any text in the chat of this route, once per message seq. Nothing on channels that see for themselves. */
+/** Any text in the chat of this route, once per message seq. Nothing on channels that see for
+ *  themselves. */
 SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route,
                                         uint64_t seq, struct sma_str text);
 /** What a parked chat waits for, once for each request. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_route *route, uint64_t seq);
-/** Words would decide, but nobody can tell what: ask. `about`: the one request that may be meant, NULL = several may.
- *  Once in a while; in the open transaction. */
+/** Words would decide, but nobody can tell what: ask. `about`: the one request that may be meant,
+ *  NULL = several may. Once in a while; in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
                                              const struct sma_route *route, uint64_t seq,
                                              const struct sma_str *about);
@@ -47,7 +49,8 @@ struct store_plea
     enum sma_notice notice; /* takes the title */
     struct sma_str title;
 };
-/** Words that do not decide, of somebody who may: how to say it so that it does. Once in a while; in the open transaction. */
+/** Words that do not decide, of somebody who may: how to say it so that it does. Once in a while;
+ *  in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
                                                const struct sma_route *route, uint64_t seq,
                                                const struct store_plea *plea);
@@ -59,7 +62,7 @@ void sma_store_drop_audit(struct sma_store *store, size_t kept_len);
 void sma_store_flush_audit(struct sma_store *store);
 enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route);
 
-/* -- prepare.c -------------------------------------------------------------------------------------------------- */
+/* -- prepare.c --------------------------------------------------------------------------------- */
 struct store_group;
 /** The message waits for its adapter; asked after the commit. group may be NULL. OK | NOMEM. */
 SMA_CHECKED enum sma_err sma_store_hold(struct sma_store *store, struct store_chat *chat,
@@ -84,7 +87,7 @@ void sma_store_prepared(struct sma_store *store, struct sma_msg **msg);
 void sma_store_count_questions(const struct sma_store *store, uint32_t *ret_asked,
                                uint32_t *ret_waiting);
 
-/* -- group.c, migrate.c ----------------------------------------------------------------------------------------- */
+/* -- group.c, migrate.c ------------------------------------------------------------------------ */
 void sma_store_expire_groups(struct sma_store *store);
 uint32_t sma_store_count_albums(const struct sma_store *store);
 uint64_t sma_store_groups_wake(const struct sma_store *store);

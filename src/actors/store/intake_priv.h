@@ -29,7 +29,8 @@ struct store_question
     bool is_control, is_seen;  /* is_seen: found again while the queue is read anew */
 };
 
-/* An album under way: pieces that share a key. In memory only; what is accepted of it is in the rows. */
+/* An album under way: pieces that share a key. In memory only; what is accepted of it is in the
+ * rows. */
 struct store_group
 {
     struct store_group *prev, *next; /* in order of their deadlines */
@@ -65,9 +66,9 @@ struct store_desk
 
 struct store_intake
 {
-    struct store_desk
-        desks[SMA_ADAPTER_COUNT_MAX + 1]; /* as store->adapters; the last: not configured */
-    struct store_questions damaged;       /* to be ended with the next batch */
+    /* as store->adapters; the last: not configured */
+    struct store_desk desks[SMA_ADAPTER_COUNT_MAX + 1];
+    struct store_questions damaged; /* to be ended with the next batch */
     struct store_busy *busy;
     uint32_t busy_count, busy_cap;
     struct store_map questions; /* seq -> store_question */
@@ -78,19 +79,22 @@ struct store_intake
     struct sma_buf audit;  /* lines of the open batch */
     uint64_t full_told_ns; /* when it was last logged that no more may wait; 0 = never */
     bool
-        is_absence_told; /* it was logged that messages wait for a platform that is not configured */
+        /* it was logged that messages wait for a platform that is not configured */
+        is_absence_told;
 };
 
-/** The message that came (taken when it is kept) may have to wait; that is known only at the end of the batch. */
+/** The message that came (taken when it is kept) may have to wait; that is known only at the end of
+ *  the batch. */
 void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
                              uint64_t seq);
-/** Say in the chat that it has no room, or that this person may not; once in a while. Inside the transaction. */
+/** Say in the chat that it has no room, or that this person may not; once in a while. Inside the
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
                                                const struct sma_ingress *in, uint64_t seq);
 SMA_CHECKED enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
                                                   const struct sma_route *route, uint64_t seq);
 
-/* -- group.c ---------------------------------------------------------------------------------------------------- */
+/* -- group.c ----------------------------------------------------------------------------------- */
 /** The album of this chat that a piece with this key may join, or NULL. */
 struct store_group *sma_store_group_find(struct sma_store *store, const struct store_chat *chat,
                                          struct sma_str key);
@@ -101,7 +105,8 @@ struct store_group *sma_store_group_begin(struct sma_store *store, struct store_
 void sma_store_group_touch(struct sma_store *store, struct store_group *group);
 /** A piece that was only recorded; it may still be wanted. */
 void sma_store_group_record(struct sma_store *store, struct store_group *group, uint64_t seq);
-/** The album is addressed by this message: recorded pieces wait with it from now on. In the transaction. */
+/** The album is addressed by this message: recorded pieces wait with it from now on. In the
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_group_lead(struct sma_store *store, struct store_group *group,
                                               uint64_t seq);
 /** A piece (row WAITING, answered by the leader's run) joins. */
@@ -111,12 +116,14 @@ SMA_CHECKED enum sma_err sma_store_group_join(struct sma_store *store, struct st
 void sma_store_group_settle(struct sma_store *store, struct store_group *group);
 struct store_group *sma_store_group_of_leader(const struct sma_store *store, uint64_t leader);
 void sma_store_group_drop(struct sma_store *store, struct store_group *group);
-/** Forget those that the rows will make again and, is_all, also recorded pieces that are durable. */
+/** Forget those that the rows will make again and, is_all, also recorded pieces that are
+ *  durable. */
 void sma_store_groups_reset(struct sma_store *store, bool is_all);
 
-/* -- migrate.c -------------------------------------------------------------------------------------------------- */
-/** The chat of migrated_from goes on under the key of the event's route, if it does not already. Commits what is open
- *  first and is a transaction of its own. @ret_obstacle: text when it cannot be done now, else empty. */
+/* -- migrate.c --------------------------------------------------------------------------------- */
+/** The chat of migrated_from goes on under the key of the event's route, if it does not already.
+ *  Commits what is open first and is a transaction of its own. @ret_obstacle: text when it cannot
+ *  be done now, else empty. */
 void sma_store_migrate(struct sma_store *store, const struct sma_ingress *in,
                        struct sma_str *ret_obstacle);
 

@@ -12,7 +12,8 @@ bool sma_store_is_damage(const struct sma_store *store, enum sma_err err)
            err == SMA_ERR_TOOBIG || err == SMA_ERR_UNSUPPORTED;
 }
 
-/* In state.db, then in memory: every part forgets, and reads what the transaction has without the item. Its answers are
+/* In state.db, then in memory: every part forgets, and reads what the transaction has without the
+ * item. Its answers are
  * dropped: whoever asked is answered by who carried the item out. */
 static SMA_CHECKED enum sma_err go_back(struct sma_store *store, const struct store_marks *to)
 {

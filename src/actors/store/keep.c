@@ -1,10 +1,11 @@
 /*
- * Retention: what is over leaves, in slices of a few milliseconds, when nobody waits. The table is runtime/chat/keep.c; here
- * is when.
+ * Retention: what is over leaves, in slices of a few milliseconds, when nobody waits. The table is
+ * runtime/chat/keep.c; here is when.
  *
- * A pass begins ten minutes after the start and then an hour after the last one; at once when the disk is short. A slice is a
- * transaction of its own without a sync: what a power failure brings back is removed again. Ages are told by the wall clock, so
- * a clock that has jumped is not believed for a day: until then only bytes count.
+ * A pass begins ten minutes after the start and then an hour after the last one; at once when the
+ * disk is short. A slice is a transaction of its own without a sync: what a power failure brings
+ * back is removed again. Ages are told by the wall clock, so a clock that has jumped is not
+ * believed for a day: until then only bytes count.
  */
 #include "batch.h"
 #include "people.h"
@@ -197,7 +198,7 @@ uint64_t sma_store_keep_wake(const struct sma_store *store)
     return is_short && soon < due ? soon : due;
 }
 
-/* -- sizes ------------------------------------------------------------------------------------------------------ */
+/* -- sizes ------------------------------------------------------------------------------------- */
 static void put_table(struct sma_buf *buf, const char *name, struct sma_state_table_size size)
 {
     sma_buf_put_json_key(buf, name);

@@ -1,10 +1,11 @@
 /*
- * Who was there before people were paired: everybody with a line in a history, in the contacts or as the author of a row
- * becomes a member, once in the life of a project. And the chats that were there before groups were let in stay in, once too.
+ * Who was there before people were paired: everybody with a line in a history, in the contacts or
+ * as the author of a row becomes a member, once in the life of a project. And the chats that were
+ * there before groups were let in stay in, once too.
  *
- * A mark in state.db says that each was done, and so does a file beside it: strangers write into histories too, so a
- * project that has lost its state.db must not take them for members, nor their groups for ours. Interrupted, it begins
- * again and finds those that it has written.
+ * A mark in state.db says that each was done, and so does a file beside it: strangers write into
+ * histories too, so a project that has lost its state.db must not take them for members, nor their
+ * groups for ours. Interrupted, it begins again and finds those that it has written.
  */
 #include "people.h"
 #include "people_priv.h"
@@ -46,7 +47,8 @@ static bool is_platform(struct sma_str channel)
            !sma_str_is_equal(channel, SMA_STR("scheduler"));
 }
 
-/* What kind of chat it is old lines do not say. The record of a private one means nothing: nobody asks for it. */
+/* What kind of chat it is old lines do not say. The record of a private one means nothing: nobody
+ * asks for it. */
 static SMA_CHECKED enum sma_err know_chat(struct knowing *knowing, struct sma_str channel,
                                           struct sma_str chat_id)
 {
@@ -89,8 +91,9 @@ static SMA_CHECKED enum sma_err know(struct knowing *knowing, struct sma_str cha
     return err == SMA_ERR_OK ? end_one(knowing) : err;
 }
 
-/* -- where they are found --------------------------------------------------------------------------------------- */
-/* Who speaks in a private chat whose line does not say it, as old lines do not: there the chat's id is the person's. */
+/* -- where they are found ---------------------------------------------------------------------- */
+/* Who speaks in a private chat whose line does not say it, as old lines do not: there the chat's id
+ * is the person's. */
 static struct sma_str person_of_chat(const struct sma_history_entry *entry)
 {
     int64_t number;
@@ -129,7 +132,8 @@ static enum sma_err know_author_of_row(void *user, const struct sma_state_chat *
     return know(user, chat->channel, user_id, "history");
 }
 
-/* telegram.chatId of old files: the operator's own chat, which the old program wrote down and never used. */
+/* telegram.chatId of old files: the operator's own chat, which the old program wrote down and never
+ * used. */
 static SMA_CHECKED enum sma_err know_operator(struct knowing *knowing)
 {
     const struct sma_config *config = knowing->store->config;
@@ -153,7 +157,7 @@ static SMA_CHECKED enum sma_err know_operator(struct knowing *knowing)
     return err;
 }
 
-/* -- once ------------------------------------------------------------------------------------------------------- */
+/* -- once -------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err know_all(struct knowing *knowing, struct sma_error *error)
 {
     struct sma_store *store = knowing->store;
@@ -178,7 +182,8 @@ static bool has_file(struct sma_store *store, const char *path)
     return err != SMA_ERR_NOTFOUND;
 }
 
-/* The file is made once the mark is durable: with it and without the mark nobody would be let in again. */
+/* The file is made once the mark is durable: with it and without the mark nobody would be let in
+ * again. */
 static void make_file(struct sma_store *store, const char *path, const char *text)
 {
     struct sma_error error = {0};
@@ -274,7 +279,8 @@ enum sma_err sma_store_import_people(struct sma_store *store, struct sma_error *
     if (sma_state_is_in_transaction(store->state))
         sma_state_rollback(store->state);
     if (err == SMA_ERR_NOSPACE)
-        return SMA_ERR_OK; /* the service starts, says that the disk is full, and imports at the next start */
+        /* the service starts, says that the disk is full, and imports at the next start */
+        return SMA_ERR_OK;
     return error->text[0] != '\0' ? err
                                   : sma_fail(error, err, "people cannot be imported: %s",
                                              sma_state_error(store->state)->text);

@@ -1,8 +1,9 @@
 /*
- * Which groups the owner's side has let in. Anybody can make a group, take the bot into it and be its administrator by the
- * platform's word; so that word counts only where an owner or an administrator, by configuration or pairing, has addressed
- * the bot, where an owner has confirmed the group's code, where the configuration names the group, and in groups that were
- * there before this was asked.
+ * Which groups the owner's side has let in. Anybody can make a group, take the bot into it and be
+ * its administrator by the platform's word; so that word counts only where an owner or an
+ * administrator, by configuration or pairing, has addressed the bot, where an owner has confirmed
+ * the group's code, where the configuration names the group, and in groups that were there before
+ * this was asked.
  */
 #include "intake.h"
 #include "people.h"

@@ -1,5 +1,6 @@
 /*
- * History lines: formatted in the open transaction with a place in their file, written after its commit.
+ * History lines: formatted in the open transaction with a place in their file, written after its
+ * commit.
  */
 #include "record.h"
 #include "record_priv.h"
@@ -11,7 +12,7 @@
 
 #define LINE_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
-/* -- history lines ---------------------------------------------------------------------------------------------- */
+/* -- history lines ----------------------------------------------------------------------------- */
 enum sma_err sma_store_push_line(struct sma_store *store, struct store_chat *chat, uint64_t offset,
                                  struct sma_str line)
 {
@@ -170,7 +171,7 @@ uint64_t sma_store_line_bytes(const struct sma_store *store)
     return store->record->line_bytes.len;
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static void mark(const struct sma_store *store, struct store_marks *marks)
 {
     marks->lines = store->record->line_count;

@@ -42,7 +42,7 @@ static void put_end(struct sma_buf *json, bool is_cut)
     sma_buf_put_text(json, is_cut ? "],\"isCut\":true}" : "]}");
 }
 
-/* -- requests --------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static void begin_requests(struct sma_store *store, struct store_list *list)
 {
     struct requests *own = list->own;
@@ -87,7 +87,7 @@ const struct store_list_kind sma_store_list_of_requests = {.own_bytes = sizeof(s
                                                            .step = put_request,
                                                            .fini = end_requests};
 
-/* -- permissions ------------------------------------------------------------------------------------------------ */
+/* -- permissions ------------------------------------------------------------------------------- */
 static void begin_grants(struct sma_store *store, struct store_list *list)
 {
     (void)store;
@@ -137,7 +137,7 @@ static bool put_grants(struct sma_store *store, struct store_list *list)
 const struct store_list_kind sma_store_list_of_grants = {
     .own_bytes = sizeof(struct grants), .begin = begin_grants, .step = put_grants};
 
-/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* -- usage ------------------------------------------------------------------------------------- */
 struct usage
 {
     struct store_usage_sum *sum;

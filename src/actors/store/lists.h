@@ -1,6 +1,7 @@
 /*
- * lists.h — answers that are long: made in slices between batches, so that nobody's answer waits for them. Several are made
- * one after the other. What ends meanwhile may be missing or still be in one; nothing is twice. Part of the store; its thread.
+ * lists.h — answers that are long: made in slices between batches, so that nobody's answer waits
+ * for them. Several are made one after the other. What ends meanwhile may be missing or still be in
+ * one; nothing is twice. Part of the store; its thread.
  */
 #ifndef SMA_STORE_LISTS_H
 #define SMA_STORE_LISTS_H
@@ -33,7 +34,8 @@ extern const struct store_list_kind sma_store_list_of_requests, sma_store_list_o
 void sma_store_list(struct sma_store *store, struct sma_msg **question,
                     const struct store_list_kind *kind);
 const struct sma_query *sma_store_list_asked(const struct store_list *list);
-/** Some of the lists that wait, for about so long; while stopping all of them. Between transactions. */
+/** Some of the lists that wait, for about so long; while stopping all of them. Between
+ *  transactions. */
 void sma_store_list_slice(struct sma_store *store, uint64_t budget_ns);
 void sma_store_drop_lists(struct sma_store *store); /* the end */
 

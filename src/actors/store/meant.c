@@ -1,9 +1,11 @@
 /*
- * Which request do the words of a message mean, if any? The rules are in runtime/approval/consent.h; here the cards are
- * found that are shown in the chat, and what their receipts tell of them.
+ * Which request do the words of a message mean, if any? The rules are in
+ * runtime/approval/consent.h; here the cards are found that are shown in the chat, and what their
+ * receipts tell of them.
  *
- * A message that answers a card means that card. Any other can mean one only in private, right below it; in a group it may
- * refuse when it is said to us. What is forwarded, edited, an answer to something else, or dated before the card means none.
+ * A message that answers a card means that card. Any other can mean one only in private, right
+ * below it; in a group it may refuse when it is said to us. What is forwarded, edited, an answer to
+ * something else, or dated before the card means none.
  */
 #include "consent.h"
 #include "consent_priv.h"

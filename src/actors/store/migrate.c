@@ -1,11 +1,11 @@
 /*
  * A chat goes on under another key (a group became another kind of group and has another id).
  *
- * One transaction: the chat's record takes the new key (the other record keeps the old one and whatever it had), the
- * initiator goes with it, the plan for the history files is recorded. Then the files are renamed, then the plan is
- * dropped. A crash before the commit leaves the old chat, and the platform tells us again; after it, start-up finishes
- * the renaming before anything reads them. When both keys had messages, theirs become one history, one queue, one
- * session.
+ * One transaction: the chat's record takes the new key (the other record keeps the old one and
+ * whatever it had), the initiator goes with it, the plan for the history files is recorded. Then
+ * the files are renamed, then the plan is dropped. A crash before the commit leaves the old chat,
+ * and the platform tells us again; after it, start-up finishes the renaming before anything reads
+ * them. When both keys had messages, theirs become one history, one queue, one session.
  */
 #include "consent.h"
 #include "intake.h"
@@ -19,7 +19,7 @@
 
 #include <stdlib.h>
 
-/* -- the history ------------------------------------------------------------------------------------------------ */
+/* -- the history ------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err drop_plan(struct sma_store *store, struct sma_state_chat *chat)
 {
     enum sma_err err = sma_state_begin(store->state);
@@ -46,7 +46,7 @@ enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_cha
     return drop_plan(store, chat);
 }
 
-/* -- the transaction -------------------------------------------------------------------------------------------- */
+/* -- the transaction --------------------------------------------------------------------------- */
 static void put_initiator_key(struct sma_buf *buf, struct sma_str chat_key)
 {
     sma_buf_clear(buf);
@@ -54,7 +54,8 @@ static void put_initiator_key(struct sma_buf *buf, struct sma_str chat_key)
     sma_buf_put_str(buf, chat_key);
 }
 
-/* Who was first under the old key stays the first; who was first under the new one only if nobody was before. */
+/* Who was first under the old key stays the first; who was first under the new one only if nobody
+ * was before. */
 static SMA_CHECKED enum sma_err move_initiator(struct sma_store *store, struct sma_str from,
                                                struct sma_str to)
 {
@@ -124,7 +125,7 @@ static SMA_CHECKED enum sma_err write_move(struct sma_store *store, const struct
     return err;
 }
 
-/* -- memory ----------------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 static SMA_CHECKED enum sma_err take_key(struct store_chat *chat)
 {
     char *key = malloc(chat->state->key.len + 1);
@@ -157,7 +158,7 @@ static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat
     return sma_store_load_parts(store);
 }
 
-/* -- the whole -------------------------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 /* What is open is committed, what is written is synced, nobody reads: the files stand still. */
 static bool settle(struct sma_store *store)
 {
@@ -206,7 +207,8 @@ void sma_store_migrate(struct sma_store *store, const struct sma_ingress *in,
         return; /* its files cannot be used now */
     struct sma_history_move move;
     struct sma_error error = {0};
-    /* The files have the name that the chat has now, which may be a later one than the one that is told. */
+    /* The files have the name that the chat has now, which may be a later one than the one that is
+     * told. */
     chat = sma_state_chat_get(store->state, in->migrated_from);
     enum sma_err err =
         sma_history_plan_move(store->history, chat != NULL ? chat->key : in->migrated_from,

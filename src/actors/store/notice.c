@@ -1,4 +1,5 @@
-/* What the store itself says in a chat: you wait, there is no room, you may not. Each at most once in a while. */
+/* What the store itself says in a chat: you wait, there is no room, you may not. Each at most once
+ * in a while. */
 #include "consent.h"
 #include "intake.h"
 #include "intake_priv.h"
@@ -22,7 +23,7 @@ enum sma_language sma_store_language(const struct sma_store *store, const struct
     return sma_notice_language(store->config->language, route->language, is_chinese);
 }
 
-/* -- notices ---------------------------------------------------------------------------------------------------- */
+/* -- notices ----------------------------------------------------------------------------------- */
 static bool may_notice(uint64_t *last_ns, uint64_t now)
 {
     if (*last_ns != 0 && now - *last_ns < NOTICE_INTERVAL_NS)
@@ -141,7 +142,7 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
     return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
-/* -- the audit -------------------------------------------------------------------------------------------------- */
+/* -- the audit --------------------------------------------------------------------------------- */
 void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json)
 {
     uint32_t len = (uint32_t)details_json.len;
@@ -192,7 +193,8 @@ void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, s
     *msg = NULL;
 }
 
-/* Does it wait for others? What is first in a free chat, with room for a run, waits at most for its own attachments. */
+/* Does it wait for others? What is first in a free chat, with room for a run, waits at most for its
+ * own attachments. */
 static bool is_waiting(const struct sma_store *store, const struct store_chat *chat, uint64_t seq)
 {
     struct sma_state_head head;

@@ -1,8 +1,10 @@
 /*
- * Deliveries: each chat's rows in order, one at a time, at most so many per adapter with the dispatcher.
+ * Deliveries: each chat's rows in order, one at a time, at most so many per adapter with the
+ * dispatcher.
  *
- * A row is handed out only after a commit that says "begun". A row whose turn comes at once is begun by the very
- * transaction that adds it; the next row of a chat is begun by the transaction that finishes the one before.
+ * A row is handed out only after a commit that says "begun". A row whose turn comes at once is
+ * begun by the very transaction that adds it; the next row of a chat is begun by the transaction
+ * that finishes the one before.
  */
 #include "outbox.h"
 #include "consent.h"
@@ -24,7 +26,7 @@ int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *
     return -1;
 }
 
-/* -- lists ------------------------------------------------------------------------------------------------------ */
+/* -- lists ------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err add_row(struct sma_store *store, struct store_chat *chat,
                                         uint64_t id, struct store_row **ret_row)
 {
@@ -91,7 +93,8 @@ static enum sma_err read_state(void *user, const struct sma_state_delivery *deli
     return SMA_ERR_OK;
 }
 
-/* The caller of a tool hears at once that nobody can be reached there, and can say so; what is said for others waits. */
+/* The caller of a tool hears at once that nobody can be reached there, and can say so; what is said
+ * for others waits. */
 static bool is_told_at_once(const struct store_delivery_facts *facts,
                             const struct sma_step_delivery *asked)
 {
@@ -204,7 +207,7 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
     return enter_row(store, facts, from, &delivery, adapter);
 }
 
-/* -- ending ----------------------------------------------------------------------------------------------------- */
+/* -- ending ------------------------------------------------------------------------------------ */
 enum sma_err sma_store_note_out(struct sma_store *store, const struct store_row *row,
                                 enum store_out_change what)
 {
@@ -291,7 +294,7 @@ void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
     sma_store_wait_for_credit(store, chat);
 }
 
-/* -- after the commit ------------------------------------------------------------------------------------------- */
+/* -- after the commit -------------------------------------------------------------------------- */
 static struct store_out *make_out(struct sma_store *store, const struct store_change *change)
 {
     struct store_out *out = calloc(1, sizeof *out);
@@ -331,7 +334,7 @@ static void settle(struct sma_store *store)
     store->outbox->is_changed = false;
 }
 
-/* -- read again ------------------------------------------------------------------------------------------------- */
+/* -- read again -------------------------------------------------------------------------------- */
 static void mark(const struct sma_store *store, struct store_marks *marks)
 {
     marks->deliveries = store->outbox->change_count;
@@ -372,7 +375,8 @@ void sma_store_drop_waiters(struct sma_store *store)
     }
 }
 
-/* What was begun was the first row of its chat, whatever message it belongs to: its next part comes before the others. */
+/* What was begun was the first row of its chat, whatever message it belongs to: its next part comes
+ * before the others. */
 static void move_to_front(struct store_row *row)
 {
     struct store_chat *chat = row->chat;
@@ -396,7 +400,8 @@ static SMA_CHECKED enum sma_err lose_row(struct sma_store *store, uint64_t id)
     return SMA_ERR_OK;
 }
 
-/* The chat's platform; the row's own word for it is for chats of an old version, which have none. */
+/* The chat's platform; the row's own word for it is for chats of an old version, which have
+ * none. */
 static int adapter_of_row(const struct sma_store *store, const struct sma_state_delivery *delivery)
 {
     int adapter =
@@ -526,7 +531,7 @@ struct store_outbox_counts sma_store_outbox_counts(const struct sma_store *store
                                         .held = outbox->held_count};
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
     store->outbox = calloc(1, sizeof *store->outbox);

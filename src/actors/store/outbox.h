@@ -1,8 +1,10 @@
 /*
- * outbox.h — deliveries: in which order they are handed out, what becomes of them. Part of the store; its thread.
+ * outbox.h — deliveries: in which order they are handed out, what becomes of them. Part of the
+ * store; its thread.
  *
- * A credit is a row that may be attempted now. What may not (its chat's rate, back-off, the platform's order to wait) is
- * given back by the dispatcher and handed out again when it is due; nothing is written for either.
+ * A credit is a row that may be attempted now. What may not (its chat's rate, back-off, the
+ * platform's order to wait) is given back by the dispatcher and handed out again when it is due;
+ * nothing is written for either.
  */
 #ifndef SMA_STORE_OUTBOX_H
 #define SMA_STORE_OUTBOX_H
@@ -21,7 +23,8 @@ struct store_delivery_facts
     bool is_about_cards;             /* speaks of open requests: it buries none */
     const struct sma_stamps *stamps; /* may be NULL */
 };
-/** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is static or empty. */
+/** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is
+ *  static or empty. */
 SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
                                            const struct store_delivery_facts *facts,
                                            const struct sma_step_delivery *delivery,
@@ -29,10 +32,12 @@ SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
 /** Give up the rows of a chat that are not handed out and older than mark. */
 SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat,
                                                uint64_t mark);
-/** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open transaction. */
+/** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id,
                                             bool *ret_is_gone);
-/** Append the platform's id of a request's card; nothing when it is not known or cannot be changed from here. */
+/** Append the platform's id of a request's card; nothing when it is not known or cannot be changed
+ *  from here. */
 SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *request,
                                            struct sma_buf *id);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
@@ -48,13 +53,14 @@ struct store_outbox_counts
 };
 struct store_outbox_counts sma_store_outbox_counts(const struct sma_store *store);
 
-/* -- aside.c: what nobody can deliver now, because its platform is not in the configuration ----------------------- */
+/* -- aside.c: what nobody can deliver now, because its platform is not in the configuration ---- */
 /** The platform of this chat is not configured: its runs wait, too. */
 bool sma_store_is_aside(const struct sma_store *store, const struct sma_state_chat *chat);
 /** A message of such a chat waits; forgotten before the messages are read again. */
 void sma_store_note_aside_message(struct sma_store *store, const struct sma_state_chat *chat);
 void sma_store_forget_aside_messages(struct sma_store *store);
-/** Append "waitingForPlatform":[{"channel":"...","messages":n,"deliveries":n}] to an object that is open. */
+/** Append "waitingForPlatform":[{"channel":"...","messages":n,"deliveries":n}] to an object that is
+ *  open. */
 void sma_store_put_asides(const struct sma_store *store, struct sma_buf *json);
 
 #endif

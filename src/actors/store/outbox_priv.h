@@ -1,8 +1,9 @@
 /*
  * outbox_priv.h — what the files of the part "outbox" share. Thread: the store's.
  *
- * Rows in memory are the rows of state.db with the open transaction; when that fails they are thrown away and read again.
- * What is in no row, because the dispatcher said it or was given it, stands in store_out and changes with a commit only.
+ * Rows in memory are the rows of state.db with the open transaction; when that fails they are
+ * thrown away and read again. What is in no row, because the dispatcher said it or was given it,
+ * stands in store_out and changes with a commit only.
  */
 #ifndef SMA_STORE_OUTBOX_PRIV_H
 #define SMA_STORE_OUTBOX_PRIV_H
@@ -93,7 +94,7 @@ struct store_outbox
     int64_t aside_first_ms; /* none of these is older */
 };
 
-/* -- outbox.c --------------------------------------------------------------------------------------------------- */
+/* -- outbox.c ---------------------------------------------------------------------------------- */
 /** The chat's next row that somebody can deliver; NULL = none. */
 struct store_row *sma_store_first_row(const struct store_chat *chat);
 /** The chat's next row may go: it stands in line for a credit. */
@@ -108,7 +109,7 @@ SMA_CHECKED enum sma_err sma_store_give_up_row(struct sma_store *store, struct s
 SMA_CHECKED enum sma_err sma_store_note_out(struct sma_store *store, const struct store_row *row,
                                             enum store_out_change what);
 
-/* -- handout.c -------------------------------------------------------------------------------------------------- */
+/* -- handout.c --------------------------------------------------------------------------------- */
 /** End what is lost or has waited too long, then hand out all that may go. */
 SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
 /** It is not the weather: these bytes will never be better. */
@@ -123,7 +124,7 @@ SMA_CHECKED enum sma_err sma_store_delivery_line(struct sma_store *store, struct
                                                  const struct sma_route *route, struct sma_str text,
                                                  uint8_t intent, uint64_t run_seq, int64_t wall_ms);
 
-/* -- held.c ----------------------------------------------------------------------------------------------------- */
+/* -- held.c ------------------------------------------------------------------------------------ */
 /** RECEIPT with is_held. The question is answered. */
 void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
                              const struct sma_msg *question);
@@ -136,8 +137,9 @@ void sma_store_unhold_row(struct sma_store *store, struct store_row *row);
 void sma_store_expire_held_rows(struct sma_store *store);
 uint64_t sma_store_held_rows_wake(const struct sma_store *store);
 
-/* -- aside.c ---------------------------------------------------------------------------------------------------- */
-/** Nobody can deliver the row now. channel: of its platform; empty: its bytes are of a newer version. */
+/* -- aside.c ----------------------------------------------------------------------------------- */
+/** Nobody can deliver the row now. channel: of its platform; empty: its bytes are of a newer
+ *  version. */
 void sma_store_set_row_aside(struct sma_store *store, struct store_row *row,
                              struct sma_str channel);
 /** It is over. */

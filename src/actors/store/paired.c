@@ -1,4 +1,5 @@
-/* A pairing is answered: by DECIDE, or by an owner who writes "pair CODE" in his own chat; and the list of who waits. */
+/* A pairing is answered: by DECIDE, or by an owner who writes "pair CODE" in his own chat; and the
+ * list of who waits. */
 #include "facts.h"
 #include "intake.h"
 #include "item.h"
@@ -10,14 +11,15 @@
 
 #include <stdlib.h>
 
-/* -- a code is answered ----------------------------------------------------------------------------------------- */
+/* -- a code is answered ------------------------------------------------------------------------ */
 struct kept
 {
     struct sma_store *store;
     bool is_released;
 };
 
-/* The row waits like any other from now on. An album's piece goes alone: its quiet time is long over. */
+/* The row waits like any other from now on. An album's piece goes alone: its quiet time is long
+ * over. */
 static enum sma_err release_row(void *user, const struct sma_state_message *message)
 {
     struct kept *kept = user;
@@ -154,7 +156,8 @@ static SMA_CHECKED enum sma_err answer_code(struct sma_store *store, const char 
     return err;
 }
 
-/* "telegram:chat:-1001234" or "qq:group:A1B2": a group by its chat's id. false: the key is something else. */
+/* "telegram:chat:-1001234" or "qq:group:A1B2": a group by its chat's id. false: the key is
+ * something else. */
 static bool read_group_key(struct sma_str key, struct sma_route *ret_group)
 {
     static const char *const kinds[] = {"chat:", "group:", "channel:"};
@@ -193,8 +196,8 @@ answer_group_key(struct sma_store *store, const struct sma_route *group, struct 
     return err;
 }
 
-/* On Telegram ids below zero are chats; as the author of a message one stands for its anonymous administrators, whoever they are.
- * Who meant the group gives nobody a role by it. */
+/* On Telegram ids below zero are chats; as the author of a message one stands for its anonymous
+ * administrators, whoever they are. Who meant the group gives nobody a role by it. */
 static bool is_other_kind(const struct sma_route *route, bool is_group)
 {
     struct sma_str id = is_group ? route->chat_id : route->user_id;
@@ -236,7 +239,7 @@ static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct s
     return sma_pairing_read_code(id, &code) ? answer_code(store, code.text, answer) : SMA_ERR_OK;
 }
 
-/* -- DECIDE ----------------------------------------------------------------------------------------------------- */
+/* -- DECIDE ------------------------------------------------------------------------------------ */
 static void format_line(char *line, size_t line_max, const struct answer *answer)
 {
     switch (answer->status) {
@@ -314,7 +317,7 @@ void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question
         sma_ctx_answer(store->ctx, *question, &msg);
 }
 
-/* -- an owner writes "pair CODE" -------------------------------------------------------------------------------- */
+/* -- an owner writes "pair CODE" --------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err has_code(struct sma_store *store, const char *code, bool *ret_has)
 {
     struct store_pairing pairing = {0};

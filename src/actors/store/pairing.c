@@ -1,9 +1,11 @@
 /*
- * Pairing: a stranger writes in private, gets a code to show, and somebody on the owner's side confirms it.
+ * Pairing: a stranger writes in private, gets a code to show, and somebody on the owner's side
+ * confirms it.
  *
- * A code is a handle, no secret: only an owner can confirm it, so guessing it gives nobody anything. A person has one
- * live code; it is shown again until it is SMA_PAIRING_S old. His first messages are kept (their rows are IGNORED, so no
- * start runs them) and go to the queue in the transaction that confirms the code.
+ * A code is a handle, no secret: only an owner can confirm it, so guessing it gives nobody
+ * anything. A person has one live code; it is shown again until it is SMA_PAIRING_S old. His first
+ * messages are kept (their rows are IGNORED, so no start runs them) and go to the queue in the
+ * transaction that confirms the code.
  */
 #include "intake.h"
 #include "outbox.h"
@@ -21,7 +23,7 @@ void sma_store_pairing_fini(struct store_pairing *pairing)
     pairing->root = NULL;
 }
 
-/* -- records ---------------------------------------------------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------------------- */
 bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms)
 {
     return sma_pairing_is_old(created_ms, sma_ctx_wall(store->ctx));
@@ -115,7 +117,7 @@ enum sma_err sma_store_pairing_remove(struct sma_store *store, const struct stor
     return is_own ? sma_store_people_write(store, SMA_STR("")) : err;
 }
 
-/* -- the bound -------------------------------------------------------------------------------------------------- */
+/* -- the bound --------------------------------------------------------------------------------- */
 struct code_census
 {
     uint32_t count; /* of those that are good */
@@ -123,7 +125,8 @@ struct code_census
     struct sma_str oldest;
 };
 
-/* Of the first member of the record, without reading the rest; one that cannot be read is the oldest. */
+/* Of the first member of the record, without reading the rest; one that cannot be read is the
+ * oldest. */
 static int64_t created_of(struct sma_str value)
 {
     const struct sma_str head = SMA_STR("{\"created\":");
@@ -197,7 +200,7 @@ static SMA_CHECKED enum sma_err make_room(struct sma_store *store)
     return sma_store_pairing_drop(store, census.oldest);
 }
 
-/* -- words ------------------------------------------------------------------------------------------------------ */
+/* -- words ------------------------------------------------------------------------------------- */
 void sma_store_pairing_name(char *text, const struct sma_route *route)
 {
     sma_pairing_name(text, route->user_name.len > 0 ? route->user_name : route->user_id);
@@ -248,7 +251,7 @@ static bool may_notice(const struct sma_store *store, uint64_t last_ns, bool has
     return !has_last || sma_ctx_now(store->ctx) - last_ns >= NOTICE_INTERVAL_NS;
 }
 
-/* -- a stranger writes ------------------------------------------------------------------------------------------ */
+/* -- a stranger writes ------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err write_new(struct sma_store *store, struct store_pairing *pairing,
                                           uint64_t seq)
 {
@@ -362,7 +365,8 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
     return err;
 }
 
-/* Once in a while, and not for ever: a code is a day old at most, and each time costs a message and a line. */
+/* Once in a while, and not for ever: a code is a day old at most, and each time costs a message and
+ * a line. */
 static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_route *route,
                                           struct store_pairing *pairing, uint64_t seq)

@@ -1,5 +1,6 @@
 /*
- * pairing_priv.h — codes of pairing, for pairing.c, paired.c and people_keep.c. Thread: the store's.
+ * pairing_priv.h — codes of pairing, for pairing.c, paired.c and people_keep.c. Thread: the
+ * store's.
  */
 #ifndef SMA_STORE_PAIRING_PRIV_H
 #define SMA_STORE_PAIRING_PRIV_H
@@ -37,7 +38,8 @@ SMA_CHECKED enum sma_err sma_store_pairing_drop(struct sma_store *store, struct 
 bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms);
 /** sma_pairing_name of the person of this route. */
 void sma_store_pairing_name(char *text, const struct sma_route *route);
-/** The notice in scratch.text goes to `route`, once for each seq and call. In the open transaction. */
+/** The notice in scratch.text goes to `route`, once for each seq and call. In the open
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_pairing_say(struct sma_store *store,
                                                const struct sma_route *route, uint64_t seq,
                                                uint32_t call);

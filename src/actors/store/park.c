@@ -1,9 +1,9 @@
 /*
- * A step that parks its run: the step, the request, the state of the row and the cards are one transaction; the run's
- * slot is free with it, its chat stays busy.
+ * A step that parks its run: the step, the request, the state of the row and the cards are one
+ * transaction; the run's slot is free with it, its chat stays busy.
  *
- * Cards go to the run's own chat, and when nobody there may decide, to the private chats of owners, then administrators.
- * Outcomes go wherever a card went.
+ * Cards go to the run's own chat, and when nobody there may decide, to the private chats of owners,
+ * then administrators. Outcomes go wherever a card went.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -18,7 +18,7 @@
 
 #define STORAGE_BYTES_MAX (64 * 1024)
 
-/* -- cards ------------------------------------------------------------------------------------------------------ */
+/* -- cards ------------------------------------------------------------------------------------- */
 static void read_id(const char *text, uint8_t id[16])
 {
     for (size_t i = 0; i < 16; i++) {
@@ -76,7 +76,8 @@ static SMA_CHECKED enum sma_err send_request(struct sma_store *store, struct sto
                                                     .text = sma_buf_str(&text)},
                         it->approval->step, &is_waiting);
     sma_buf_fini(&text);
-    /* Delivered by being stored, or never to be delivered: nothing tells later that the clock may start. */
+    /* Delivered by being stored, or never to be delivered: nothing tells later that the clock may
+     * start. */
     if (err == SMA_ERR_OK && !is_waiting)
         err = sma_store_approval_start_clock(store, it->approval);
     return err;
@@ -128,7 +129,7 @@ static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store
     return err;
 }
 
-/* -- outcomes --------------------------------------------------------------------------------------------------- */
+/* -- outcomes ---------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err send_text(struct sma_store *store, struct store_case *it,
                                           const struct sma_step_delivery *delivery, uint32_t step,
                                           struct sma_str by, struct sma_str message_id)
@@ -198,7 +199,7 @@ enum sma_err sma_store_send_outcome(struct sma_store *store, struct store_case *
     return err;
 }
 
-/* -- parking ---------------------------------------------------------------------------------------------------- */
+/* -- parking ----------------------------------------------------------------------------------- */
 static void make_id(struct sma_store *store, char id[SMA_STATE_APPROVAL_ID_BYTES + 1])
 {
     uint8_t bytes[SMA_STATE_APPROVAL_ID_BYTES / 2];
@@ -341,7 +342,7 @@ enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
     return err;
 }
 
-/* -- what HTTP callers are told --------------------------------------------------------------------------------- */
+/* -- what HTTP callers are told ---------------------------------------------------------------- */
 enum sma_err sma_store_put_explanation(struct sma_store *store,
                                        const struct store_approval *approval, struct sma_buf *text)
 {

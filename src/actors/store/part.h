@@ -1,8 +1,9 @@
 /*
  * part.h — a part of the store and its life. Part of the spine; its thread.
  *
- * The parts stand in one table (part.c), in the order in which they are loaded. Each keeps what it needs in memory of its
- * own and makes it from the rows. There is one undo: forget and load again, with the code of the start.
+ * The parts stand in one table (part.c), in the order in which they are loaded. Each keeps what it
+ * needs in memory of its own and makes it from the rows. There is one undo: forget and load again,
+ * with the code of the start.
  */
 #ifndef SMA_STORE_PART_H
 #define SMA_STORE_PART_H
@@ -11,7 +12,8 @@
 
 struct sma_store;
 
-/* How far the lists of the open transaction are filled. What stands behind it goes with what is undone. */
+/* How far the lists of the open transaction are filled. What stands behind it goes with what is
+ * undone. */
 struct store_marks
 {
     uint32_t effects, finished; /* batch */
@@ -22,22 +24,27 @@ struct store_marks
     size_t audit;
 };
 
-/* Any of these may be NULL. load, expire, complete: an error undoes the transaction (at start: ends it). */
+/* Any of these may be NULL. load, expire, complete: an error undoes the transaction (at start: ends
+ * it). */
 struct store_part
 {
     const char *name;
     /* Begins and ends everything; fini backwards, also after a start that failed. */
     enum sma_err (*create)(struct sma_store *store);
     void (*fini)(struct sma_store *store);
-    /* What is open, from the rows, into memory that is empty: at start, and after forget. The chats are there. */
+    /* What is open, from the rows, into memory that is empty: at start, and after forget. The chats
+     * are there. */
     enum sma_err (*load)(struct sma_store *store);
-    /* Something was undone, down to these marks (a whole transaction, or one item of it: item.h): drop what the rows will say again. state.db is back already; of chats
-     * that it made nothing but the record in memory is there. Backwards. What is no row is kept: what the agent and the
-     * dispatcher hold or get with this transaction (sma_store_hands_out), and when somebody was told something. */
+    /* Something was undone, down to these marks (a whole transaction, or one item of it: item.h):
+     * drop what the rows will say again. state.db is back already; of chats that it made nothing
+     * but the record in memory is there. Backwards. What is no row is kept: what the agent and the
+     * dispatcher hold or get with this transaction (sma_store_hands_out), and when somebody was
+     * told something. */
     void (*forget)(struct sma_store *store, const struct store_marks *to);
     void (*mark)(const struct sma_store *store, struct store_marks *marks);
-    /* With each batch: first everybody does what the clock demands, unless a transaction has just failed; then everybody
-     * adds what belongs into the transaction but is decided last. Either may open it. */
+    /* With each batch: first everybody does what the clock demands, unless a transaction has just
+     * failed; then everybody adds what belongs into the transaction but is decided last. Either may
+     * open it. */
     enum sma_err (*expire)(struct sma_store *store);
     enum sma_err (*complete)(struct sma_store *store);
     void (*settle)(struct sma_store *store); /* committed; nobody has been told yet */

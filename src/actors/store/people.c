@@ -1,4 +1,5 @@
-/* Who somebody is: by configuration, by what is recorded of people, by the platform's word; and where to reach them. */
+/* Who somebody is: by configuration, by what is recorded of people, by the platform's word; and
+ * where to reach them. */
 #include "people.h"
 #include "outbox.h"
 #include "people_priv.h"
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* -- records ---------------------------------------------------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------------------- */
 enum sma_err sma_store_people_key(struct sma_store *store, const char *prefix,
                                   struct sma_str channel, struct sma_str user_id)
 {
@@ -120,7 +121,7 @@ enum sma_err sma_store_person_put(struct sma_store *store, struct sma_str channe
     return err == SMA_ERR_OK ? sma_store_people_write(store, sma_str(value)) : err;
 }
 
-/* -- standing --------------------------------------------------------------------------------------------------- */
+/* -- standing ---------------------------------------------------------------------------------- */
 static enum sma_access_standing higher(enum sma_access_standing a, enum sma_access_standing b)
 {
     return a > b ? a : b;
@@ -183,7 +184,7 @@ bool sma_store_role_is_known(struct sma_store *store, const struct store_chat *c
            !sma_store_is_let_in(store, route);
 }
 
-/* -- homes ------------------------------------------------------------------------------------------------------ */
+/* -- homes ------------------------------------------------------------------------------------- */
 void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route)
 {
     sma_buf_put_json_member(buf, "channel", route->channel);

@@ -1,9 +1,11 @@
 /*
- * What is kept of people, and for how long: one round over all records of people, in slices between batches.
+ * What is kept of people, and for how long: one round over all records of people, in slices between
+ * batches.
  *
- * A record goes when it says nothing any more: windows that have closed, codes that nobody answered in time, marks that
- * lead to no code, homes of people who are no longer owners or administrators. What somebody of the owner's side has
- * said (person/, group/) stays for ever. A round begins with each start; while the service works, one begins every hour.
+ * A record goes when it says nothing any more: windows that have closed, codes that nobody answered
+ * in time, marks that lead to no code, homes of people who are no longer owners or administrators.
+ * What somebody of the owner's side has said (person/, group/) stays for ever. A round begins with
+ * each start; while the service works, one begins every hour.
  */
 #include "item.h"
 #include "people.h"
@@ -12,7 +14,7 @@
 
 #include "runtime/chat/state_read.h"
 
-/* -- what is over ----------------------------------------------------------------------------------------------- */
+/* -- what is over ------------------------------------------------------------------------------ */
 static SMA_CHECKED enum sma_err remove_pair(struct sma_store *store,
                                             const struct sma_state_record *pair)
 {
@@ -81,7 +83,7 @@ static const struct
     {"pairing/", keep_subject},  {"person/", look_for_owner}, {"window:", keep_window},
 };
 
-/* -- nobody is owner -------------------------------------------------------------------------------------------- */
+/* -- nobody is owner --------------------------------------------------------------------------- */
 static const struct sma_adapter_ops *find_platform(const struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->adapter_count; i++)
@@ -106,7 +108,7 @@ static void say_owner(struct sma_store *store)
     round->is_owner_told = true;
 }
 
-/* -- one slice -------------------------------------------------------------------------------------------------- */
+/* -- one slice --------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err keep_pair(struct sma_store *store,
                                           const struct sma_state_record *pair)
 {
@@ -148,7 +150,7 @@ enum sma_err sma_store_people_keep(struct sma_store *store, uint32_t budget, boo
     return round->after.err;
 }
 
-/* -- when ------------------------------------------------------------------------------------------------------- */
+/* -- when -------------------------------------------------------------------------------------- */
 #define SLICE_COUNT 256
 #define SLICE_NS UINT64_C(20000000) /* between two slices of a round */
 #define ROUND_NS (UINT64_C(3600) * 1000000000)

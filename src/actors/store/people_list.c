@@ -1,4 +1,5 @@
-/* Who waits for a pairing, and whom the records know: the list of GET /api/pairings, some records at a time. */
+/* Who waits for a pairing, and whom the records know: the list of GET /api/pairings, some records
+ * at a time. */
 #include "lists.h"
 #include "pairing_priv.h"
 #include "people.h"

@@ -1,16 +1,23 @@
 /*
- * people.h — what people.c, pairing.c, paired.c, people_list.c and known.c know of people and groups. Records of state.db (table access):
+ * people.h — what people.c, pairing.c, paired.c, people_list.c and known.c know of people and
+ * groups. Records of state.db (table access):
  *
- *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config" "rejected"
- *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}
- *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his messages are kept
+ *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config"
+ *   "rejected"
+ *   home/<channel>/<user id>     where an owner or administrator last wrote in private:
+ *   {"chatKey","chatId",...}
+ *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his
+ *   messages are kept
  *   pairing/<channel>/<user id>  the code of that person
- *   group/<channel>/<chat id>    a group of which an owner or administrator has said something: {"via","by","since"}; via:
+ *   group/<channel>/<chat id>    a group of which an owner or administrator has said something:
+ *   {"via","by","since"}; via:
  *                                "paired" "spoke" "history" (let in), "rejected"
  *   grouping/<channel>/<chat id> the code of that group
- *   stranger/<chat key>          a private chat that a stranger began: {"channel","userId",...}; until he is paired, or leaves
+ *   stranger/<chat key>          a private chat that a stranger began: {"channel","userId",...};
+ *   until he is paired, or leaves
  *
- * They change with the open transaction and are undone with it. Persons and homes that were read are remembered in
+ * They change with the open transaction and are undone with it. Persons and homes that were read
+ * are remembered in
  * memory: a change forgets the one, an undo forgets all.
  */
 #ifndef SMA_STORE_PEOPLE_PRIV_H
@@ -64,12 +71,12 @@ struct store_people_round
 /* Strangers who leave: where the stage of the pass is. */
 struct store_strangers_pass
 {
-    unsigned phase; /* of strangers_keep.c */
-    uint32_t today; /* days since 1970 */
-    struct sma_buf after; /* the last key that was looked at; empty: a phase begins */
+    unsigned phase;                     /* of strangers_keep.c */
+    uint32_t today;                     /* days since 1970 */
+    struct sma_buf after;               /* the last key that was looked at; empty: a phase begins */
     uint32_t silent[STORE_SILENT_DAYS]; /* how many wrote so many days ago */
-    uint32_t limit_day; /* who wrote before this many days is one too many ... */
-    uint64_t limit_left; /* ... and of those who did then, so many */
+    uint32_t limit_day;                 /* who wrote before this many days is one too many ... */
+    uint64_t limit_left;                /* ... and of those who did then, so many */
     uint64_t removed;
     bool is_told; /* that a history could not be removed */
 };
@@ -114,14 +121,16 @@ SMA_CHECKED enum sma_err sma_store_note_home(struct sma_store *store,
 SMA_CHECKED enum sma_err sma_store_find_person(struct sma_store *store,
                                                const struct sma_route *route,
                                                struct sma_access_facts *facts);
-/** What the owner's side has said of this group: by configuration or a record. @return OK | IO | CORRUPT | NOMEM */
+/** What the owner's side has said of this group: by configuration or a record. @return OK | IO |
+ *  CORRUPT | NOMEM */
 SMA_CHECKED enum sma_err sma_store_group_word(struct sma_store *store,
                                               const struct sma_route *route,
                                               enum store_group_word *ret_word);
 /** Let it in, or (via "rejected") not; by may be NULL. Audited. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_group_say(struct sma_store *store, const struct sma_route *route,
                                              const char *via, const struct sma_route *by);
-/** The record of one that was there before groups were let in; nothing when there is one. *ret_is_new: written. */
+/** The record of one that was there before groups were let in; nothing when there is one.
+ *  *ret_is_new: written. */
 SMA_CHECKED enum sma_err sma_store_group_keep(struct sma_store *store, struct sma_str channel,
                                               struct sma_str chat_id, bool *ret_is_new);
 /** The platform's role is remembered. */

@@ -1,13 +1,14 @@
 /*
- * PREPARE and PREPARED: what must be fetched, or known of a person, before an accepted message starts.
+ * PREPARE and PREPARED: what must be fetched, or known of a person, before an accepted message
+ * starts.
  *
- * A message that needs something is a waiting row like any other; in the queue it is held. After its commit its adapter
- * is asked, at most so many questions at once; what PREPARED says is written into the row before the run may start, so
- * a restart asks again only for what is not there, and a resumed run finds what it had. Questions live in memory: the
- * rows say what is to be asked.
+ * A message that needs something is a waiting row like any other; in the queue it is held. After
+ * its commit its adapter is asked, at most so many questions at once; what PREPARED says is written
+ * into the row before the run may start, so a restart asks again only for what is not there, and a
+ * resumed run finds what it had. Questions live in memory: the rows say what is to be asked.
  *
- * A question ends without answer SMA_PREPARE_S after it was asked. One that has no place yet waits as long as the
- * adapter answers others; when that has been silent for so long, it ends too.
+ * A question ends without answer SMA_PREPARE_S after it was asked. One that has no place yet waits
+ * as long as the adapter answers others; when that has been silent for so long, it ends too.
  */
 #include "consent.h"
 #include "facts.h"
@@ -25,7 +26,7 @@
 
 #define PREPARE_NS (SMA_PREPARE_S * UINT64_C(1000000000))
 
-/* -- lists ------------------------------------------------------------------------------------------------------ */
+/* -- lists ------------------------------------------------------------------------------------- */
 static struct store_questions *list_of(struct sma_store *store,
                                        const struct store_question *question)
 {
@@ -104,7 +105,8 @@ static void remove_question(struct sma_store *store, struct store_question *ques
     free(question);
 }
 
-/* The album ends before its pieces are prepared: their questions go on alone, until each is released itself. */
+/* The album ends before its pieces are prepared: their questions go on alone, until each is
+ * released itself. */
 static void leave_group(struct sma_store *store, struct store_group *group)
 {
     for (uint32_t i = 0; i <= SMA_ADAPTER_COUNT_MAX; i++) {
@@ -132,7 +134,7 @@ void sma_store_release(struct sma_store *store, uint64_t seq)
     sma_store_group_drop(store, group);
 }
 
-/* -- reading the queue again ------------------------------------------------------------------------------------ */
+/* -- reading the queue again ------------------------------------------------------------------- */
 void sma_store_reset_holds(struct sma_store *store)
 {
     while (store->intake->damaged.first != NULL)
@@ -191,7 +193,8 @@ static SMA_CHECKED enum sma_err gather_again(struct sma_store *store, struct sto
     return err;
 }
 
-/* The row of this question cannot be read: it is ended with the next batch, and nobody waits behind it. */
+/* The row of this question cannot be read: it is ended with the next batch, and nobody waits behind
+ * it. */
 static void set_damaged(struct sma_store *store, struct store_question *question)
 {
     unlink_question(store, question);
@@ -213,7 +216,8 @@ static SMA_CHECKED enum sma_err hold_damaged(struct sma_store *store,
     return err;
 }
 
-/* Its platform is not configured now: an answer would find no way. It waits for a start that has the platform again. */
+/* Its platform is not configured now: an answer would find no way. It waits for a start that has
+ * the platform again. */
 static bool is_platform_absent(struct sma_store *store, const struct sma_route *route)
 {
     if (sma_access_is_trusted_channel(route->channel) || sma_store_adapter_of(store, route) >= 0)
@@ -257,7 +261,7 @@ enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_stat
     return err;
 }
 
-/* -- asking ----------------------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 struct asking
 {
     struct sma_store *store;
@@ -322,7 +326,7 @@ void sma_store_ask_questions(struct sma_store *store)
     }
 }
 
-/* -- what follows ----------------------------------------------------------------------------------------------- */
+/* -- what follows ------------------------------------------------------------------------------ */
 struct conclusion
 {
     struct sma_store *store;
@@ -508,7 +512,8 @@ static void leave_piece(struct sma_store *store, uint64_t seq)
         sma_store_group_settle(store, group);
 }
 
-/* It is never run without what it waited for, which may be the word of a platform on who may: it is over, with its pieces. */
+/* It is never run without what it waited for, which may be the word of a platform on who may: it is
+ * over, with its pieces. */
 static enum sma_err fail_one(struct sma_store *store, void *ctx)
 {
     const struct concluding *it = ctx;
@@ -572,7 +577,7 @@ void sma_store_prepared(struct sma_store *store, struct sma_msg **msg)
         sma_store_fail_batch(store, err); /* and the question comes again */
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 /* When a question that has no place gives up: after the same silence of its adapter. */
 static uint64_t silence_end(const struct store_desk *desk)
 {

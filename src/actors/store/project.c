@@ -1,7 +1,8 @@
 /*
- * Requests as JSON: for the list that is asked for, the pending part of a result, and `.ship/approvals/<id>.json` (reference
- * §10.4) for people and old tools. The files are a projection: written after the commit, gone when the request is over,
- * looked at again after a start, never believed. A lost one costs nothing, so nobody waits for the disk: they are made in
+ * Requests as JSON: for the list that is asked for, the pending part of a result, and
+ * `.ship/approvals/<id>.json` (reference §10.4) for people and old tools. The files are a
+ * projection: written after the commit, gone when the request is over, looked at again after a
+ * start, never believed. A lost one costs nothing, so nobody waits for the disk: they are made in
  * slices between batches.
  */
 #include "consent.h"
@@ -16,7 +17,7 @@
 #define FILE_BYTES_MAX ((size_t)64 * 1024 * 1024)
 #define FOREIGN_LISTED_COUNT 5
 
-/* -- JSON ------------------------------------------------------------------------------------------------------- */
+/* -- JSON -------------------------------------------------------------------------------------- */
 static void put_optional(struct sma_buf *json, const char *key, struct sma_str text)
 {
     if (text.len > 0)
@@ -137,7 +138,7 @@ void sma_store_put_pending(const struct store_case *it, struct sma_buf *json)
     sma_buf_put_text(json, "}}");
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------ */
+/* -- files ------------------------------------------------------------------------------------- */
 void sma_store_touch_projection(struct sma_store *store, const char *id)
 {
     struct store_consent *consent = store->consent;

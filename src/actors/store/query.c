@@ -1,4 +1,5 @@
-/* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement waits), SESSION, CONTACT. */
+/* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement
+ * waits), SESSION, CONTACT. */
 #include "query.h"
 #include "batch_priv.h"
 #include "consent.h"
@@ -26,7 +27,7 @@
 #define SEARCH_TIME_NS UINT64_C(2000000)
 #define LIST_TIME_NS UINT64_C(4000000)
 
-/* -- STATUS ----------------------------------------------------------------------------------------------------- */
+/* -- STATUS ------------------------------------------------------------------------------------ */
 static void put_object(struct sma_buf *buf, const char *key)
 {
     sma_buf_put_json_key(buf, key);
@@ -183,7 +184,7 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
     sma_buf_fini(&buf);
 }
 
-/* -- HISTORY ---------------------------------------------------------------------------------------------------- */
+/* -- HISTORY ----------------------------------------------------------------------------------- */
 void sma_store_history(struct sma_store *store, struct sma_msg **msg)
 {
     enqueue_search(store, msg);
@@ -323,7 +324,8 @@ static bool advance(struct sma_store *store, struct store_search *search)
     return true;
 }
 
-/* Searches take turns; at most STORE_SEARCH_COUNT_MAX hold a reader, the others stand behind them. */
+/* Searches take turns; at most STORE_SEARCH_COUNT_MAX hold a reader, the others stand behind
+ * them. */
 void sma_store_search_slice(struct sma_store *store)
 {
     const struct sma_sys *sys = sma_ctx_sys(store->ctx);
@@ -374,7 +376,7 @@ void sma_store_drop_searches(struct sma_store *store)
     store->query->search_last = NULL;
 }
 
-/* -- SESSION ---------------------------------------------------------------------------------------------------- */
+/* -- SESSION ----------------------------------------------------------------------------------- */
 struct turn_list
 {
     struct sma_buf *buf;
@@ -441,7 +443,7 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg)
     sma_ctx_answer(store->ctx, *msg, &answer);
 }
 
-/* -- CONTACT ---------------------------------------------------------------------------------------------------- */
+/* -- CONTACT ----------------------------------------------------------------------------------- */
 static struct sma_route route_of_contact(const struct sma_state_contact *found)
 {
     return (struct sma_route){.channel = found->channel,
@@ -571,7 +573,7 @@ bool sma_store_is_searching(const struct sma_store *store)
     return store->query->search_first != NULL;
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
     store->query = calloc(1, sizeof *store->query);

@@ -1,18 +1,19 @@
 /*
- * query.h — questions to the store: AWAIT and RESULT, STATUS, HISTORY, SESSION, CONTACT. Part of the store; its thread.
+ * query.h — questions to the store: AWAIT and RESULT, STATUS, HISTORY, SESSION, CONTACT. Part of
+ * the store; its thread.
  */
 #ifndef SMA_STORE_QUERY_H
 #define SMA_STORE_QUERY_H
 
 #include "store.h"
 
-/* -- await.c ---------------------------------------------------------------------------------------------------- */
+/* -- await.c ----------------------------------------------------------------------------------- */
 void sma_store_await(struct sma_store *store, struct sma_msg **msg);
 void sma_store_answer_asked(struct sma_store *store); /* after the commit */
 void sma_store_answer_waiters(struct sma_store *store, uint64_t seq);
 void sma_store_answer_all_waiters(struct sma_store *store);
 
-/* -- query.c ---------------------------------------------------------------------------------------------------- */
+/* -- query.c ----------------------------------------------------------------------------------- */
 void sma_store_query(struct sma_store *store, struct sma_msg **msg);
 void sma_store_history(struct sma_store *store, struct sma_msg **msg);
 void sma_store_search_slice(struct sma_store *store);

@@ -11,7 +11,8 @@
 #include "runtime/approval/consent.h"
 #include "runtime/chat/state_read.h"
 
-/* It was sent, whatever stands in its row: what cannot be read is missing in the history, and the receipt counts. */
+/* It was sent, whatever stands in its row: what cannot be read is missing in the history, and the
+ * receipt counts. */
 static SMA_CHECKED enum sma_err write_sent_line(struct sma_store *store,
                                                 const struct store_row *row)
 {
@@ -34,8 +35,9 @@ static SMA_CHECKED enum sma_err write_sent_line(struct sma_store *store,
                                    sma_state_outbox_seq(row->id), sma_ctx_wall(store->ctx));
 }
 
-/* A receipt on which nothing waits: it may ride on the next commit's sync. A power failure before that costs what one
- * before the receipt costs: the row is begun and is repeated. Whatever is handed out next makes the batch urgent. */
+/* A receipt on which nothing waits: it may ride on the next commit's sync. A power failure before
+ * that costs what one before the receipt costs: the row is begun and is repeated. Whatever is
+ * handed out next makes the batch urgent. */
 static bool may_ride(const struct store_row *row, const struct sma_receipt *receipt)
 {
     return receipt->is_final && receipt->state == SMA_DELIVERY_SENT && receipt->part_count == 1 &&
@@ -99,8 +101,9 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
     if (err == SMA_ERR_OK) {
         sma_store_mark(store, STORE_MARK_RECEIPT);
         sma_store_answer_later(store, *msg, &answer, 0);
-        /* The chat's next row goes with the end of the batch, behind this answer: what takes the credit must not come
-         * before what gives it back, and what is wrong with the next row is no matter of this receipt. */
+        /* The chat's next row goes with the end of the batch, behind this answer: what takes the
+         * credit must not come before what gives it back, and what is wrong with the next row is no
+         * matter of this receipt. */
         return;
     }
     sma_store_fail_batch(store, err);

@@ -1,5 +1,6 @@
 /*
- * record.h — the history: lines, their files, the disk; what start-up repairs. Part of the store; its thread.
+ * record.h — the history: lines, their files, the disk; what start-up repairs. Part of the store;
+ * its thread.
  */
 #ifndef SMA_STORE_RECORD_H
 #define SMA_STORE_RECORD_H
@@ -7,7 +8,7 @@
 #include "hooks.h"
 #include "store.h"
 
-/* -- lines.c: lines of the open transaction --------------------------------------------------------------------- */
+/* -- lines.c: lines of the open transaction ---------------------------------------------------- */
 /** Format an entry into store->scratch.line and reserve its place. */
 SMA_CHECKED enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *chat,
                                               const struct sma_history_entry *entry,
@@ -22,7 +23,7 @@ void sma_store_write_lines(struct sma_store *store);
 bool sma_store_has_lines(const struct sma_store *store);
 uint64_t sma_store_line_bytes(const struct sma_store *store); /* of them */
 
-/* -- asides.c: chats whose history files cannot be used now ------------------------------------------------------ */
+/* -- asides.c: chats whose history files cannot be used now ------------------------------------ */
 /** Lines wait because the disk is full. */
 bool sma_store_is_history_stuck(const struct sma_store *store);
 /** Its files are not to be moved now. */
@@ -30,7 +31,7 @@ bool sma_store_is_file_aside(const struct sma_store *store, uint32_t chat_id);
 /** Why the file of this chat cannot be read; NULL = it can. */
 const char *sma_store_aside_reason(const struct sma_store *store, uint32_t chat_id);
 
-/* -- flush.c ---------------------------------------------------------------------------------------------------- */
+/* -- flush.c ----------------------------------------------------------------------------------- */
 void sma_store_between(struct sma_store *store);   /* after the answers of a batch, in slices */
 void sma_store_flush_all(struct sma_store *store); /* everything, now (drain) */
 void sma_store_check_disk(struct sma_store *store);
@@ -47,7 +48,7 @@ void sma_store_set_disk(struct sma_store *store, store_disk_fn *disk, void *user
 /** The chat's files are not rotated now. */
 void sma_store_drop_rotation(struct sma_store *store, struct store_chat *chat);
 
-/* -- recover.c -------------------------------------------------------------------------------------------------- */
+/* -- recover.c --------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error);
 /** import.c: once in the life of a database, from the history and what an older program left. */
 SMA_CHECKED enum sma_err sma_store_import(struct sma_store *store, struct sma_error *error);

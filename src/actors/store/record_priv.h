@@ -24,8 +24,9 @@ struct store_line
 };
 
 /*
- * A chat whose history file cannot be used now. New lines of it get no place: they wait in their rows. When the file can be
- * used again everything above from_seq is replayed, in order; with the next flush the chat is as any other.
+ * A chat whose history file cannot be used now. New lines of it get no place: they wait in their
+ * rows. When the file can be used again everything above from_seq is replayed, in order; with the
+ * next flush the chat is as any other.
  */
 enum store_aside_state
 {
@@ -82,8 +83,8 @@ struct store_record
     enum store_flush flush;
     uint64_t last_line_ns, flush_resume_ns, flush_seq, flush_ticket;
     bool has_unflushed;
-    uint32_t
-        *planned; /* chats whose rotation is done and recorded still; the first are in the flush */
+    /* chats whose rotation is done and recorded still; the first are in the flush */
+    uint32_t *planned;
     uint32_t planned_count, planned_cap, planned_ready;
     store_disk_fn *disk;
     void *disk_user;
@@ -94,7 +95,7 @@ struct store_record
 
 void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat);
 
-/* -- lines.c ---------------------------------------------------------------------------------------------------- */
+/* -- lines.c ----------------------------------------------------------------------------------- */
 /** A line of the open transaction that has a place; written after the commit. */
 SMA_CHECKED enum sma_err sma_store_push_line(struct sma_store *store, struct store_chat *chat,
                                              uint64_t offset, struct sma_str line);
@@ -103,16 +104,18 @@ void sma_store_forget_lines(struct sma_store *store, uint32_t count);
 /** The bytes of a stored line are none: its row is left as it is. */
 void sma_store_report_damage(struct sma_store *store, uint64_t seq, struct sma_str chat_key);
 
-/* -- asides.c --------------------------------------------------------------------------------------------------- */
+/* -- asides.c ---------------------------------------------------------------------------------- */
 struct store_file_aside *sma_store_aside(const struct sma_store *store, uint32_t chat_id);
 /** New lines of this chat have no place now. */
 bool sma_store_is_placeless(const struct sma_store *store, uint32_t chat_id);
-/** The file of this chat cannot be used now. err: NOSPACE = the disk's fault; GONE = try at once. */
+/** The file of this chat cannot be used now. err: NOSPACE = the disk's fault; GONE = try at
+ *  once. */
 void sma_store_set_aside(struct sma_store *store, const struct sma_state_chat *chat,
                          enum sma_err err, const char *reason);
 /** Between batches: try files again, replay. */
 void sma_store_heal_slice(struct sma_store *store, uint64_t now);
-/** A flush begins; has come to its end. false: what has to be recorded could not be, the watermark may not rise. */
+/** A flush begins; has come to its end. false: what has to be recorded could not be, the watermark
+ *  may not rise. */
 void sma_store_asides_begin_flush(struct sma_store *store);
 SMA_CHECKED bool sma_store_asides_end_flush(struct sma_store *store);
 uint64_t sma_store_asides_wake(const struct sma_store *store);

@@ -1,7 +1,7 @@
 /*
- * What start-up does before the first message: finish a rotation, replay the history lines that were not known to be
- * synced, import what an older program left, find the open runs and deliveries again. Everything found damaged or
- * repaired is noted and logged when the actor starts.
+ * What start-up does before the first message: finish a rotation, replay the history lines that
+ * were not known to be synced, import what an older program left, find the open runs and deliveries
+ * again. Everything found damaged or repaired is noted and logged when the actor starts.
  */
 #include "intake.h"
 #include "outbox.h"
@@ -52,7 +52,7 @@ static enum sma_err fail(struct sma_store *store, struct sma_error *error, enum 
     return sma_fail(error, err, "%s: %s", what, detail[0] != '\0' ? detail : sma_err_text(err));
 }
 
-/* -- history ---------------------------------------------------------------------------------------------------- */
+/* -- history ----------------------------------------------------------------------------------- */
 struct recovery
 {
     struct sma_store *store;
@@ -173,7 +173,7 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
-/* -- open work -------------------------------------------------------------------------------------------------- */
+/* -- open work --------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct sma_error *error)
 {
     bool was_clean = sma_state_was_clean(store->state);
@@ -196,8 +196,9 @@ static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
-/* A first commit of this run of the program. A crash before any other commit is then seen as unclean too, so that an
- * event that ends the program before it is stored does not start speculatively each time it comes again. */
+/* A first commit of this run of the program. A crash before any other commit is then seen as
+ * unclean too, so that an event that ends the program before it is stored does not start
+ * speculatively each time it comes again. */
 static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma_error *error)
 {
     char now[24];

@@ -1,8 +1,10 @@
 /*
- * The open requests in memory: found by id, by run and by the chats that see them, whatever their number.
+ * The open requests in memory: found by id, by run and by the chats that see them, whatever their
+ * number.
  *
- * Words below a card mean it until we say something else there: the card is buried then. The mark of it is a record
- * "buried/<id>" that lists the places, so that a restart and a failed commit leave it as it was.
+ * Words below a card mean it until we say something else there: the card is buried then. The mark
+ * of it is a record "buried/<id>" that lists the places, so that a restart and a failed commit
+ * leave it as it was.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -13,7 +15,7 @@
 #define BURIED "buried/"
 #define KEY_BYTES (sizeof BURIED + SMA_STATE_APPROVAL_ID_BYTES)
 
-/* -- sights ----------------------------------------------------------------------------------------------------- */
+/* -- sights ------------------------------------------------------------------------------------ */
 static uint64_t chat_place(const struct store_chat *chat)
 {
     return (uint64_t)chat->id + 1;
@@ -80,7 +82,7 @@ enum sma_err sma_store_approval_show(struct sma_store *store, struct store_appro
     return err;
 }
 
-/* -- the list --------------------------------------------------------------------------------------------------- */
+/* -- the list ---------------------------------------------------------------------------------- */
 /* Ids are random: half of one is as good as the whole to find it by. */
 static uint64_t id_place(struct sma_str id)
 {
@@ -127,7 +129,7 @@ void sma_store_approval_note_told(struct store_approval *approval)
     approval->is_told = true;
 }
 
-/* -- damage ----------------------------------------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------------------------ */
 void sma_store_approval_break(struct sma_store *store, struct store_approval *approval)
 {
     if (approval->is_broken)
@@ -180,7 +182,7 @@ static void break_condemned(struct sma_store *store, struct store_approval *appr
     approval->is_stuck = known->is_stuck;
 }
 
-/* -- coming and going ------------------------------------------------------------------------------------------- */
+/* -- coming and going -------------------------------------------------------------------------- */
 static void append(struct store_consent *consent, struct store_approval *approval)
 {
     approval->prev = consent->last;
@@ -238,7 +240,7 @@ void sma_store_approval_end(struct sma_store *store, struct store_approval *appr
     free(approval);
 }
 
-/* -- which one words mean --------------------------------------------------------------------------------------- */
+/* -- which one words mean ---------------------------------------------------------------------- */
 static struct store_sight *find_meant(struct store_sight *sight, bool may_be_buried,
                                       uint32_t *ret_count)
 {
@@ -259,7 +261,7 @@ struct store_sight *sma_store_sight_meant(const struct sma_store *store,
     return meant != NULL ? meant : find_meant(first, true, ret_count);
 }
 
-/* -- burials ---------------------------------------------------------------------------------------------------- */
+/* -- burials ----------------------------------------------------------------------------------- */
 static struct sma_str burial_key(const struct store_approval *approval, char key[KEY_BYTES])
 {
     int len = snprintf(key, KEY_BYTES, BURIED "%s", approval->id);

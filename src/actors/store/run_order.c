@@ -1,8 +1,8 @@
 /*
  * What RUN carries: from the event itself when it starts at once, otherwise from the rows.
  *
- * Loading puts every string into one scratch buffer and remembers offsets; the message then takes the buffer in one
- * piece and the offsets become slices of it.
+ * Loading puts every string into one scratch buffer and remembers offsets; the message then takes
+ * the buffer in one piece and the offsets become slices of it.
  */
 #include "consent.h"
 #include "facts.h"
@@ -38,7 +38,7 @@ struct load
     uint32_t delivery_count;
 };
 
-/* -- what its author may do ------------------------------------------------------------------------------------- */
+/* -- what its author may do -------------------------------------------------------------------- */
 static enum sma_standing standing_of(struct sma_store *store, const struct store_chat *chat,
                                      const struct sma_route *route, bool is_group, bool is_admin)
 {
@@ -71,7 +71,8 @@ static void put_grants(const struct sma_state_grants *grants, struct sma_msg *ms
     }
 }
 
-/* Made from the key of the buttons, which is kept: the same in every life, so that sessions stay as they were sent. */
+/* Made from the key of the buttons, which is kept: the same in every life, so that sessions stay as
+ * they were sent. */
 static uint64_t facts_word(const struct sma_store *store)
 {
     static const char purpose[] = "facts";
@@ -115,7 +116,7 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
     return msg;
 }
 
-/* -- loading ---------------------------------------------------------------------------------------------------- */
+/* -- loading ----------------------------------------------------------------------------------- */
 static struct sma_str keep(struct load *load, struct sma_str text)
 {
     size_t at = load->buf->len;
@@ -255,7 +256,7 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
     return err;
 }
 
-/* -- the message ------------------------------------------------------------------------------------------------ */
+/* -- the message ------------------------------------------------------------------------------- */
 static struct sma_str place(const char *base, struct sma_str text)
 {
     return (struct sma_str){base + (size_t)text.ptr, text.len};

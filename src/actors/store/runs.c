@@ -1,8 +1,9 @@
 /*
  * Which run starts, and what its steps and its end do.
  *
- * A started message is RUNNING in its row by the same transaction that accepts it or that ends the run before it, so
- * that a crash finds it as begun. RUN itself leaves before the commit only for a message that just came in (no effect
+ * A started message is RUNNING in its row by the same transaction that accepts it or that ends the
+ * run before it, so that a crash finds it as begun. RUN itself leaves before the commit only for a
+ * message that just came in (no effect
  * can follow: the first step is answered by a later commit), otherwise after it.
  */
 #include "runs.h"
@@ -112,7 +113,7 @@ void sma_store_run_end(struct sma_store *store, struct store_run *run)
         sma_queue_finish(store->queue, chat->id);
 }
 
-/* -- starting --------------------------------------------------------------------------------------------------- */
+/* -- starting ---------------------------------------------------------------------------------- */
 void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq)
 {
@@ -209,8 +210,8 @@ static bool may_collect_more(const struct sma_store *store, const struct store_r
                STORE_COLLECT_COUNT_MAX;
 }
 
-/* Everything that one run answers: the pieces of an album, which its first one names; with queue.mode collect all that
- * waits for the chat, which the newest message names. */
+/* Everything that one run answers: the pieces of an album, which its first one names; with
+ * queue.mode collect all that waits for the chat, which the newest message names. */
 static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_run *run)
 {
     uint64_t seq;
@@ -285,7 +286,7 @@ enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run
     return SMA_ERR_OK;
 }
 
-/* -- the stored result ------------------------------------------------------------------------------------------ */
+/* -- the stored result ------------------------------------------------------------------------- */
 
 static bool is_text(const struct sma_state_delivery *delivery)
 {
@@ -531,7 +532,7 @@ struct store_run_counts sma_store_run_counts(const struct sma_store *store)
                                      .waiting_for_model = store->runs->wait_count};
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
     store->runs = calloc(1, sizeof *store->runs);

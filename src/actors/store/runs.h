@@ -1,5 +1,6 @@
 /*
- * runs.h — which run starts; RUN, STEP, DONE; runs that wait for a model; usage. Part of the store; its thread.
+ * runs.h — which run starts; RUN, STEP, DONE; runs that wait for a model; usage. Part of the store;
+ * its thread.
  */
 #ifndef SMA_STORE_RUNS_H
 #define SMA_STORE_RUNS_H
@@ -38,8 +39,8 @@ struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
 void sma_store_run_end(struct sma_store *store, struct store_run *run);
 SMA_CHECKED enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq,
                                               uint64_t seq);
-/** The next message that waits to be answered by this run (an album's piece, or collected before the program was
- *  started), taken off the list. */
+/** The next message that waits to be answered by this run (an album's piece, or collected before
+ *  the program was started), taken off the list. */
 bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq);
 /** The next such message from *place on (0 at first), which stays on the list. */
 bool sma_store_next_orphan(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
@@ -59,14 +60,14 @@ struct store_run_counts
 struct store_run_counts sma_store_run_counts(const struct sma_store *store);
 void sma_store_publish_runs(struct sma_store *store); /* gauges */
 
-/* -- control.c -------------------------------------------------------------------------------------------------- */
+/* -- control.c --------------------------------------------------------------------------------- */
 /** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
 SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                            const struct sma_ingress *ingress, uint64_t seq);
 /** Finish a waiting or parked message as cancelled, with whatever it holds. */
 SMA_CHECKED enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq);
 
-/* -- wait.c ----------------------------------------------------------------------------------------------------- */
+/* -- wait.c ------------------------------------------------------------------------------------ */
 /** It waits for a model, or is due and waits for a slot. */
 bool sma_store_is_waiting_run(const struct sma_store *store, uint64_t seq);
 /** Queue those that are due. */
@@ -80,7 +81,7 @@ SMA_CHECKED enum sma_err sma_store_cancel_waits(struct sma_store *store, struct 
 /** The chat is free for whoever is next, unless something of it is open or waits. */
 void sma_store_free_chat(struct sma_store *store, struct store_chat *chat);
 
-/* -- learned.c, usage.c, trace.c, seen.c ------------------------------------------------------------------------ */
+/* -- learned.c, usage.c, trace.c, seen.c ------------------------------------------------------- */
 /** Tell the agent what is known, once, before its first RUN. */
 void sma_store_teach(struct sma_store *store);
 void sma_store_learn(struct sma_store *store, const struct sma_learned *learned);
@@ -95,8 +96,8 @@ bool sma_store_usage_next(struct sma_store *store, struct store_usage_sum *sum);
 void sma_store_usage_put(struct sma_store *store, struct sma_buf *buf,
                          const struct store_usage_sum *sum);
 void sma_store_usage_end(struct store_usage_sum *sum); /* NULL: nothing */
-/** Append the life of a run ("17") or of a message as its platform names it ("m:55"): docs/http-api.md; {} when it is not
- *  known. */
+/** Append the life of a run ("17") or of a message as its platform names it ("m:55"):
+ *  docs/http-api.md; {} when it is not known. */
 void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
 /** Append "usageToday":{...} to an object that is open. */
 void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json);

@@ -1,9 +1,10 @@
 /*
  * The runs and the queue, from the rows: at start, and again after something was undone.
  *
- * What no row says is which runs the agent holds: those whose RUN has left, or leaves with the open transaction. Each of
- * them that is RUNNING in its row goes on; one that is not was started before a commit that failed: it is taken back. Every
- * other open row waits in the queue. A row that cannot be read concerns nobody but its message.
+ * What no row says is which runs the agent holds: those whose RUN has left, or leaves with the open
+ * transaction. Each of them that is RUNNING in its row goes on; one that is not was started before
+ * a commit that failed: it is taken back. Every other open row waits in the queue. A row that
+ * cannot be read concerns nobody but its message.
  */
 #include "consent.h"
 #include "intake.h"
@@ -18,7 +19,7 @@
 
 #include <stdlib.h>
 
-/* -- rows that are left alone ----------------------------------------------------------------------------------- */
+/* -- rows that are left alone ------------------------------------------------------------------ */
 static bool is_stuck(const struct sma_store *store, uint64_t seq)
 {
     for (uint32_t i = 0; i < store->runs->stuck_count; i++)
@@ -55,7 +56,7 @@ void sma_store_leave_stuck(struct sma_store *store, uint64_t seq)
     run->end = STORE_END_FAILED;
 }
 
-/* -- what the agent holds --------------------------------------------------------------------------------------- */
+/* -- what the agent holds ---------------------------------------------------------------------- */
 static void keep(struct sma_store *store, struct store_run *run)
 {
     run->chat->run = NULL;
@@ -165,7 +166,7 @@ static SMA_CHECKED enum sma_err load_all_kept(struct sma_store *store)
     return err;
 }
 
-/* -- the queue -------------------------------------------------------------------------------------------------- */
+/* -- the queue --------------------------------------------------------------------------------- */
 /* A piece of an album waits for the message that leads it, a command for the role of its author. */
 static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct store_chat *chat,
                                               const struct sma_state_head *head)

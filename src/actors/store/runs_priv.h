@@ -46,7 +46,8 @@ struct store_runs
     uint32_t suspect_count;
     uint64_t quarantine_ns; /* until then nothing runs beside a suspect; 0 = none has begun */
     bool
-        is_cautious; /* the last exit was unclean and no step was made since: nothing starts before its commit */
+        /* the last exit was unclean and no step was made since: nothing starts before its commit */
+        is_cautious;
     bool is_loaded;
     uint64_t *stuck; /* rows that can neither be used nor ended */
     uint32_t stuck_count, stuck_cap;
@@ -59,7 +60,7 @@ struct store_runs
     bool has_taught;        /* the agent has heard what targets refuse */
 };
 
-/* -- runs_load.c ------------------------------------------------------------------------------------------------ */
+/* -- runs_load.c ------------------------------------------------------------------------------- */
 enum sma_err sma_store_load_runs(struct sma_store *store);
 void sma_store_forget_runs(struct sma_store *store, const struct store_marks *to);
 void sma_store_free_kept_runs(struct sma_store *store);
@@ -72,7 +73,7 @@ void sma_store_set_stuck(struct sma_store *store, uint64_t seq, struct sma_str c
 /** The same of an open run: its slot is free, its row stays. */
 void sma_store_leave_stuck(struct sma_store *store, uint64_t seq);
 
-/* -- suspect.c -------------------------------------------------------------------------------------------------- */
+/* -- suspect.c --------------------------------------------------------------------------------- */
 /** More than there is room for are ordinary. */
 void sma_store_add_suspect(struct sma_store *store, uint64_t seq);
 struct store_suspect *sma_store_find_suspect(const struct sma_store *store, uint64_t seq);
@@ -89,7 +90,7 @@ void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
 /** The turn of a run that was ended by /stop comes. Errors fail the batch. */
 void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done);
 
-/* -- runs.c, for step.c ----------------------------------------------------------------------------------------- */
+/* -- runs.c, for step.c ------------------------------------------------------------------------ */
 /** Finish its row and those it answers besides; the run is over in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run,
                                               struct sma_state_finish *finish);
@@ -97,11 +98,12 @@ SMA_CHECKED enum sma_err sma_store_finish_run(struct sma_store *store, struct st
 SMA_CHECKED enum sma_err sma_store_collect_output(struct sma_store *store,
                                                   const struct store_run *run,
                                                   struct sma_str otherwise, bool *ret_is_sent);
-/** End a run that cannot go on, with a notice unless its person has the answer. In the open transaction. */
+/** End a run that cannot go on, with a notice unless its person has the answer. In the open
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_give_up_run(struct sma_store *store, struct store_run *run,
                                                const char *why);
 
-/* -- run_order.c ------------------------------------------------------------------------------------------------ */
+/* -- run_order.c ------------------------------------------------------------------------------- */
 struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
                                              const struct sma_ingress *ingress);
 struct store_order
@@ -111,12 +113,13 @@ struct store_order
     uint32_t attempt;
     uint64_t blamed_seq; /* out: whose row cannot be used; 0 = the run's own */
 };
-/** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used) | IO | NOMEM */
+/** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used)
+ *  | IO | NOMEM */
 SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
                                                    struct store_order *order,
                                                    struct sma_msg **ret_msg);
 
-/* -- wait.c ----------------------------------------------------------------------------------------------------- */
+/* -- wait.c ------------------------------------------------------------------------------------ */
 /** The step just written makes its run wait. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_wait_for_model(struct sma_store *store, struct store_run *run,
                                                   const struct sma_step *step);
@@ -125,7 +128,7 @@ SMA_CHECKED enum sma_err sma_store_end_wait(struct sma_store *store, uint64_t se
 SMA_CHECKED enum sma_err sma_store_load_waits(struct sma_store *store);
 void sma_store_forget_waits(struct sma_store *store); /* the end */
 
-/* -- usage.c, seen.c -------------------------------------------------------------------------------------------- */
+/* -- usage.c, seen.c --------------------------------------------------------------------------- */
 /** Add to the sums and to the run's own. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *run,
                                                const struct sma_usage *usage,
@@ -149,7 +152,8 @@ enum store_run_end
 };
 /** A run has ended, or waits; run->end says which. */
 void sma_store_log_end(struct sma_store *store, const struct store_run *run);
-/** Append the answer to /usage: this chat today and this month; in private to the owner's side of all chats, too. */
+/** Append the answer to /usage: this chat today and this month; in private to the owner's side of
+ *  all chats, too. */
 void sma_store_put_usage_notice(struct sma_store *store, struct sma_buf *text,
                                 const struct store_chat *chat, const struct sma_ingress *in);
 

@@ -1,4 +1,5 @@
-/* What is seen of messages and runs from outside: counters, lines of traffic, sums of what was used. */
+/* What is seen of messages and runs from outside: counters, lines of traffic, sums of what was
+ * used. */
 #include "intake.h"
 #include "people.h"
 #include "runs.h"
@@ -90,7 +91,7 @@ void sma_store_log_end(struct sma_store *store, const struct store_run *run)
     sma_traffic_end(&line);
 }
 
-/* -- /usage ------------------------------------------------------------------------------------------------------- */
+/* -- /usage ------------------------------------------------------------------------------------ */
 #define DAY_MS INT64_C(86400000)
 
 static enum sma_err take_sum(void *user, int64_t key, struct sma_str name,

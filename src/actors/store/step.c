@@ -103,7 +103,7 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     return sma_store_give_up_run(store, run, "its request for consent cannot be read");
 }
 
-/* -- as items: what cannot be stored is its run's end ----------------------------------------------------------- */
+/* -- as items: what cannot be stored is its run's end ------------------------------------------ */
 struct report
 {
     uint64_t seq;
@@ -134,7 +134,8 @@ static enum sma_err give_up_reporter(struct sma_store *store, void *ctx)
                        : sma_store_give_up_run(store, run, "what it did cannot be stored");
 }
 
-/* Write it, and answer: as it says, STOPPED when the run is over by that, NO_DISK when everything failed. */
+/* Write it, and answer: as it says, STOPPED when the run is over by that, NO_DISK when everything
+ * failed. */
 static void carry_out(struct sma_store *store, const struct sma_msg *question,
                       struct report *report, struct sma_msg **answer)
 {
@@ -187,7 +188,8 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
     carry_out(store, *msg, &report, &answer);
 }
 
-/* Channel api: a result that nobody "sent" is written to the history like an answer (reference §4.3). */
+/* Channel api: a result that nobody "sent" is written to the history like an answer (reference
+ * §4.3). */
 static SMA_CHECKED enum sma_err write_result_line(struct sma_store *store,
                                                   const struct sma_done *done,
                                                   const struct sma_state_message *message)

@@ -24,7 +24,7 @@
 #define STORE_MAGIC 0x53544F52u
 #define SCRATCH_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
-/* -- create and destroy ----------------------------------------------------------------------------------------- */
+/* -- create and destroy ------------------------------------------------------------------------ */
 static bool read_free_space(void *user, uint64_t *ret_free_bytes)
 {
     const struct sma_store *store = user;
@@ -44,7 +44,8 @@ static void init_buffers(struct sma_store *store)
     sma_buf_init(&store->boot_log, 64 * 1024);
 }
 
-/* On the checkpointer's thread: an idle store would notice it with its next batch only. As sma_ctx_fatal. */
+/* On the checkpointer's thread: an idle store would notice it with its next batch only. As
+ * sma_ctx_fatal. */
 static void end_program(void *user, const char *text)
 {
     (void)user;
@@ -190,7 +191,7 @@ void sma_store_note_failed_start(struct sma_store *store)
     store->has_failed_start = true;
 }
 
-/* -- the actor -------------------------------------------------------------------------------------------------- */
+/* -- the actor --------------------------------------------------------------------------------- */
 /* One line of boot_log: level byte, text, newline. */
 static void log_boot(struct sma_store *store)
 {
@@ -338,7 +339,8 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     sma_store_teach(store);
     if (store->batch->retry_ns != 0 && sma_ctx_now(store->ctx) >= store->batch->retry_ns)
         store->batch->retry_ns = 0;
-    /* Before the batch looks for what it may start: nothing else would wake it for what these held up. */
+    /* Before the batch looks for what it may start: nothing else would wake it for what these held
+     * up. */
     if (store->batch->deferred_count > 0)
         sma_store_send_deferred(store);
     if (sma_store_disk_level(store) > 0)

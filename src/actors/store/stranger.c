@@ -1,6 +1,7 @@
 /*
- * What is kept of people whom nobody knows: so much of a message, so many of one of them in a day, so many of all. Beyond
- * that a message is claimed, so that it stays a duplicate, and counted; its text is not kept. Counts live in memory: a restart begins anew.
+ * What is kept of people whom nobody knows: so much of a message, so many of one of them in a day,
+ * so many of all. Beyond that a message is claimed, so that it stays a duplicate, and counted; its
+ * text is not kept. Counts live in memory: a restart begins anew.
  */
 #include "people.h"
 #include "people_priv.h"
@@ -82,7 +83,8 @@ static bool cut(struct sma_str *text)
     return true;
 }
 
-/* What runs without all that was said would be an answer to something else: a message that was cut is only recorded. */
+/* What runs without all that was said would be an answer to something else: a message that was cut
+ * is only recorded. */
 static void cut_message(struct store_stranger *said)
 {
     struct sma_ingress *in = &said->in;

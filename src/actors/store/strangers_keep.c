@@ -1,13 +1,15 @@
 /*
- * People who were never paired leave: retention.strangerDays after they last wrote, and beyond retention.strangers the
- * longest silent first. A stage of the retention pass, in three rounds over the records "stranger/<chat key>", in slices:
+ * People who were never paired leave: retention.strangerDays after they last wrote, and beyond
+ * retention.strangers the longest silent first. A stage of the retention pass, in three rounds over
+ * the records "stranger/<chat key>", in slices:
  *
  *   COUNT  how many wrote how many days ago; the bound becomes a day
  *   CHATS  chats of those who leave are forgotten: turns, contacts, record
  *   FILES  of chats that are no more the history goes, and then the record that led here
  *
- * So the record goes last, and whatever a death leaves undone the next pass does. Codes, claims and rows of messages go by
- * their own retention. Nobody leaves who wrote today or yesterday: his code is good, and what he wrote may come again.
+ * So the record goes last, and whatever a death leaves undone the next pass does. Codes, claims and
+ * rows of messages go by their own retention. Nobody leaves who wrote today or yesterday: his code
+ * is good, and what he wrote may come again.
  */
 #include "item.h"
 #include "people.h"
@@ -34,7 +36,7 @@ enum phase
     OVER,
 };
 
-/* -- records ---------------------------------------------------------------------------------------------------- */
+/* -- records ----------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err write_record(struct sma_store *store, struct sma_str chat_key,
                                              struct sma_str value)
 {
@@ -66,7 +68,7 @@ enum sma_err sma_store_stranger_stays(struct sma_store *store, struct sma_str ch
     return write_record(store, chat_key, SMA_STR(""));
 }
 
-/* -- who leaves ------------------------------------------------------------------------------------------------- */
+/* -- who leaves -------------------------------------------------------------------------------- */
 struct stranger
 {
     struct sma_str key, value;   /* of the chat; of the record */
@@ -91,7 +93,8 @@ static SMA_CHECKED enum sma_err find_stranger(struct sma_store *store,
     return SMA_ERR_OK;
 }
 
-/* The bound as a day: who wrote before it is one too many, and so are some of those who wrote on it. */
+/* The bound as a day: who wrote before it is one too many, and so are some of those who wrote on
+ * it. */
 static void set_limit(struct sma_store *store)
 {
     struct store_strangers_pass *pass = &store->people->leaving;
@@ -141,7 +144,7 @@ static bool is_open(struct sma_store *store, struct sma_state_chat *chat)
            sma_store_aside(store, chat->id) != NULL || !sma_store_let_go_chat(store, chat);
 }
 
-/* -- rounds ----------------------------------------------------------------------------------------------------- */
+/* -- rounds ------------------------------------------------------------------------------------ */
 static SMA_CHECKED enum sma_err count_one(struct sma_store *store, const struct stranger *stranger)
 {
     if (stranger->chat != NULL)

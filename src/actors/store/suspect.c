@@ -1,9 +1,11 @@
 /*
- * Suspects: runs that were begun before an unclean exit, any of which may be what ended the program.
+ * Suspects: runs that were begun before an unclean exit, any of which may be what ended the
+ * program.
  *
- * They resume one at a time, each attempt written down before it is made; in the queue they are held until their turn. The
- * first one runs alone until it has made a step. One that takes long (a slow model) must not stop everybody: after a
- * while the others may start beside it, and the next suspect has its turn.
+ * They resume one at a time, each attempt written down before it is made; in the queue they are
+ * held until their turn. The first one runs alone until it has made a step. One that takes long (a
+ * slow model) must not stop everybody: after a while the others may start beside it, and the next
+ * suspect has its turn.
  */
 #include "runs.h"
 #include "runs_priv.h"

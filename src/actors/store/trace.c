@@ -1,5 +1,6 @@
 /*
- * The life of one message as JSON: what its run has noted (runtime/agent/trace.h), its deliveries, where it stands. Read from
+ * The life of one message as JSON: what its run has noted (runtime/agent/trace.h), its deliveries,
+ * where it stands. Read from
  * the rows: of an open run what its steps hold so far.
  */
 #include "facts.h"
@@ -28,7 +29,7 @@ static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
     sma_buf_put_char(json, '"');
 }
 
-/* -- which one ---------------------------------------------------------------------------------------------------- */
+/* -- which one --------------------------------------------------------------------------------- */
 /* "17" is a run; what is none may be a message as its platform names it, "m:17" is in any case. */
 static SMA_CHECKED enum sma_err find_seq(struct sma_store *store, struct sma_str asked,
                                          uint64_t *ret_seq)
@@ -47,7 +48,7 @@ static SMA_CHECKED enum sma_err find_seq(struct sma_store *store, struct sma_str
     return sma_state_find_event(store->state, asked, TRACE_LOOK_COUNT, ret_seq);
 }
 
-/* -- its parts ---------------------------------------------------------------------------------------------------- */
+/* -- its parts --------------------------------------------------------------------------------- */
 static enum sma_err put_message(void *user, const struct sma_state_message *message)
 {
     struct trace_facts *facts = user;

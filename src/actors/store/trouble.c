@@ -1,4 +1,5 @@
-/* Troubles: see trouble.h. A list, newest first; bounded: the oldest that is over goes, else nothing is added but the log. */
+/* Troubles: see trouble.h. A list, newest first; bounded: the oldest that is over goes, else
+ * nothing is added but the log. */
 #include "trouble.h"
 #include "batch_priv.h"
 #include "record.h"

@@ -1,7 +1,9 @@
 /*
- * trouble.h — what stands in the way of somebody: named, with a remedy, until it is healed. Part of the spine; its thread.
+ * trouble.h — what stands in the way of somebody: named, with a remedy, until it is healed. Part of
+ * the spine; its thread.
  *
- * It is in the log once, in STATUS (/api/status, `shipmyagent status`), and makes /health say "degraded".
+ * It is in the log once, in STATUS (/api/status, `shipmyagent status`), and makes /health say
+ * "degraded".
  */
 #ifndef SMA_STORE_TROUBLE_H
 #define SMA_STORE_TROUBLE_H

@@ -1,6 +1,6 @@
 /*
- * What models used: sums by day, chat, person, platform and target, written by the transaction that stores the step or
- * the end that brings it. A repeated step brings nothing.
+ * What models used: sums by day, chat, person, platform and target, written by the transaction that
+ * stores the step or the end that brings it. A repeated step brings nothing.
  */
 #include "runs.h"
 #include "runs_priv.h"

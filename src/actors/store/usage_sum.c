@@ -1,6 +1,7 @@
 /*
- * The answer to QUERY_USAGE: sums of many days by day, chat, person, platform and target. A year is 400,000 rows, two seconds;
- * so a day is read in a slice, and what it adds is kept in memory. Beyond so many names the rest is one row without a name.
+ * The answer to QUERY_USAGE: sums of many days by day, chat, person, platform and target. A year is
+ * 400,000 rows, two seconds; so a day is read in a slice, and what it adds is kept in memory.
+ * Beyond so many names the rest is one row without a name.
  */
 #include "map.h"
 #include "runs.h"
@@ -44,7 +45,7 @@ static const struct
     [SMA_STATE_USAGE_TOTAL] = {"total", NULL, 1},
 };
 
-/* -- adding ----------------------------------------------------------------------------------------------------- */
+/* -- adding ------------------------------------------------------------------------------------ */
 static SMA_CHECKED enum sma_err add(struct store_map *sums, int64_t key, struct sma_str name,
                                     const struct sma_usage *usage, const void *hash_key)
 {
@@ -134,7 +135,7 @@ void sma_store_usage_end(struct store_usage_sum *sum)
     free(sum);
 }
 
-/* -- telling ---------------------------------------------------------------------------------------------------- */
+/* -- telling ----------------------------------------------------------------------------------- */
 static int compare_numbers(uint64_t a, uint64_t b)
 {
     return a < b ? 1 : a > b ? -1 : 0;

@@ -1,10 +1,11 @@
 /*
  * Runs that wait for a model.
  *
- * A STEP of kind WAIT parks its run until a time: the step, its deliveries, the row's state and the time are one
- * transaction. The row in state.db is the truth: it says when, by the wall clock, and how long it was to be, so that a
- * clock that was set back makes it no longer. While the program runs, monotonic time counts. A run that is due stands
- * at the head of its chat until a slot is free; its row goes with the transaction that hands it out.
+ * A STEP of kind WAIT parks its run until a time: the step, its deliveries, the row's state and the
+ * time are one transaction. The row in state.db is the truth: it says when, by the wall clock, and
+ * how long it was to be, so that a clock that was set back makes it no longer. While the program
+ * runs, monotonic time counts. A run that is due stands at the head of its chat until a slot is
+ * free; its row goes with the transaction that hands it out.
  */
 #include "consent.h"
 #include "map.h"
@@ -17,7 +18,7 @@
 
 #define MS_NS UINT64_C(1000000)
 
-/* -- the list --------------------------------------------------------------------------------------------------- */
+/* -- the list ---------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err add_wait(struct sma_store *store, struct store_chat *chat,
                                          const struct sma_state_wait *row)
 {
@@ -75,7 +76,7 @@ enum sma_err sma_store_end_wait(struct sma_store *store, uint64_t seq)
     return sma_state_wait_remove(store->state, seq);
 }
 
-/* -- parking ---------------------------------------------------------------------------------------------------- */
+/* -- parking ----------------------------------------------------------------------------------- */
 enum sma_err sma_store_wait_for_model(struct sma_store *store, struct store_run *run,
                                       const struct sma_step *step)
 {
@@ -95,7 +96,7 @@ enum sma_err sma_store_wait_for_model(struct sma_store *store, struct store_run 
     return err;
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void run_clock(struct sma_store *store, struct store_wait *wait, uint64_t now)
 {
     if (wait->due_ns != 0)
@@ -135,7 +136,7 @@ uint64_t sma_store_waits_wake(const struct sma_store *store)
                                                                  : store->runs->wait_wake_ns;
 }
 
-/* -- /stop and /clear ------------------------------------------------------------------------------------------- */
+/* -- /stop and /clear -------------------------------------------------------------------------- */
 enum sma_err sma_store_cancel_waits(struct sma_store *store, struct store_chat *chat, uint64_t mark,
                                     uint32_t *count)
 {
@@ -153,7 +154,7 @@ enum sma_err sma_store_cancel_waits(struct sma_store *store, struct store_chat *
     return SMA_ERR_OK;
 }
 
-/* -- reading the rows again ------------------------------------------------------------------------------------- */
+/* -- reading the rows again -------------------------------------------------------------------- */
 void sma_store_reset_waits(struct sma_store *store)
 {
     while (store->runs->wait_first != NULL)

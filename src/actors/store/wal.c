@@ -40,7 +40,7 @@ void sma_store_tend_wal(struct sma_store *store)
         tell(store, now);
 }
 
-/* -- claims ----------------------------------------------------------------------------------------------------- */
+/* -- claims ------------------------------------------------------------------------------------ */
 void sma_store_tend_claims(struct sma_store *store)
 {
     uint64_t early = sma_state_expired_early(store->state), now = sma_ctx_now(store->ctx);
@@ -54,7 +54,7 @@ void sma_store_tend_claims(struct sma_store *store)
     store->upkeep->early_told_ns = now + 3600 * SECOND_NS;
 }
 
-/* -- the part --------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
     store->upkeep = calloc(1, sizeof *store->upkeep);

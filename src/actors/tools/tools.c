@@ -3,11 +3,11 @@
  */
 #include "tools_priv.h"
 
+#include "actors/kernel/traffic.h"
 #include "runtime/approval/request.h"
 #include "sma/labels.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
-#include "actors/kernel/traffic.h"
 
 #include <limits.h>
 #include <linux/close_range.h>
@@ -20,7 +20,7 @@
 #define TOOLS_MAGIC 0x746f6f6cu
 #define PREFIX_KEY "shipmyagent exec"
 
-/* -- set-up ----------------------------------------------------------------------------------------------------- */
+/* -- set-up ------------------------------------------------------------------------------------ */
 static void unref_setup(struct tools_setup *setup)
 {
     if (setup == NULL || --setup->refs > 0)
@@ -89,7 +89,7 @@ static enum sma_err create_setup(struct sma_tools *tools, const struct sma_confi
     return SMA_ERR_OK;
 }
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 enum sma_err sma_tools_create(const struct sma_config *config, struct sma_tools **ret_tools,
                               struct sma_error *error)
 {
@@ -204,8 +204,8 @@ static void say_belts(struct sma_tools *tools)
             "it: write them into .env and ${NAME} in their place, and install bubblewrap");
 }
 
-/* What the service itself was started with. Programs of ours get what they are given alone (exec_spawn.h): this is for those
- * that a library may start. */
+/* What the service itself was started with. Programs of ours get what they are given alone
+ * (exec_spawn.h): this is for those that a library may start. */
 static void keep_descriptors(void)
 {
     (void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); /* kernels before 5.11 do not have it */
@@ -243,7 +243,8 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     enum sma_err err = watch_children(tools, error);
     if (err != SMA_ERR_OK)
         return err;
-    /* A bwrap whose parent is killed before it has made its namespaces waits for that parent for ever. */
+    /* A bwrap whose parent is killed before it has made its namespaces waits for that parent for
+     * ever. */
     if (tools->setup->options.is_possible && (!tools->setup->sandbox.is_on || was_killed(tools))) {
         size_t count = sma_processes_end_marked(tools->marker_prefix);
         if (count > 0)
@@ -255,7 +256,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     return SMA_ERR_OK;
 }
 
-/* -- answers ---------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 void tools_wake_by(struct sma_tools *tools, uint64_t at_ns)
 {
     if (at_ns >= tools->wake_ns)
@@ -278,7 +279,8 @@ static void give_place_back(struct tools_job *job)
     }
 }
 
-/* How a call ended, or that people are asked. Of sends and questions to the store the run counts the rest. */
+/* How a call ended, or that people are asked. Of sends and questions to the store the run counts
+ * the rest. */
 static void count_call(const struct tools_job *job, enum sma_tool_verdict verdict, bool is_error)
 {
     enum
@@ -318,7 +320,8 @@ static void log_call(const struct tools_job *job, enum sma_tool_verdict verdict,
     const struct sma_tool_ask *ask = job->ask;
     bool is_check = ask->mode == SMA_TOOL_CHECK;
     count_call(job, verdict, is_error);
-    /* A check that lets the call pass is followed by its RUN, or by a send's delivery: each has a line of its own. */
+    /* A check that lets the call pass is followed by its RUN, or by a send's delivery: each has a
+     * line of its own. */
     bool is_usual = !is_check || verdict != SMA_TOOL_ALLOWED;
     struct sma_traffic line;
     if (!sma_traffic_begin(&line, job->tools->ctx, is_usual ? SMA_LOG_INFO : SMA_LOG_DEBUG,
@@ -376,7 +379,7 @@ void tools_answer_error(struct tools_job *job, enum sma_tool_verdict verdict, co
     sma_buf_fini(&content);
 }
 
-/* -- places ----------------------------------------------------------------------------------------------------- */
+/* -- places ------------------------------------------------------------------------------------ */
 static size_t place_count(enum tools_kind kind)
 {
     return kind == TOOLS_KIND_EXEC   ? SMA_EXEC_COUNT_MAX
@@ -423,7 +426,7 @@ void tools_leave(struct tools_job *job)
     let_in(tools);
 }
 
-/* -- questions -------------------------------------------------------------------------------------------------- */
+/* -- questions --------------------------------------------------------------------------------- */
 static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **question)
 {
     struct tools_job *job = calloc(1, sizeof *job);

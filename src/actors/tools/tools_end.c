@@ -1,9 +1,9 @@
 /*
  * tools_end.c — limits, deadlines, and the end of every process of a command.
  *
- * A sandboxed command ends with the first process of its pid namespace: the kernel kills the rest, and its death is told only
- * when they are gone. Without a sandbox the processes are found in /proc (exec_processes.h), stopped first, so that none of them
- * makes another meanwhile, and then killed.
+ * A sandboxed command ends with the first process of its pid namespace: the kernel kills the rest,
+ * and its death is told only when they are gone. Without a sandbox the processes are found in /proc
+ * (exec_processes.h), stopped first, so that none of them makes another meanwhile, and then killed.
  */
 #include "tools_priv.h"
 
@@ -18,7 +18,7 @@
 #define CLEAN_LOOK_COUNT 2
 #define SCAN_SHARE 10 /* looks take at most one part in this of the time */
 
-/* -- the table -------------------------------------------------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------------------------- */
 struct roots
 {
     struct sma_process_root items[SMA_EXEC_COUNT_MAX];
@@ -74,7 +74,7 @@ static int index_of(const struct roots *roots, const struct tools_job *job)
     return SMA_PROCESS_NONE;
 }
 
-/* -- ending ----------------------------------------------------------------------------------------------------- */
+/* -- ending ------------------------------------------------------------------------------------ */
 static void kill_open(struct tools_job *job)
 {
     struct sma_tools *tools = job->tools;
@@ -161,8 +161,8 @@ bool tools_end_is_clean(struct tools_job *job)
             command->inside = 0; /* waited for now, or by bubblewrap before */
         return command->inside == 0;
     }
-    /* Twice: /proc is read by number, so that a process whose parent ends while it is read, and whose own number has been
-     * passed already (numbers begin again), is in no single look. */
+    /* Twice: /proc is read by number, so that a process whose parent ends while it is read, and
+     * whose own number has been passed already (numbers begin again), is in no single look. */
     struct roots roots;
     for (int i = 0; i < CLEAN_LOOK_COUNT; i++)
         if (!look(job->tools, &roots) ||
@@ -171,8 +171,9 @@ bool tools_end_is_clean(struct tools_job *job)
     return true;
 }
 
-/* -- watching --------------------------------------------------------------------------------------------------- */
-/* Kill what the last look found; bubblewrap's outer process ends by itself when nothing is left inside. */
+/* -- watching ---------------------------------------------------------------------------------- */
+/* Kill what the last look found; bubblewrap's outer process ends by itself when nothing is left
+ * inside. */
 static void signal_inside(struct tools_job *job, int owner)
 {
     (void)sma_processes_signal(&job->tools->table, owner, SIGKILL,
@@ -188,7 +189,8 @@ static void check_limits(struct tools_job *job, int owner)
     uint64_t bytes_max = (uint64_t)job->setup->options.memory_mb * 2 * 1024 * 1024;
     struct sma_process_load load = sma_processes_measure(&tools->table, owner, 0);
     if (load.count > SMA_EXEC_PROCESS_COUNT_MAX + extra) {
-        /* Those who are known make no more of them from here on, however late they get to die of it. */
+        /* Those who are known make no more of them from here on, however late they get to die of
+         * it. */
         signal_inside(job, owner);
         tools_end(job, TOOLS_REASON_PROCESSES, true);
         return;
@@ -215,15 +217,16 @@ static uint16_t count_tasks(void)
     return sysinfo(&info) == 0 ? info.procs : 0;
 }
 
-/* A look costs the more the more processes there are, and is made the more rarely: a fork bomb would outrun it. A rise of
- * the machine's tasks brings the next one at once. */
+/* A look costs the more the more processes there are, and is made the more rarely: a fork bomb
+ * would outrun it. A rise of the machine's tasks brings the next one at once. */
 static bool has_risen(const struct sma_tools *tools)
 {
     return (int16_t)(uint16_t)(count_tasks() - tools->task_count) > TOOLS_GLANCE_TASK_COUNT;
 }
 
-/* For root the kernel does not limit the number of processes, so the watcher does, and must not wait for its turn behind
- * hundreds of them. Whoever may not do this has the kernel's limit. Children begin as usual. */
+/* For root the kernel does not limit the number of processes, so the watcher does, and must not
+ * wait for its turn behind hundreds of them. Whoever may not do this has the kernel's limit.
+ * Children begin as usual. */
 static void set_urgent(bool is_urgent)
 {
     struct sched_param param = {.sched_priority = is_urgent ? 1 : 0};
@@ -265,7 +268,8 @@ static void watch_processes(struct sma_tools *tools)
     tools->watch_ns = end + pause;
 }
 
-/* Most commands leave nothing behind: they are answered soon. For those that do, looking gets rarer. */
+/* Most commands leave nothing behind: they are answered soon. For those that do, looking gets
+ * rarer. */
 static uint64_t retry_ns(const struct tools_command *command, uint64_t now)
 {
     uint64_t since = command->has_exited ? now - command->exited_ns : TOOLS_RETRY_NS;

@@ -20,7 +20,7 @@
 #define SAID_BYTES_MAX 4096
 #define CLEAN_BYTES_MAX ((size_t)8 * TOOLS_READ_BYTES)
 
-/* -- pipes ------------------------------------------------------------------------------------------------------ */
+/* -- pipes ------------------------------------------------------------------------------------- */
 static void on_closed(uv_handle_t *handle)
 {
     struct tools_job *job = handle->data;
@@ -118,7 +118,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
     }
 }
 
-/* -- start ------------------------------------------------------------------------------------------------------ */
+/* -- start ------------------------------------------------------------------------------------- */
 /* Ends for the child; ours are taken over by the loop. */
 struct ends
 {
@@ -227,7 +227,8 @@ static bool is_over(struct tools_job *job)
     return true;
 }
 
-/* Several ends make one signal, so everybody is looked at. From the beginning after each: an answered job is gone. */
+/* Several ends make one signal, so everybody is looked at. From the beginning after each: an
+ * answered job is gone. */
 void tools_exec_children(struct sma_tools *tools)
 {
     struct tools_job *job = tools->jobs.next;
@@ -235,7 +236,8 @@ void tools_exec_children(struct sma_tools *tools)
         job = is_over(job) ? tools->jobs.next : job->next;
 }
 
-/* When processors or memory are short, the service goes first. Kindnesses, not walls: they may fail. */
+/* When processors or memory are short, the service goes first. Kindnesses, not walls: they may
+ * fail. */
 static void give_way(pid_t pid)
 {
     (void)setpriority(PRIO_PROCESS, (id_t)pid, NICENESS);
@@ -312,7 +314,7 @@ void tools_exec_start(struct tools_job *job)
     tools_wake_by(tools, job->command->deadline_ns);
 }
 
-/* -- end -------------------------------------------------------------------------------------------------------- */
+/* -- end --------------------------------------------------------------------------------------- */
 /* Who proposes `npm install` and who agrees to it learns why it came to nothing. */
 static bool has_failed_inside(const struct tools_job *job)
 {

@@ -1,5 +1,6 @@
 /*
- * tools_log.c — the whole output of a command in .ship/logs/exec: written by workers, one write at a time.
+ * tools_log.c — the whole output of a command in .ship/logs/exec: written by workers, one write at
+ * a time.
  *
  * A line "--- stderr ---" or "--- stdout ---" stands where the stream changes.
  */
@@ -47,7 +48,7 @@ bool tools_log_is_full(const struct tools_log *log)
     return log->pending.len >= TOOLS_LOG_PENDING_BYTES_MAX;
 }
 
-/* -- on the worker ---------------------------------------------------------------------------------------------- */
+/* -- on the worker ----------------------------------------------------------------------------- */
 static int open_log(const struct tools_job *job)
 {
     char path[PATH_MAX];
@@ -76,7 +77,7 @@ static void work(uv_work_t *request)
     }
 }
 
-/* -- on the loop ------------------------------------------------------------------------------------------------ */
+/* -- on the loop ------------------------------------------------------------------------------- */
 static void write_next(struct tools_job *job);
 
 static void after(uv_work_t *request, int status)
@@ -139,7 +140,7 @@ void tools_log_put(struct tools_job *job, int stream, struct sma_str text)
     write_next(job);
 }
 
-/* -- old files -------------------------------------------------------------------------------------------------- */
+/* -- old files --------------------------------------------------------------------------------- */
 struct kept_file
 {
     char *name;

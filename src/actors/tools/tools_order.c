@@ -1,14 +1,17 @@
 /*
- * tools_order.c — who writes a file when: writers of one path one after the other, in the order their calls came, over all
- * chats. Readers and writers of other paths go beside them; the places of their kind are given in tools.c.
+ * tools_order.c — who writes a file when: writers of one path one after the other, in the order
+ * their calls came, over all chats. Readers and writers of other paths go beside them; the places
+ * of their kind are given in tools.c.
  *
- * An edit reads the file, changes it and puts it in the place of the old one: of two at the same time one would be lost,
- * and both would report success. Models send several edits of one file in one answer. The jobs stand in one ring in the order
- * they came, so the queue of a path is those of its writers that are not answered yet.
+ * An edit reads the file, changes it and puts it in the place of the old one: of two at the same
+ * time one would be lost, and both would report success. Models send several edits of one file in
+ * one answer. The jobs stand in one ring in the order they came, so the queue of a path is those of
+ * its writers that are not answered yet.
  *
- * A path stands for one file: file tools write through no link, neither in a folder's place nor the file's own, and a path is
- * written in one way (guard.h). What is another name of the same file by mount or by a file system that takes capitals for
- * small letters is caught by the comparison right before the file is replaced (sma_guard_write_over).
+ * A path stands for one file: file tools write through no link, neither in a folder's place nor the
+ * file's own, and a path is written in one way (guard.h). What is another name of the same file by
+ * mount or by a file system that takes capitals for small letters is caught by the comparison right
+ * before the file is replaced (sma_guard_write_over).
  */
 #include "tools_priv.h"
 

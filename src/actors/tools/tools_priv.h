@@ -1,23 +1,27 @@
 /*
- * tools_priv.h — the state of the tools actor: one job per open question, and the commands that run.
+ * tools_priv.h — the state of the tools actor: one job per open question, and the commands that
+ * run.
  *
- * A job WAITS (for a place of its kind, and for the writers of its file before it), WORKS (on a libuv worker: the check, a file tool, the plan of a command), RUNS (a
- * command's processes live), ENDS (they are being ended) and is answered exactly once. It goes when it is answered and no
- * handle, worker or log write is left; that of a command whose process the kernel does not let go stays until it has ended.
+ * A job WAITS (for a place of its kind, and for the writers of its file before it), WORKS (on a
+ * libuv worker: the check, a file tool, the plan of a command), RUNS (a command's processes live),
+ * ENDS (they are being ended) and is answered exactly once. It goes when it is answered and no
+ * handle, worker or log write is left; that of a command whose process the kernel does not let go
+ * stays until it has ended.
  *
- * Invariants: jobs of one kind start in the order they came; at most SMA_EXEC_COUNT_MAX commands hold a place; a job that works
- *             is touched by its worker alone, except is_stopped. Without commands there is no timer.
+ * Invariants: jobs of one kind start in the order they came; at most SMA_EXEC_COUNT_MAX commands
+ *             hold a place; a job that works is touched by its worker alone, except is_stopped.
+ *             Without commands there is no timer.
  * Threads:    the actor's; tools_work.c's work() runs on libuv's workers.
  */
 #ifndef SMA_ACTORS_TOOLS_PRIV_H
 #define SMA_ACTORS_TOOLS_PRIV_H
 
-#include "runtime/files/check.h"
 #include "runtime/exec/exec_options.h"
 #include "runtime/exec/exec_output.h"
 #include "runtime/exec/exec_processes.h"
-#include "runtime/files/file_tools.h"
 #include "runtime/exec/sandbox.h"
+#include "runtime/files/check.h"
+#include "runtime/files/file_tools.h"
 #include "runtime/secrets/secrets.h"
 #include "sma/actors.h"
 #include "sma/messages.h"
@@ -180,7 +184,7 @@ struct sma_tools
     uv_signal_t children; /* SIGCHLD: some command may be over */
 };
 
-/* -- tools.c ---------------------------------------------------------------------------------------------------- */
+/* -- tools.c ----------------------------------------------------------------------------------- */
 /** Make sure that wake() comes at this time or earlier. */
 void tools_wake_by(struct sma_tools *tools, uint64_t at_ns);
 /** Answer with content (JSON); the job's state becomes ANSWERED. */
@@ -191,26 +195,27 @@ void tools_answer_error(struct tools_job *job, enum sma_tool_verdict verdict, co
 /** Give the place back and let the next in; destroys the job when nothing of it is left. */
 void tools_leave(struct tools_job *job);
 
-/* -- tools_order.c ---------------------------------------------------------------------------------------------- */
+/* -- tools_order.c ----------------------------------------------------------------------------- */
 /** Take note of the file that a new job writes. */
 void tools_order_take(struct tools_job *job);
 /** No job that came before it writes the same file. */
 bool tools_order_is_first(const struct tools_job *job);
 
-/* -- tools_work.c ----------------------------------------------------------------------------------------------- */
+/* -- tools_work.c ------------------------------------------------------------------------------ */
 /** Let a worker do the job's check and what follows. */
 void tools_work_start(struct tools_job *job);
 /** On the actor's thread when the worker is done: audit, answer, or start the command. */
 void tools_work_done(struct tools_job *job, bool is_cancelled);
 
-/* -- tools_exec.c ----------------------------------------------------------------------------------------------- */
+/* -- tools_exec.c ------------------------------------------------------------------------------ */
 /** Start the command of job->plan; answers with an error when that fails. */
 void tools_exec_start(struct tools_job *job);
 /** Free the command; all handles are closed. Accepts a job without. */
 void tools_exec_destroy(struct tools_job *job);
 /** Take note of the commands that have exited. */
 void tools_exec_children(struct sma_tools *tools);
-/** It is answered, and a process of it that could not be ended is still to be waited for. Accepts a job without. */
+/** It is answered, and a process of it that could not be ended is still to be waited for. Accepts a
+ *  job without. */
 bool tools_exec_is_held(const struct tools_job *job);
 /** Everything is over: answer and leave, if pipes, processes and log allow it. */
 void tools_exec_try_finish(struct tools_job *job);
@@ -219,7 +224,7 @@ void tools_exec_close_pipes(struct tools_job *job);
 /** At the actor's end: kill and close without answers. */
 void tools_exec_abandon(struct tools_job *job);
 
-/* -- tools_end.c ------------------------------------------------------------------------------------------------ */
+/* -- tools_end.c ------------------------------------------------------------------------------- */
 /** End the command: SIGTERM, later SIGKILL; or SIGKILL at once. The first reason stays. */
 void tools_end(struct tools_job *job, enum tools_reason reason, bool is_at_once);
 /** Its shell has exited: give what it left a moment. */
@@ -231,7 +236,7 @@ void tools_end_watch(struct sma_tools *tools);
 /** Are all processes of an exited command gone? */
 bool tools_end_is_clean(struct tools_job *job);
 
-/* -- tools_log.c ------------------------------------------------------------------------------------------------ */
+/* -- tools_log.c ------------------------------------------------------------------------------- */
 void tools_log_init(struct tools_log *log, struct sma_ctx *ctx);
 /** Add clean bytes of a stream and write when no write is under way. */
 void tools_log_put(struct tools_job *job, int stream, struct sma_str text);

@@ -1,10 +1,11 @@
 /*
- * tools_work.c — what a libuv worker does for a job (check, file tool, plan of a command), and the audit line of it.
+ * tools_work.c — what a libuv worker does for a job (check, file tool, plan of a command), and the
+ * audit line of it.
  */
 #include "tools_priv.h"
 
-#include "runtime/policy/shell.h"
 #include "runtime/exec/exec_env.h"
+#include "runtime/policy/shell.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 
@@ -16,9 +17,10 @@
 
 #define AUDIT_COMMAND_BYTES_MAX 300
 
-/* -- on the worker ---------------------------------------------------------------------------------------------- */
-/* Approved to the letter: what would be done now is what people agreed to. An approval comes with one RUN, so that one that
- * cannot be told apart later (is_complete false) is used once like any other. */
+/* -- on the worker ----------------------------------------------------------------------------- */
+/* Approved to the letter: what would be done now is what people agreed to. An approval comes with
+ * one RUN, so that one that cannot be told apart later (is_complete false) is used once like any
+ * other. */
 static bool is_agreed(const struct tools_job *job)
 {
     return job->check.verdict == SMA_TOOL_ASKS && job->ask->is_approved &&
@@ -144,7 +146,7 @@ void tools_work_start(struct tools_job *job)
     SMA_ASSERT(status == 0); /* fails only without a function */
 }
 
-/* -- the audit line --------------------------------------------------------------------------------------------- */
+/* -- the audit line ---------------------------------------------------------------------------- */
 static bool is_audited(struct sma_str name)
 {
     return !sma_str_starts_with(name, SMA_STR("read_")) &&
@@ -213,7 +215,7 @@ static void audit(struct tools_job *job)
     sma_buf_fini(&details);
 }
 
-/* -- the worker is done ----------------------------------------------------------------------------------------- */
+/* -- the worker is done ------------------------------------------------------------------------ */
 static void answer_text(struct tools_job *job, enum sma_tool_verdict verdict, const char *otherwise)
 {
     sma_buf_put_char(&job->why, '\0'); /* the sentence as a C string; the limit is far away */

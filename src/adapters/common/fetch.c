@@ -57,7 +57,7 @@ void sma_fetches_clean(struct sma_fetches *fetches)
     sma_fetch_place_clean(&place);
 }
 
-/* -- the end of a job --------------------------------------------------------------------------------------------- */
+/* -- the end of a job -------------------------------------------------------------------------- */
 static void free_job(struct sma_fetch_job *job)
 {
     struct sma_fetches *fetches = job->fetches;
@@ -111,7 +111,7 @@ void sma_fetch_role(struct sma_fetch_job *job, uint8_t role)
     sma_ctx_request_batch_end(job->fetches->ctx);
 }
 
-/* -- the end of a fetch ------------------------------------------------------------------------------------------- */
+/* -- the end of a fetch ------------------------------------------------------------------------ */
 /* What is running stops, what half came goes. */
 static void stop_fetch(struct sma_fetch *fetch)
 {
@@ -182,7 +182,7 @@ void sma_fetch_done(struct sma_fetch *fetch)
     settle(fetch);
 }
 
-/* -- in line --------------------------------------------------------------------------------------------------------- */
+/* -- in line ----------------------------------------------------------------------------------- */
 static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
 {
     fetch->state = FETCH_RUNNING;
@@ -225,7 +225,7 @@ static void try_start(struct sma_fetches *fetches)
         start_fetch(fetches, fetch);
 }
 
-/* -- a question ------------------------------------------------------------------------------------------------------ */
+/* -- a question -------------------------------------------------------------------------------- */
 static void give_up_job(struct sma_fetch_job *job)
 {
     struct sma_fetches *fetches = job->fetches;
@@ -325,7 +325,7 @@ uint64_t sma_fetches_tick(struct sma_fetches *fetches, uint64_t now_ns)
     return next_ns;
 }
 
-/* -- made and unmade -------------------------------------------------------------------------------------------------- */
+/* -- made and unmade --------------------------------------------------------------------------- */
 struct sma_fetches *sma_fetches_create(struct sma_ctx *ctx, const char *project_dir,
                                        const struct sma_fetch_ops *ops, void *user)
 {

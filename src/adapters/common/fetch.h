@@ -1,14 +1,17 @@
 /*
- * fetch.h — PREPARE: attachments onto the disk and the author's role, before the run of a message starts.
+ * fetch.h — PREPARE: attachments onto the disk and the author's role, before the run of a message
+ * starts.
  *
- * A few downloads at once, the rest in line. A file grows under another name and gets its own when it is whole, so what
- * is there under its name is complete, and asking again after a restart costs nothing. What cannot be had is named to
- * the model; a message never waits longer than SMA_FETCH_JOB_S. The platform's part is a table of functions: how its
- * list of files is read, how one of them is asked for, how a role is asked for.
+ * A few downloads at once, the rest in line. A file grows under another name and gets its own when
+ * it is whole, so what is there under its name is complete, and asking again after a restart costs
+ * nothing. What cannot be had is named to the model; a message never waits longer than
+ * SMA_FETCH_JOB_S. The platform's part is a table of functions: how its list of files is read, how
+ * one of them is asked for, how a role is asked for.
  *
  * Invariants: every PREPARE is answered exactly once, or dropped by sma_fetches_close.
  * Threads:    the actor's. Blocks: on the file system, shortly (names, never contents).
- * Limits:     SMA_ASK_PREPARE_COUNT_MAX jobs, SMA_ATTACHMENT_COUNT_MAX files each, SMA_FETCH_COUNT_MAX at once.
+ * Limits:     SMA_ASK_PREPARE_COUNT_MAX jobs, SMA_ATTACHMENT_COUNT_MAX files each,
+ * SMA_FETCH_COUNT_MAX at once.
  */
 #ifndef SMA_ADAPTERS_COMMON_FETCH_H
 #define SMA_ADAPTERS_COMMON_FETCH_H
@@ -27,7 +30,8 @@ struct sma_fetch
     struct sma_fetch_job *job;
     size_t index; /* in the job's list */
     struct sma_str
-        path; /* where it goes, relative to the project, in the adapter's folder; borrowed of the list */
+        /* where it goes, relative to the project, in the adapter's folder; borrowed of the list */
+        path;
     struct sma_str label;       /* for people; borrowed */
     int64_t size;               /* when the list knows it; -1 */
     struct sma_fetch_temp temp; /* while it runs: where the bytes go */
@@ -42,16 +46,18 @@ struct sma_fetch_ops
 {
     const char *name;   /* of the adapter, for the log */
     const char *folder; /* of its attachments, relative to the project, with a slash at its end */
-    /* Read a list: sma_fetch_add for each file. Slices stay valid until release(list). OK | BADINPUT | NOMEM. */
+    /* Read a list: sma_fetch_add for each file. Slices stay valid until release(list). OK |
+     * BADINPUT | NOMEM. */
     SMA_CHECKED enum sma_err (*read)(void *user, struct sma_str preparation,
                                      struct sma_fetch_job *job, void **ret_list);
     void (*release)(void *user, void *list);
-    /* Ask for one file into fetch->fd; ends with sma_fetch_done, _fail or _retry, also from inside. left_ms > 0. */
+    /* Ask for one file into fetch->fd; ends with sma_fetch_done, _fail or _retry, also from inside.
+     * left_ms > 0. */
     void (*start)(void *user, struct sma_fetch *fetch, void *list, uint32_t left_ms);
     /* Forget fetch->call: its end is of no interest any more. */
     void (*cancel)(void *user, void *call);
-    /* Ask for the role of route's user in its chat. @return the call, ended by sma_fetch_role; NULL: not known. *role
-     * may be set at once instead. */
+    /* Ask for the role of route's user in its chat. @return the call, ended by sma_fetch_role;
+     * NULL: not known. *role may be set at once instead. */
     void *(*ask_role)(void *user, struct sma_fetch_job *job, const struct sma_route *route,
                       uint8_t *role);
 };
@@ -65,12 +71,13 @@ void sma_fetches_clean(struct sma_fetches *fetches);
 void sma_fetches_take(struct sma_fetches *fetches, struct sma_msg **msg);
 /** @return when to look again */
 uint64_t sma_fetches_tick(struct sma_fetches *fetches, uint64_t now_ns);
-/** Everything open is given up without an answer: nobody listens any more. Later PREPAREs are answered at once. */
+/** Everything open is given up without an answer: nobody listens any more. Later PREPAREs are
+ *  answered at once. */
 void sma_fetches_close(struct sma_fetches *fetches);
 /** Closed before. Accepts NULL. */
 void sma_fetches_destroy(struct sma_fetches *fetches);
 
-/* -- called by the ops ------------------------------------------------------------------------------------------- */
+/* -- called by the ops ------------------------------------------------------------------------- */
 /** From read() only. Files beyond SMA_ATTACHMENT_COUNT_MAX are not taken. */
 void sma_fetch_add(struct sma_fetch_job *job, struct sma_str path, struct sma_str label,
                    int64_t size);
@@ -80,7 +87,8 @@ const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job);
 void sma_fetch_done(struct sma_fetch *fetch);
 /** It will not come; why in plain words, no final dot. */
 void sma_fetch_fail(struct sma_fetch *fetch, const char *why);
-/** Trouble that may pass: again after delay_ms (0 = back-off), or failed when that is too often or too late. */
+/** Trouble that may pass: again after delay_ms (0 = back-off), or failed when that is too often or
+ *  too late. */
 void sma_fetch_retry(struct sma_fetch *fetch, const char *why, uint32_t delay_ms);
 /** The end of ask_role's call: enum sma_role. */
 void sma_fetch_role(struct sma_fetch_job *job, uint8_t role);

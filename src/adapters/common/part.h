@@ -1,9 +1,10 @@
 /*
  * part.h — the bytes of a part, as render makes them and an ATTEMPT brings them back.
  *
- * A card or a reaction is a mark and its text, for every adapter. A text in two forms (marked and plain) and a file are
- * 'T', 4 bytes length of the marked form (little-endian), marked form, plain form; or 'F', kind, 4 bytes length of the
- * target, target, caption. The store keeps these bytes over restarts: who changes them raises renderer_version.
+ * A card or a reaction is a mark and its text, for every adapter. A text in two forms (marked and
+ * plain) and a file are 'T', 4 bytes length of the marked form (little-endian), marked form, plain
+ * form; or 'F', kind, 4 bytes length of the target, target, caption. The store keeps these bytes
+ * over restarts: who changes them raises renderer_version.
  * Threads: any; no state.
  */
 #ifndef SMA_ADAPTERS_COMMON_PART_H
@@ -18,11 +19,13 @@
 #define SMA_PART_CARD 'C'
 #define SMA_PART_REACTION 'R'
 
-/** One part: the row's text behind its mark. OK | NOMEM | TOOBIG | BADINPUT: a row that is no reaction and no card. */
+/** One part: the row's text behind its mark. OK | NOMEM | TOOBIG | BADINPUT: a row that is no
+ *  reaction and no card. */
 SMA_CHECKED enum sma_err sma_part_render_whole(const struct sma_deliver *row, char mark,
                                                sma_part_fn *each, void *user);
 
-/** Clear bytes and begin a text: put the marked form, if there is one; end it; put the plain form. */
+/** Clear bytes and begin a text: put the marked form, if there is one; end it; put the plain
+ *  form. */
 void sma_part_begin_text(struct sma_buf *bytes);
 void sma_part_end_marked(struct sma_buf *bytes);
 /** Clear bytes and begin a file; put the caption. kind: one of attach.h. */
@@ -35,7 +38,8 @@ struct sma_part
     struct sma_str second; /* plain form, caption */
     const char *file_kind; /* FILE: "photo" "document" "voice" "audio" */
 };
-/** Slices point into bytes. A file has a target; a text may be empty. OK | BADINPUT: these are no such bytes. */
+/** Slices point into bytes. A file has a target; a text may be empty. OK | BADINPUT: these are no
+ *  such bytes. */
 SMA_CHECKED enum sma_err sma_part_decode(struct sma_str bytes, struct sma_part *ret_part);
 
 #endif

@@ -10,7 +10,8 @@
 
 /** Whether every byte is visible ASCII; so is nothing. */
 bool sma_adapter_is_visible(struct sma_str text);
-/** The word with a NUL at its end. @return false, and nothing copied: empty, too long for size bytes, or not visible */
+/** The word with a NUL at its end. @return false, and nothing copied: empty, too long for size
+ *  bytes, or not visible */
 bool sma_adapter_copy_word(struct sma_str word, char *to, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* feishu.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of them. */
+/* feishu.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of
+ * them. */
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* -- made and unmade ------------------------------------------------------------------------------------------------ */
+/* -- made and unmade --------------------------------------------------------------------------- */
 static void destroy(void *state)
 {
     struct feishu *feishu = state;
@@ -54,7 +55,8 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
     return SMA_ERR_OK;
 }
 
-/* A limit that the core reads as "none" for a group means "as the chats": a limit nobody reaches says it. */
+/* A limit that the core reads as "none" for a group means "as the chats": a limit nobody reaches
+ * says it. */
 static void configure(const void *state, struct sma_capabilities *capabilities)
 {
     const struct feishu *feishu = state;
@@ -72,7 +74,7 @@ static bool takes_webhooks(const void *state)
     return feishu->settings.is_webhook;
 }
 
-/* -- life ----------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void stop(void *state, struct sma_ctx *ctx);
 
 static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *error)
@@ -151,7 +153,7 @@ void feishu_tell_scope(struct feishu *feishu, const char *error)
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times)", error, feishu->scope_count);
 }
 
-/* -- messages ------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct feishu *feishu = state;

@@ -63,7 +63,8 @@ static void act_on_status(const struct sma_net_answer *answer, struct feishu_out
         outcome->attempt_class = SMA_ATTEMPT_RETRY;
     else if (status >= 400 && status < 500)
         outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
-    else /* 5xx, or a success nobody can read: it may have been sent; the uuid makes a repeat harmless */
+    /* 5xx, or a success nobody can read: it may have been sent; the uuid makes a repeat harmless */
+    else
         outcome->attempt_class = SMA_ATTEMPT_UNKNOWN;
 }
 

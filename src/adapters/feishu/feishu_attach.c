@@ -56,7 +56,7 @@ size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sm
     return index < SMA_ATTACHMENT_COUNT_MAX ? index + 1 : 0;
 }
 
-/* -- later ------------------------------------------------------------------------------------------------------- */
+/* -- later ------------------------------------------------------------------------------------- */
 
 static bool read_file(const json_t *item, struct feishu_file *file)
 {

@@ -1,6 +1,6 @@
 /*
- * feishu_call.c — one request to the platform: with a token, waiting for one when there is none, and once more with a
- * new one when the platform refuses the old.
+ * feishu_call.c — one request to the platform: with a token, waiting for one when there is none,
+ * and once more with a new one when the platform refuses the old.
  */
 #include "feishu_priv.h"
 

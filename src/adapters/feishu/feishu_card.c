@@ -1,4 +1,5 @@
-/* feishu_card.c — requests for consent, their outcomes, and reactions: what is sent for them. See feishu_out.h. */
+/* feishu_card.c — requests for consent, their outcomes, and reactions: what is sent for them. See
+ * feishu_out.h. */
 #include "feishu_out.h"
 
 #include "sma/text.h"
@@ -7,7 +8,7 @@
 #define EMOJI_BYTES_MAX 64
 #define CLEAN_BYTES_MAX (4 * SMA_TEXT_BYTES_MAX)
 
-/* -- cards ------------------------------------------------------------------------------------------------------- */
+/* -- cards ------------------------------------------------------------------------------------- */
 static void put_value(struct sma_buf *buf, struct sma_str data)
 {
     sma_buf_put_char(buf, '{');
@@ -78,7 +79,7 @@ struct feishu_card feishu_consent_card(const struct feishu_consent *consent)
                                 .button_count = consent->card.button_count};
 }
 
-/* -- reactions --------------------------------------------------------------------------------------------------- */
+/* -- reactions --------------------------------------------------------------------------------- */
 /* Source: the platform's list of emoji_type for reactions. Several emoji may mean one of them. */
 static const struct
 {

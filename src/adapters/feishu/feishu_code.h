@@ -1,5 +1,6 @@
 /*
- * feishu_code.h — what the platform's codes mean, for feishu_answer.c, feishu_login.c and feishu_files.c only.
+ * feishu_code.h — what the platform's codes mean, for feishu_answer.c, feishu_login.c and
+ * feishu_files.c only.
  * Source: protocols/feishu.md §3, §9.6.
  */
 #ifndef SMA_FEISHU_CODE_H
@@ -36,7 +37,8 @@ struct feishu_reply
     int64_t code;       /* -1 = none */
     struct sma_str msg; /* as the platform said it */
 };
-/** Never fails: an answer that is not JSON has root NULL and code -1. json_decref(root) when done. */
+/** Never fails: an answer that is not JSON has root NULL and code -1. json_decref(root) when
+ *  done. */
 struct feishu_reply feishu_reply_read(const struct sma_net_answer *answer);
 /** One line into text: "<what> failed: <words> (code 230002: <msg>; HTTP 400; log id ...)". */
 void feishu_reply_explain(const char *what, const struct sma_net_answer *answer,

@@ -11,7 +11,8 @@
 #define PER_CHAT_MINUTE 300 /* 5 a second to one user or into one group */
 #define SECRET_BYTES_MAX 512
 
-/* Of the block, or of the environment. A placeholder without a variable has left the block, or stands there as it is. */
+/* Of the block, or of the environment. A placeholder without a variable has left the block, or
+ * stands there as it is. */
 static SMA_CHECKED enum sma_err read_credential(const struct sma_settings *block, const char *key,
                                                 const char *variable, char **ret_text)
 {

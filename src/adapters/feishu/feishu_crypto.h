@@ -1,8 +1,9 @@
 /*
- * feishu_crypto.h — webhook mode: decryption, signature, replay window, verification token, and their order.
+ * feishu_crypto.h — webhook mode: decryption, signature, replay window, verification token, and
+ * their order.
  *
- * Never open by default: without an encrypt key and without a verification token every request is rejected.
- * Secrets are compared in constant time.
+ * Never open by default: without an encrypt key and without a verification token every request is
+ * rejected. Secrets are compared in constant time.
  *
  * Threads: no state; the caller's.
  * Limits:  FEISHU_WEBHOOK_BYTES_MAX of a body; over it TOOBIG.
@@ -21,8 +22,8 @@
 
 /**
  * Append the plain text of an "encrypt" member.
- * @return OK | BADINPUT: not base64, shorter than 32 bytes, not whole blocks, wrong padding (usually: another key) |
- *         TOOBIG | NOMEM | IO: libcrypto failed
+ * @return OK | BADINPUT: not base64, shorter than 32 bytes, not whole blocks, wrong padding
+ *         (usually: another key) | TOOBIG | NOMEM | IO: libcrypto failed
  */
 SMA_CHECKED enum sma_err feishu_decrypt(struct sma_str encrypt_key, struct sma_str base64,
                                         struct sma_buf *plain);
@@ -38,12 +39,13 @@ SMA_CHECKED enum sma_err feishu_signature(const struct feishu_signed *parts,
 /** The old card webhook's: lower-case hex SHA-1. secret = verification token. */
 SMA_CHECKED enum sma_err feishu_card_signature(const struct feishu_signed *parts,
                                                char ret_hex[FEISHU_CARD_SIGNATURE_HEX + 1]);
-/** Whether two secrets are equal; the time depends on lengths only. An empty `wanted` equals nothing. */
+/** Whether two secrets are equal; the time depends on lengths only. An empty `wanted` equals
+ *  nothing. */
 bool feishu_secret_is_equal(struct sma_str wanted, struct sma_str given);
 /** Whether timestamp (decimal seconds) lies within FEISHU_REPLAY_WINDOW_S of now_wall_ms. */
 bool feishu_timestamp_is_fresh(struct sma_str timestamp, int64_t now_wall_ms);
 
-/* -- the whole way from a request to an event ------------------------------------------------------------------- */
+/* -- the whole way from a request to an event -------------------------------------------------- */
 struct feishu_webhook_secrets
 {
     struct sma_str encrypt_key, verification_token; /* empty = not configured */
@@ -68,9 +70,10 @@ struct feishu_webhook_verdict
     const char *why; /* "" unless REJECTED */
 };
 /**
- * Decrypt, answer a challenge, check signature, replay window and token.
- * A challenge needs no signature, but must have come encrypted or carry the verification token. With an encrypt key
- * every event needs a valid signature; with a verification token every event needs that token; with neither all fail.
+ * Decrypt, answer a challenge, check signature, replay window and token. A challenge needs no
+ * signature, but must have come encrypted or carry the verification token. With an encrypt key
+ * every event needs a valid signature; with a verification token every event needs that token; with
+ * neither all fail.
  * @plain   empty, with a maximum of at least FEISHU_WEBHOOK_BYTES_MAX; holds the verdict's bytes
  * @return  OK with *ret_verdict | NOMEM | IO (libcrypto): answer 503, the platform delivers again
  */

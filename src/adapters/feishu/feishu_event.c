@@ -86,9 +86,10 @@ bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
     return true;
 }
 
-/* -- callbacks --------------------------------------------------------------------------------------------------- */
+/* -- callbacks --------------------------------------------------------------------------------- */
 
-/* What the button carries. Inputs and choices without a value of their own come as one object of what applies. */
+/* What the button carries. Inputs and choices without a value of their own come as one object of
+ * what applies. */
 static void put_action(struct sma_buf *buf, const json_t *action)
 {
     static const char *const inputs[] = {"name",        "option",     "options",
@@ -130,7 +131,8 @@ static void put_action_context(struct sma_buf *buf, const json_t *action)
     }
 }
 
-/* `place` holds open_chat_id and open_message_id, `ids` the presser's ids; the old card body has all in one object. */
+/* `place` holds open_chat_id and open_message_id, `ids` the presser's ids; the old card body has
+ * all in one object. */
 static void read_callback(struct feishu_reading *reading, const json_t *event, const json_t *place,
                           const json_t *ids)
 {
@@ -143,7 +145,8 @@ static void read_callback(struct feishu_reading *reading, const json_t *event, c
         feishu_ignore(reading, "a callback without event id and token");
         return;
     }
-    /* The platform does not say what kind of chat it is: an empty chat type sends answers as new messages. */
+    /* The platform does not say what kind of chat it is: an empty chat type sends answers as new
+     * messages. */
     if (!feishu_fill_route(reading, sma_json_str(place, "open_chat_id"), SMA_STR(""),
                            feishu_actor_id(ids)))
         return;
@@ -160,7 +163,7 @@ static void read_callback(struct feishu_reading *reading, const json_t *event, c
     ingress->context = sma_buf_str(&reading->context);
 }
 
-/* -- notes ------------------------------------------------------------------------------------------------------- */
+/* -- notes ------------------------------------------------------------------------------------- */
 
 static void make_note(struct feishu_reading *reading, const char *words, struct sma_str name)
 {
@@ -214,7 +217,7 @@ static void read_chat_created_v1(struct feishu_reading *reading, const json_t *e
         make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
 }
 
-/* -- envelopes --------------------------------------------------------------------------------------------------- */
+/* -- envelopes --------------------------------------------------------------------------------- */
 
 static bool is_type(const struct feishu_reading *reading, const char *type)
 {

@@ -4,27 +4,34 @@
  * Envelopes: schema 2.0, the old 1.0 (uuid, event.type), and the bare body of the old card webhook.
  *
  *   im.message.receive_v1, message (1.0)        MESSAGE or CONTROL
- *   card.action.trigger, old card body          CALLBACK: text = the button's value (a string as it is, else its JSON)
+ *   card.action.trigger, old card body          CALLBACK: text = the button's value (a string as it
+ *   is, else its JSON)
  *   im.chat.member.bot.added_v1 / deleted_v1, add_bot / remove_bot (1.0)          NOTE
- *   im.chat.access_event.bot_p2p_chat_entered_v1 without an earlier message, p2p_chat_create (1.0)   NOTE
- *   everything else (recalled, read, reactions, unknown), messages of apps and bots, empty texts     IGNORED
+ *   im.chat.access_event.bot_p2p_chat_entered_v1 without an earlier message, p2p_chat_create (1.0)
+ *   NOTE
+ *   everything else (recalled, read, reactions, unknown), messages of apps and bots, empty texts
+ *   IGNORED
  * An IGNORED event is acknowledged like a handled one: the platform must not deliver it again.
  *
- * event_key of a message is its message_id. The sheet asks to dedupe by event_id as well, since the same message can
- * come under another event_id; the message_id covers both, because every event_id of a message names that one
- * message_id: same event_id => same message_id => same claim. Callbacks and notes have no message of their own: their
- * key is the event_id (1.0: uuid; neither: the callback token).
+ * event_key of a message is its message_id. The sheet asks to dedupe by event_id as well, since the
+ * same message can come under another event_id; the message_id covers both, because every event_id
+ * of a message names that one message_id: same event_id => same message_id => same claim. Callbacks
+ * and notes have no message of their own: their key is the event_id (1.0: uuid; neither: the
+ * callback token).
  *
- * addressed: p2p => PRIVATE; else MENTION if one mention carries the bot's own open_id (1.0: is_mention), else NONE. @all
- * is not a mention of the bot. The bot's own placeholder is removed from the text, every other becomes @Name.
+ * addressed: p2p => PRIVATE; else MENTION if one mention carries the bot's own open_id (1.0:
+ * is_mention), else NONE. @all is not a mention of the bot. The bot's own placeholder is removed
+ * from the text, every other becomes @Name.
  *
- * Text = one line `@attach <photo|document|voice> <path> | <name>` per attachment, an empty line, then the text. Paths are
- * decided here, as everywhere (runtime/text/attach.h): .ship/.cache/feishu/<create_time ms>-<head of file_key>-<hash>-<name>.
- * The files are fetched later, as `preparation` says.
+ * Text = one line `@attach <photo|document|voice> <path> | <name>` per attachment, an empty line,
+ * then the text. Paths are decided here, as everywhere (runtime/text/attach.h):
+ * .ship/.cache/feishu/<create_time ms>-<head of file_key>-<hash>-<name>. The files are fetched
+ * later, as `preparation` says.
  *
  * Threads: no state; the caller's.  Blocks: no.
- * Limits:  FEISHU_EVENT_BYTES_MAX, SMA_JSON_DEPTH_MAX, SMA_TEXT_BYTES_MAX (longer text: IGNORED with its reason),
- *          SMA_ATTACHMENT_COUNT_MAX (further ones are named in the text, not fetched), SMA_ID_BYTES_MAX.
+ * Limits:  FEISHU_EVENT_BYTES_MAX, SMA_JSON_DEPTH_MAX, SMA_TEXT_BYTES_MAX (longer text: IGNORED
+ *          with its reason), SMA_ATTACHMENT_COUNT_MAX (further ones are named in the text, not
+ *          fetched), SMA_ID_BYTES_MAX.
  * Source:  protocols/feishu.md §6, §9.4; reference §5.1, §5.3.
  */
 #ifndef SMA_FEISHU_EVENT_H
@@ -39,9 +46,11 @@
 struct feishu_event_options
 {
     struct sma_str
-        bot_open_id; /* of /bot/v3/info; empty: no group message counts as addressed, so learn it first */
+        /* of /bot/v3/info; empty: no group message counts as addressed, so learn it first */
+        bot_open_id;
     struct sma_str
-        app_id; /* own id; messages of this sender are ignored whatever their type says; may be empty */
+        /* own id; messages of this sender are ignored whatever their type says; may be empty */
+        app_id;
     uint8_t adapter;     /* actor id, goes into the route */
     int64_t now_wall_ms; /* stamp of events without a time, and the latest time believed */
     uint64_t read_ns;    /* when the event's bytes were read */
@@ -58,24 +67,26 @@ struct feishu_event
     struct sma_str event_type; /* "im.message.receive_v1" ...; may be empty */
     struct sma_str event_id;   /* header.event_id or uuid; may be empty */
     bool is_callback; /* the platform waits for the answer of §9.5; it is not delivered again */
-    struct sma_str
-        callback_token; /* "c-...": of a callback, for a late update of the card; may be empty */
-    struct sma_ingress
-        ingress; /* INGRESS: every field but cursor_*; slices valid during the callback */
+    /* "c-...": of a callback, for a late update of the card; may be empty */
+    struct sma_str callback_token;
+    /* INGRESS: every field but cursor_*; slices valid during the callback */
+    struct sma_ingress ingress;
 };
 typedef void feishu_event_fn(void *user, const struct feishu_event *event);
 
 /**
- * Parse one event and call each() once for it. Invalid UTF-8 is replaced by U+FFFD, never a reason to refuse.
- * @return OK after each() | BADINPUT: not an event at all (not JSON, too deep, no type), with *error; each() not
- *         called | TOOBIG | NOMEM
+ * Parse one event and call each() once for it. Invalid UTF-8 is replaced by U+FFFD, never a reason
+ * to refuse.
+ * @return OK after each() | BADINPUT: not an event at all (not JSON, too deep, no type), with
+ *         *error; each() not called | TOOBIG | NOMEM
  */
 SMA_CHECKED enum sma_err feishu_event_parse(const struct feishu_event_options *options,
                                             struct sma_str body, feishu_event_fn *each, void *user,
                                             struct sma_error *error);
 
-/* -- attachments ------------------------------------------------------------------------------------------------- */
-/* One file to fetch: GET /open-apis/im/v1/messages/{message_id}/resources/{file_key}?type={type}. */
+/* -- attachments ------------------------------------------------------------------------------- */
+/* One file to fetch: GET
+ * /open-apis/im/v1/messages/{message_id}/resources/{file_key}?type={type}. */
 struct feishu_file
 {
     struct sma_str kind; /* "photo" "document" "voice", as in the @attach line */
@@ -90,7 +101,8 @@ struct feishu_preparation
     size_t file_count;
     void *json; /* owns the slices */
 };
-/** Read ingress.preparation again. @return OK | BADINPUT: not ours (also a path outside the cache folder) | NOMEM */
+/** Read ingress.preparation again. @return OK | BADINPUT: not ours (also a path outside the cache
+ *  folder) | NOMEM */
 SMA_CHECKED enum sma_err feishu_preparation_parse(struct sma_str preparation,
                                                   struct feishu_preparation *ret_preparation);
 void feishu_preparation_fini(struct feishu_preparation *preparation);

@@ -1,8 +1,9 @@
 /*
- * feishu_event_priv.h — one event while it is read: shared by feishu_event.c, feishu_message.c, feishu_post.c and
- * feishu_attach.c only.
+ * feishu_event_priv.h — one event while it is read: shared by feishu_event.c, feishu_message.c,
+ * feishu_post.c and feishu_attach.c only.
  *
- * Invariants: slices in `event` point into the JSON trees, the buffers or constant text; all live until each() is through.
+ * Invariants: slices in `event` point into the JSON trees, the buffers or constant text; all live
+ * until each() is through.
  */
 #ifndef SMA_FEISHU_EVENT_PRIV_H
 #define SMA_FEISHU_EVENT_PRIV_H
@@ -49,7 +50,8 @@ bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
                        struct sma_str chat_type, struct sma_str user_id);
 /** The first present of user_id, open_id, union_id. */
 struct sma_str feishu_actor_id(const json_t *ids);
-/** Milliseconds of a time given as text or number in s, ms or us; not later than now; now when there is none. */
+/** Milliseconds of a time given as text or number in s, ms or us; not later than now; now when
+ *  there is none. */
 int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *object, const char *key);
 
 /* -- feishu_message.c -- */
@@ -57,7 +59,8 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event);
 void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event);
 /** Append text with placeholders and <at> tags resolved, the bot's own removed. */
 void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str text);
-/** Append "@Name" for a mention key or an open_id; the bot's own: nothing. name: what else is known, may be empty. */
+/** Append "@Name" for a mention key or an open_id; the bot's own: nothing. name: what else is
+ *  known, may be empty. */
 void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str who,
                         struct sma_str name);
 
@@ -67,9 +70,10 @@ void feishu_put_post(struct feishu_reading *reading, const json_t *content);
 
 /* -- feishu_attach.c -- */
 /**
- * Note one attachment: its @attach line and its preparation. The same file twice in a message is fetched once.
- * @return its number in the message, from 1; 0: not fetched, because there are SMA_ATTACHMENT_COUNT_MAX already or the key
- *         is unusable
+ * Note one attachment: its @attach line and its preparation. The same file twice in a message is
+ * fetched once.
+ * @return its number in the message, from 1; 0: not fetched, because there are
+ *         SMA_ATTACHMENT_COUNT_MAX already or the key is unusable
  */
 size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sma_str file_key,
                      struct sma_str name);

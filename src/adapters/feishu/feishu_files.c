@@ -1,8 +1,8 @@
 /*
  * feishu_files.c — PREPARE: what a person sent onto the disk, and whether he manages the group.
  *
- * A refused download is answered in JSON, also with status 200; a person may send a JSON file as well. So a small
- * answer of that type that reads like an error of the platform is one.
+ * A refused download is answered in JSON, also with status 200; a person may send a JSON file as
+ * well. So a small answer of that type that reads like an error of the platform is one.
  */
 #include "feishu_priv.h"
 
@@ -39,7 +39,7 @@ static void release_list(void *user, void *list)
     free(list);
 }
 
-/* -- a file ------------------------------------------------------------------------------------------------------- */
+/* -- a file ------------------------------------------------------------------------------------ */
 /* What is in the file, when it is an error of the platform rather than a file. */
 static bool is_error(const struct sma_fetch *fetch, const struct sma_net_answer *answer,
                      char *bytes, size_t *len)
@@ -131,7 +131,7 @@ static void cancel_call(void *user, void *call)
     feishu_call_cancel(call);
 }
 
-/* -- the role -------------------------------------------------------------------------------------------------------- */
+/* -- the role ---------------------------------------------------------------------------------- */
 static bool is_known(const struct feishu_known_role *known, const struct sma_route *route)
 {
     return sma_str_is_equal(sma_str(known->chat_id), route->chat_id) &&

@@ -1,12 +1,13 @@
 /*
  * feishu_fragments.h — put the payloads of split data frames together again.
  *
- * Frames of one message share the header message_id; `sum` says how many there are, `seq` which one this is. They come
- * in any order, may come twice, may be cut inside a UTF-8 character, or never come. Bytes are joined by seq when all
- * are there; the frame that came last is the one to answer.
+ * Frames of one message share the header message_id; `sum` says how many there are, `seq` which one
+ * this is. They come in any order, may come twice, may be cut inside a UTF-8 character, or never
+ * come. Bytes are joined by seq when all are there; the frame that came last is the one to answer.
  *
- * Invariants: held bytes <= FEISHU_FRAGMENT_BYTES_MAX; a set is held at most FEISHU_FRAGMENT_EXPIRE_NS after its first
- *             frame. Nothing held was acknowledged, so what is dropped here is delivered again by the platform.
+ * Invariants: held bytes <= FEISHU_FRAGMENT_BYTES_MAX; a set is held at most
+ *             FEISHU_FRAGMENT_EXPIRE_NS after its first frame. Nothing held was acknowledged, so
+ *             what is dropped here is delivered again by the platform.
  * Threads:    the owner's.
  * Source:     protocols/feishu.md §4.6.
  */
@@ -41,7 +42,8 @@ void feishu_fragments_destroy(struct feishu_fragments *fragments); /* NULL is fi
 void feishu_fragments_clear(struct feishu_fragments *fragments);
 /**
  * Take one data frame. Sets older than FEISHU_FRAGMENT_EXPIRE_NS at now_ns are dropped first.
- * @ret_payload  set only for WHOLE; valid until the next call on this object and as long as frame lives
+ * @ret_payload  set only for WHOLE; valid until the next call on this object and as long as frame
+ * lives
  */
 enum feishu_fragment feishu_fragments_take(struct feishu_fragments *fragments,
                                            const struct feishu_frame *frame, uint64_t now_ns,

@@ -15,14 +15,16 @@
 #define FIELD_NUMBER_MAX 536870911u    /* 2^29 - 1 */
 #define ACK_HEADER_COUNT_MAX (FEISHU_FRAME_HEADER_COUNT_MAX + 1)
 
-/* protobuf-c makes three small allocations for each header: they come from one block, which the frame keeps. */
+/* protobuf-c makes three small allocations for each header: they come from one block, which the
+ * frame keeps. */
 struct block
 {
     size_t used, room;
     max_align_t bytes[];
 };
 
-/* An allocator with a budget: what a hostile frame can make protobuf-c take is bounded by the frame's own size. */
+/* An allocator with a budget: what a hostile frame can make protobuf-c take is bounded by the
+ * frame's own size. */
 struct budget
 {
     size_t left;
@@ -116,7 +118,8 @@ static enum sma_err unpack(struct sma_str bytes, Pbbp2__Frame **ret_message,
     return budget.is_over ? SMA_ERR_TOOBIG : SMA_ERR_BADINPUT;
 }
 
-/* Field numbers that protobuf does not have are let through by the decoder, but would come out of it as other bytes. */
+/* Field numbers that protobuf does not have are let through by the decoder, but would come out of
+ * it as other bytes. */
 static bool is_numbered_well(const ProtobufCMessage *message)
 {
     for (unsigned i = 0; i < message->n_unknown_fields; i++) {
@@ -214,7 +217,7 @@ enum feishu_frame_type feishu_frame_type(const struct feishu_frame *frame)
     return sma_str_is_equal(type, SMA_STR("card")) ? FEISHU_FRAME_CARD : FEISHU_FRAME_OTHER;
 }
 
-/* -- encoding ---------------------------------------------------------------------------------------------------- */
+/* -- encoding ---------------------------------------------------------------------------------- */
 
 static ProtobufCBinaryData data_of(struct sma_str text)
 {

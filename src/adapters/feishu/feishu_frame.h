@@ -1,13 +1,14 @@
 /*
  * feishu_frame.h — one frame of Feishu's long connection: protobuf bytes to plain fields and back.
  *
- * The schema is feishu_frame.proto; the code for it is made by protoc-c at build time. Ids keep all 64 bits. Unknown
- * fields, of the frame and of its headers, are kept and written again behind the known ones. A frame that came in the
- * platform's own field order encodes to the very bytes it came in.
+ * The schema is feishu_frame.proto; the code for it is made by protoc-c at build time. Ids keep all
+ * 64 bits. Unknown fields, of the frame and of its headers, are kept and written again behind the
+ * known ones. A frame that came in the platform's own field order encodes to the very bytes it came
+ * in.
  *
  * Threads: no state; the caller's.
- * Limits:  FEISHU_FRAME_BYTES_MAX, FEISHU_FRAME_HEADER_COUNT_MAX: beyond, decode answers TOOBIG. Memory used by a decode
- *          is bounded by a multiple of the frame's own size.
+ * Limits:  FEISHU_FRAME_BYTES_MAX, FEISHU_FRAME_HEADER_COUNT_MAX: beyond, decode answers TOOBIG.
+ *          Memory used by a decode is bounded by a multiple of the frame's own size.
  * Source:  protocols/feishu.md §4.3–§4.7.
  */
 #ifndef SMA_FEISHU_FRAME_H
@@ -52,7 +53,8 @@ struct feishu_frame
 /**
  * Bytes of one binary WebSocket message to a frame. The frame borrows nothing from bytes.
  * @ret_frame  on OK the caller's until feishu_frame_fini; untouched otherwise
- * @return     OK | BADINPUT: not a frame, or a required field is missing | TOOBIG: over a limit | NOMEM
+ * @return     OK | BADINPUT: not a frame, or a required field is missing | TOOBIG: over a limit |
+ * NOMEM
  */
 SMA_CHECKED enum sma_err feishu_frame_decode(struct sma_str bytes, struct feishu_frame *ret_frame);
 /** Free what decode made. Accepts a zeroed frame and frames made by hand. */
@@ -62,14 +64,16 @@ enum feishu_frame_type feishu_frame_type(const struct feishu_frame *frame);
 /** Value of the first header with this key; ptr NULL when there is none. */
 struct sma_str feishu_frame_header(const struct feishu_frame *frame, const char *key);
 
-/** Append the frame's bytes. Fields 1 to 4 are always written. @return OK | NOMEM | TOOBIG (also kept in buf->err) */
+/** Append the frame's bytes. Fields 1 to 4 are always written. @return OK | NOMEM | TOOBIG (also
+ *  kept in buf->err) */
 SMA_CHECKED enum sma_err feishu_frame_encode(const struct feishu_frame *frame, struct sma_buf *buf);
 /** Append a ping: ids 0, one header type=ping, no payload. */
 SMA_CHECKED enum sma_err feishu_frame_put_ping(struct sma_buf *buf, int32_t service);
 
 /*
- * The answer to a completed message. It is the frame that completed it, echoed, with header biz_rt appended and the
- * payload replaced. Between arrival and the commit only the small *stub* need be kept: the frame without payload.
+ * The answer to a completed message. It is the frame that completed it, echoed, with header biz_rt
+ * appended and the payload replaced. Between arrival and the commit only the small *stub* need be
+ * kept: the frame without payload.
  */
 struct feishu_ack
 {

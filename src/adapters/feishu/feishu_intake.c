@@ -1,9 +1,10 @@
 /*
- * feishu_intake.c — events on their way through the store: asked, remembered, settled with whoever waits.
+ * feishu_intake.c — events on their way through the store: asked, remembered, settled with whoever
+ * waits.
  *
- * What the store does not keep is acknowledged at once; what it keeps, when it has it, and not at all when that comes
- * later than the platform waits. A button's answer carries a toast; it is not delivered again, so a refused one is told
- * to the person who pressed it.
+ * What the store does not keep is acknowledged at once; what it keeps, when it has it, and not at
+ * all when that comes later than the platform waits. A button's answer carries a toast; it is not
+ * delivered again, so a refused one is told to the person who pressed it.
  */
 #include "feishu_priv.h"
 
@@ -29,7 +30,7 @@ struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint
     };
 }
 
-/* -- asking ----------------------------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 /* What is needed to answer later: the frame without its payload. */
 static SMA_CHECKED enum sma_err keep_stub(const struct feishu_frame *frame, struct feishu_ask *ask)
 {
@@ -69,7 +70,7 @@ enum sma_err feishu_intake_ask(struct feishu *feishu, const struct feishu_event 
     return SMA_ERR_OK;
 }
 
-/* -- verdicts ----------------------------------------------------------------------------------------------------------- */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 /* What the core says to whoever pressed; without its words, the fewest of our own. */
 static void put_toast(struct feishu *feishu, struct sma_buf *json,
                       const struct sma_accepted *accepted)
@@ -140,7 +141,7 @@ void feishu_intake_take(struct feishu *feishu, const struct sma_msg *msg,
     feishu_tell_intake(feishu);
 }
 
-/* -- one event of the connection ------------------------------------------------------------------------------------------ */
+/* -- one event of the connection --------------------------------------------------------------- */
 struct taking
 {
     struct feishu *feishu;

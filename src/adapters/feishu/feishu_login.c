@@ -20,7 +20,8 @@ static enum feishu_login fail(const char *what, const struct sma_net_answer *ans
     feishu_reply_explain(what, answer, reply, error->text, sizeof error->text);
     if (answer->end != SMA_NET_ANSWERED || answer->status >= 500 || answer->status == 429 ||
         answer->status == 408 || reply->code < 0)
-        return FEISHU_LOGIN_RETRY; /* not JSON: a proxy or a page between, not a verdict of the platform */
+        /* not JSON: a proxy or a page between, not a verdict of the platform */
+        return FEISHU_LOGIN_RETRY;
     switch (feishu_code_find(reply->code)->act) {
     case FEISHU_CODE_TOKEN:
         error->is_token_invalid = true;
@@ -50,7 +51,7 @@ static enum feishu_login incomplete(const char *what, const char *missing,
     return FEISHU_LOGIN_RETRY;
 }
 
-/* -- tenant token ------------------------------------------------------------------------------------------------ */
+/* -- tenant token ------------------------------------------------------------------------------ */
 
 static void put_pair(struct sma_buf *buf, const char *id_name, struct sma_str id,
                      const char *secret_name, struct sma_str secret)
@@ -107,7 +108,7 @@ uint32_t feishu_token_refresh_s(uint32_t expire_s)
                                            : 1 + expire_s / 2;
 }
 
-/* -- the bot itself ---------------------------------------------------------------------------------------------- */
+/* -- the bot itself ---------------------------------------------------------------------------- */
 
 enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct feishu_bot *ret_bot,
                                    struct feishu_login_error *ret_error)
@@ -133,7 +134,7 @@ enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct f
     return login;
 }
 
-/* -- rights in a group ------------------------------------------------------------------------------------------- */
+/* -- rights in a group ------------------------------------------------------------------------- */
 
 void feishu_put_chat_path(struct sma_buf *buf, struct sma_str chat_id, struct sma_str user_id)
 {
@@ -167,7 +168,7 @@ enum feishu_login feishu_chat_parse(const struct sma_net_answer *answer, struct 
     return login;
 }
 
-/* -- long connection --------------------------------------------------------------------------------------------- */
+/* -- long connection --------------------------------------------------------------------------- */
 
 static bool merge_interval(const json_t *config, const char *key, uint32_t *seconds)
 {

@@ -1,8 +1,9 @@
 /*
- * feishu_login.h — before anything else works: token, bot identity, endpoint of the long connection, its configuration.
+ * feishu_login.h — before anything else works: token, bot identity, endpoint of the long
+ * connection, its configuration.
  *
- * Pure: bodies to send and answers to read. Every answer is OK, RETRY (back off and ask again) or FATAL (the same
- * request will fail for ever: say so once, ask again rarely or never).
+ * Pure: bodies to send and answers to read. Every answer is OK, RETRY (back off and ask again) or
+ * FATAL (the same request will fail for ever: say so once, ask again rarely or never).
  *
  * Threads: no state; any.
  * Source:  protocols/feishu.md §2, §3.1, §4.1, §4.2, §4.5, §10.
@@ -35,7 +36,7 @@ struct feishu_login_error
     char text[256];
 };
 
-/* -- tenant token ----------------------------------------------------------------------------------------------- */
+/* -- tenant token ------------------------------------------------------------------------------ */
 struct feishu_token
 {
     char value[FEISHU_TOKEN_BYTES_MAX + 1];
@@ -45,10 +46,11 @@ void feishu_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sm
 enum feishu_login feishu_token_parse(const struct sma_net_answer *answer,
                                      struct feishu_token *ret_token,
                                      struct feishu_login_error *ret_error);
-/** Seconds after which to fetch the next one: ahead of the end, soon enough to get a new one, never 0. */
+/** Seconds after which to fetch the next one: ahead of the end, soon enough to get a new one, never
+ *  0. */
 uint32_t feishu_token_refresh_s(uint32_t expire_s);
 
-/* -- the bot itself --------------------------------------------------------------------------------------------- */
+/* -- the bot itself ---------------------------------------------------------------------------- */
 struct feishu_bot
 {
     char open_id[128], name[256];
@@ -57,14 +59,15 @@ struct feishu_bot
 enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct feishu_bot *ret_bot,
                                    struct feishu_login_error *ret_error);
 
-/* -- rights in a group ------------------------------------------------------------------------------------------ */
-/** Append "/open-apis/im/v1/chats/{chat_id}?user_id_type=T": T by the form of user_id: ou_ open_id, on_ union_id, else user_id. */
+/* -- rights in a group ------------------------------------------------------------------------- */
+/** Append "/open-apis/im/v1/chats/{chat_id}?user_id_type=T": T by the form of user_id: ou_ open_id,
+ *  on_ union_id, else user_id. */
 void feishu_put_chat_path(struct sma_buf *buf, struct sma_str chat_id, struct sma_str user_id);
 /** Whether user_id is owner or manager of the chat. */
 enum feishu_login feishu_chat_parse(const struct sma_net_answer *answer, struct sma_str user_id,
                                     bool *ret_is_admin, struct feishu_login_error *ret_error);
 
-/* -- long connection -------------------------------------------------------------------------------------------- */
+/* -- long connection --------------------------------------------------------------------------- */
 struct feishu_client_config
 {
     int32_t reconnect_count; /* tries; negative = without end */
@@ -73,8 +76,8 @@ struct feishu_client_config
 #define FEISHU_CLIENT_CONFIG_DEFAULT ((struct feishu_client_config){-1, 120, 30, 120})
 #define FEISHU_CLIENT_INTERVAL_S_MAX 3600 /* larger values of the server are taken as this */
 /**
- * Change *config by a ClientConfig object (of a pong's payload). Missing, zero, negative or senseless intervals leave what
- * was there; so does anything that is not JSON.
+ * Change *config by a ClientConfig object (of a pong's payload). Missing, zero, negative or
+ * senseless intervals leave what was there; so does anything that is not JSON.
  * @return whether anything was taken over
  */
 bool feishu_client_config_merge(struct feishu_client_config *config, struct sma_str json);
@@ -95,7 +98,8 @@ enum feishu_login feishu_endpoint_parse(const struct sma_net_answer *answer,
                                         struct feishu_endpoint *ret_endpoint,
                                         struct feishu_login_error *ret_error);
 
-/* A refused upgrade: its status and the headers Handshake-Status, Handshake-Msg, Handshake-Autherrcode (empty = absent). */
+/* A refused upgrade: its status and the headers Handshake-Status, Handshake-Msg,
+ * Handshake-Autherrcode (empty = absent). */
 struct feishu_handshake
 {
     int http_status;

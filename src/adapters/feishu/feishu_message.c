@@ -10,7 +10,7 @@
 #define AT_TAG_BYTES_MAX 256
 #define EDIT_MS_MIN 1000 /* a message whose two times are further apart was changed */
 
-/* -- mentions ---------------------------------------------------------------------------------------------------- */
+/* -- mentions ---------------------------------------------------------------------------------- */
 
 static bool is_bot_id(const struct feishu_reading *reading, struct sma_str open_id)
 {
@@ -35,7 +35,8 @@ static void read_mentions(struct feishu_reading *reading, const json_t *mentions
     }
 }
 
-/* The longest key that stands at the head of text: "@_user_1" does not stand at the head of "@_user_10". */
+/* The longest key that stands at the head of text: "@_user_1" does not stand at the head of
+ * "@_user_10". */
 static const struct feishu_mention *find_mention(const struct feishu_reading *reading,
                                                  struct sma_str text)
 {
@@ -166,7 +167,7 @@ void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, st
     sma_buf_put(buf, text.ptr + from, text.len - from);
 }
 
-/* -- text by type ------------------------------------------------------------------------------------------------ */
+/* -- text by type ------------------------------------------------------------------------------ */
 
 static void put_words(struct sma_buf *buf, const char *what, struct sma_str detail)
 {
@@ -201,7 +202,8 @@ static void put_location(struct feishu_reading *reading)
     sma_attach_put_label(&reading->body, longitude, 32);
 }
 
-/* A type without a rule of its own: its text if it has one. @return whether there is anything to run */
+/* A type without a rule of its own: its text if it has one. @return whether there is anything to
+ * run */
 static bool put_other(struct feishu_reading *reading, struct sma_str type)
 {
     static const char *const members[] = {"text", "title", "topic", "summary", "name"};
@@ -266,7 +268,7 @@ static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str
     return TEXT_RUNS;
 }
 
-/* -- the ingress ------------------------------------------------------------------------------------------------- */
+/* -- the ingress ------------------------------------------------------------------------------- */
 
 static void put_text(struct feishu_reading *reading)
 {
@@ -357,8 +359,9 @@ static bool place(struct feishu_reading *reading, struct sma_str chat_id, struct
     return true;
 }
 
-/* Whose words these are, what they answer, and when they were said. In a topic every message answers its first one.
- * A single message that was forwarded looks like any other: the platform does not say it. */
+/* Whose words these are, what they answer, and when they were said. In a topic every message
+ * answers its first one. A single message that was forwarded looks like any other: the platform
+ * does not say it. */
 static void put_provenance(struct feishu_reading *reading, const json_t *message,
                            struct sma_str type)
 {

@@ -1,15 +1,17 @@
 /*
- * feishu_out.h — answers on their way out: text to parts, parts to request bodies, the platform's answers to outcomes.
+ * feishu_out.h — answers on their way out: text to parts, parts to request bodies, the platform's
+ * answers to outcomes.
  *
- * A part is one message: a plain text, a card holding Markdown, or a file. Text without Markdown structure goes as plain
- * text; text with structure as a card (schema 2.0). Parts are cut so that the whole request body stays below the
- * platform's limits however much JSON escaping (twice: content is JSON inside JSON) makes of it: the split counts UTF-16
- * units, and no unit takes more than FEISHU_BODY_BYTES_PER_UNIT bytes once control characters are gone.
- * Lines `@attach <kind> <target> [| caption]` become FILE parts behind the text, a caption becomes a text part before its
- * file (the platform has no captions). Only the assistant's own texts are read for such lines.
- * A request for consent is a card with buttons, whose outcome takes its place later; a reaction is a part of its own.
- * Mentions of everybody in the model's text are disarmed; images by URL in Markdown become links (a card with an image
- * that is not uploaded is refused whole).
+ * A part is one message: a plain text, a card holding Markdown, or a file. Text without Markdown
+ * structure goes as plain text; text with structure as a card (schema 2.0). Parts are cut so that
+ * the whole request body stays below the platform's limits however much JSON escaping (twice:
+ * content is JSON inside JSON) makes of it: the split counts UTF-16 units, and no unit takes more
+ * than FEISHU_BODY_BYTES_PER_UNIT bytes once control characters are gone. Lines `@attach <kind>
+ * <target> [| caption]` become FILE parts behind the text, a caption becomes a text part before its
+ * file (the platform has no captions). Only the assistant's own texts are read for such lines. A
+ * request for consent is a card with buttons, whose outcome takes its place later; a reaction is a
+ * part of its own. Mentions of everybody in the model's text are disarmed; images by URL in
+ * Markdown become links (a card with an image that is not uploaded is refused whole).
  *
  * Threads: no state; any.
  * Source:  protocols/feishu.md §3, §7, §8, §9; reference §6.1, §6.3.
@@ -41,12 +43,13 @@
 #define FEISHU_IMAGE_BYTES_MAX (10 * 1024 * 1024)
 #define FEISHU_FILE_BYTES_MAX (30 * 1024 * 1024)
 
-/* -- parts ------------------------------------------------------------------------------------------------------ */
+/* -- parts ------------------------------------------------------------------------------------- */
 /** The adapter's render operation. @return OK | NOMEM */
 SMA_CHECKED enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each,
                                        void *user);
-/** The adapter's key operation: the uuid of a part, at most FEISHU_UUID_BYTES_MAX - FEISHU_UUID_MORE_BYTES bytes:
- *  "sma-<salt>-<part>"; of a row without salt "sma-<outbox id>-<part>", as it was before. */
+/** The adapter's key operation: the uuid of a part, at most FEISHU_UUID_BYTES_MAX -
+ *  FEISHU_UUID_MORE_BYTES bytes: "sma-<salt>-<part>"; of a row without salt "sma-<outbox
+ *  id>-<part>", as it was before. */
 void feishu_key(const struct sma_deliver *row, uint32_t part, struct sma_buf *buf);
 /** The adapter's is_group operation: a chat type that is known and not p2p. */
 bool feishu_is_group(const struct sma_route *route);
@@ -65,7 +68,8 @@ struct feishu_part
     struct sma_str text;      /* all but FILE */
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
     struct sma_str
-        target; /* FILE: path inside the project, or an http(s) URL; unchecked, as the model wrote it */
+        /* FILE: path inside the project, or an http(s) URL; unchecked, as the model wrote it */
+        target;
 };
 /** Slices point into part_bytes. @return OK | BADINPUT: not made by feishu_render */
 SMA_CHECKED enum sma_err feishu_part_decode(struct sma_str part_bytes,
@@ -81,10 +85,11 @@ struct feishu_upload
     uint64_t bytes_max;
 };
 struct feishu_upload feishu_upload_plan(const struct feishu_part *part);
-/** image_key or file_key out of an upload's answer body. @return OK | BADINPUT. Copies at most key_size - 1 bytes. */
+/** image_key or file_key out of an upload's answer body. @return OK | BADINPUT. Copies at most
+ *  key_size - 1 bytes. */
 SMA_CHECKED enum sma_err feishu_upload_parse(struct sma_str body, char *ret_key, size_t key_size);
 
-/* -- requests --------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 /* Where a message goes. Decided by feishu_target_make from the route, or by hand. */
 struct feishu_target
 {
@@ -94,7 +99,8 @@ struct feishu_target
 };
 /** Reply in groups and threads when there is a message to reply to; else a new message. */
 struct feishu_target feishu_target_make(const struct sma_route *route);
-/** Append the path and query below the domain: ".../im/v1/messages?receive_id_type=chat_id" or ".../{id}/reply". */
+/** Append the path and query below the domain: ".../im/v1/messages?receive_id_type=chat_id" or
+ *  ".../{id}/reply". */
 void feishu_put_send_path(struct sma_buf *buf, const struct feishu_target *target);
 /** Append "/open-apis/im/v1/messages/{message_id}": PATCH it to change a card, DELETE to recall. */
 void feishu_put_message_path(struct sma_buf *buf, struct sma_str message_id);
@@ -149,10 +155,12 @@ SMA_CHECKED enum sma_err feishu_consent_open(const struct feishu_part *part,
 void feishu_consent_fini(struct feishu_consent *consent); /* accepts a zeroed struct */
 /** As a card; slices are the consent's, which must not move meanwhile. */
 struct feishu_card feishu_consent_card(const struct feishu_consent *consent);
-/** Append text without control characters and calls to everybody; is_markdown: images become links. */
+/** Append text without control characters and calls to everybody; is_markdown: images become
+ *  links. */
 void feishu_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown);
 
-/** The platform's name (emoji_type) for an emoji, or for such a name in any case; NULL: it has none. Constant text. */
+/** The platform's name (emoji_type) for an emoji, or for such a name in any case; NULL: it has
+ *  none. Constant text. */
 const char *feishu_reaction_find(struct sma_str emoji);
 /** Append "/open-apis/im/v1/messages/{message_id}/reactions": POST feishu_put_reaction. */
 void feishu_put_reaction_path(struct sma_buf *buf, struct sma_str message_id);
@@ -161,34 +169,38 @@ void feishu_put_reaction(struct sma_buf *buf, const char *emoji_type);
 /** JSON answer to a callback: a toast. type: "info" "success" "warning" "error". */
 void feishu_put_toast(struct sma_buf *buf, const char *type, struct sma_str text);
 
-/* -- answers ---------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 struct feishu_outcome
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_adapter_wide;  /* of RETRY_AFTER */
     bool
-        is_token_invalid; /* not sent: drop the token, fetch a new one, send again once (class RETRY until then) */
+        /* not sent: drop the token, fetch a new one, send again once (class RETRY until then) */
+        is_token_invalid;
+    /* not sent: send the same part as plain text (class GIVE_UP until then) */
+    bool is_card_refused;
     bool
-        is_card_refused; /* not sent: send the same part as plain text (class GIVE_UP until then) */
+        /* not sent: send as a new message without reply (class GIVE_UP until then) */
+        is_reply_gone;
     bool
-        is_reply_gone; /* not sent: send as a new message without reply (class GIVE_UP until then) */
-    bool
-        is_scope_missing; /* the owner must change the app in the console: worth a line in the log */
+        /* the owner must change the app in the console: worth a line in the log */
+        is_scope_missing;
     uint32_t retry_after_ms;                          /* of RETRY_AFTER */
     int64_t code;                                     /* the platform's; -1 = none was readable */
     char message_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* of SENT; "" when the answer named none */
     char chat_id[96]; /* of SENT: where that message is; "" when the answer does not say */
-    int64_t sent_ms; /* of SENT: the message's create_time; 0 = not said */
-    char error[256]; /* "" when SENT: one line for people: what, why, what to do */
+    int64_t sent_ms;  /* of SENT: the message's create_time; 0 = not said */
+    char error[256];  /* "" when SENT: one line for people: what, why, what to do */
 };
 /**
- * What an answer to a call means: sending, replying, patching, uploading, downloading that gave JSON.
- * A repeat under the same uuid is answered by the platform like the first time and is SENT.
+ * What an answer to a call means: sending, replying, patching, uploading, downloading that gave
+ * JSON. A repeat under the same uuid is answered by the platform like the first time and is SENT.
  */
 void feishu_classify(const struct sma_net_answer *answer, struct feishu_outcome *ret_outcome);
 /**
- * The message of a SENT outcome is in another chat than the one that was asked for: the platform knew the uuid from
- * there. Such a message is not ours to believe in, and above all not ours to change.
+ * The message of a SENT outcome is in another chat than the one that was asked for: the platform
+ * knew the uuid from there. Such a message is not ours to believe in, and above all not ours to
+ * change.
  */
 bool feishu_is_elsewhere(const struct feishu_outcome *outcome, struct sma_str chat_id);
 

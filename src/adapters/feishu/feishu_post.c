@@ -1,4 +1,5 @@
-/* feishu_post.c — rich text as Markdown. Two levels of lists, walked by loops. See feishu_event.h. */
+/* feishu_post.c — rich text as Markdown. Two levels of lists, walked by loops. See
+ * feishu_event.h. */
 #include "feishu_event_priv.h"
 
 #include <stdio.h>

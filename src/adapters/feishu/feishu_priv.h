@@ -1,9 +1,9 @@
 /*
  * feishu_priv.h — the adapter's state and what its parts ask of each other.
  *
- * Invariants: one token request and one connection at a time; an acknowledgement goes out on the connection its event
- *             came on, or not at all; every ATTEMPT, PREPARE and WEBHOOK is answered exactly once; secrets, tokens and
- *             the connection's URL are logged nowhere.
+ * Invariants: one token request and one connection at a time; an acknowledgement goes out on the
+ *             connection its event came on, or not at all; every ATTEMPT, PREPARE and WEBHOOK is
+ *             answered exactly once; secrets, tokens and the connection's URL are logged nowhere.
  * Threads:    the adapter's; settings are constant after create.
  */
 #ifndef SMA_FEISHU_PRIV_H
@@ -47,7 +47,7 @@
 
 struct feishu;
 
-/* -- settings (feishu_config.c) ----------------------------------------------------------------------------------- */
+/* -- settings (feishu_config.c) ---------------------------------------------------------------- */
 enum feishu_progress_mode
 {
     FEISHU_PROGRESS_AUTO, /* a card in private chats */
@@ -63,14 +63,15 @@ struct feishu_settings
     uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
     size_t attachment_bytes_max;
 };
-/** Read the block. NOTFOUND: no id or no secret. BADINPUT, NOMEM with *error. Release with _fini in any case. */
+/** Read the block. NOTFOUND: no id or no secret. BADINPUT, NOMEM with *error. Release with _fini in
+ *  any case. */
 SMA_CHECKED enum sma_err feishu_settings_read(struct feishu_settings *settings,
                                               const char *project_dir, const char *json,
                                               struct sma_error *error);
 void feishu_settings_fini(
     struct feishu_settings *settings); /* wipes secrets; accepts a zeroed struct */
 
-/* -- one request to the platform (feishu_call.c) -------------------------------------------------------------------- */
+/* -- one request to the platform (feishu_call.c) ----------------------------------------------- */
 typedef void feishu_call_fn(struct feishu *feishu, void *user, const struct sma_net_answer *answer);
 struct feishu_call;
 struct feishu_call_options
@@ -89,19 +90,21 @@ struct feishu_call_options
     void *user;
 };
 /**
- * With a token unless has_no_token: waits for one; an answer that the token is invalid fetches another one and repeats
- * the request once. @return the request, freed when done has returned; NULL when out of memory: done is not called.
+ * With a token unless has_no_token: waits for one; an answer that the token is invalid fetches
+ * another one and repeats the request once. @return the request, freed when done has returned; NULL
+ * when out of memory: done is not called.
  */
 struct feishu_call *feishu_call_start(struct feishu *feishu,
                                       const struct feishu_call_options *options);
 void feishu_call_cancel(struct feishu_call *call); /* done is not called; accepts NULL */
-/** The token has come, or will not for a long time: requests that wait for it go out, or end as NOT_SENT. */
+/** The token has come, or will not for a long time: requests that wait for it go out, or end as
+ *  NOT_SENT. */
 void feishu_calls_go_on(struct feishu *feishu);
 /** @return when to look again */
 uint64_t feishu_calls_tick(struct feishu *feishu, uint64_t now_ns);
 void feishu_calls_forget(struct feishu *feishu); /* after the net has been closed */
 
-/* -- token and identity (feishu_token.c) ----------------------------------------------------------------------------- */
+/* -- token and identity (feishu_token.c) ------------------------------------------------------- */
 struct feishu_tenant
 {
     struct feishu_token token;
@@ -133,7 +136,7 @@ void feishu_token_stop(struct feishu *feishu);
 /** Say what stands in the way, once until it changes; "" = nothing any more. */
 void feishu_trouble(struct feishu *feishu, const char *text);
 
-/* -- the long connection (feishu_socket.c) ---------------------------------------------------------------------------- */
+/* -- the long connection (feishu_socket.c) ----------------------------------------------------- */
 enum feishu_socket_state
 {
     FEISHU_SOCKET_IDLE, /* until due_ns */
@@ -168,7 +171,7 @@ void feishu_socket_ack(struct feishu *feishu, unsigned generation, struct sma_st
 uint64_t feishu_socket_tick(struct feishu *feishu,
                             uint64_t now_ns); /* @return when to look again */
 
-/* -- events at the store (feishu_intake.c) ----------------------------------------------------------------------------- */
+/* -- events at the store (feishu_intake.c) ----------------------------------------------------- */
 enum feishu_asker
 {
     FEISHU_ASKER_SOCKET, /* index = connection, stub = what to answer on */
@@ -202,7 +205,7 @@ void feishu_intake_frame(struct feishu *feishu, const struct feishu_frame *frame
 struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
 void feishu_intake_drop(struct feishu *feishu);
 
-/* -- webhook (feishu_webhook.c) ------------------------------------------------------------------------------------------ */
+/* -- webhook (feishu_webhook.c) ---------------------------------------------------------------- */
 struct feishu_hook
 {
     bool is_open;
@@ -215,7 +218,7 @@ void feishu_webhook_take(struct feishu *feishu, const struct sma_msg *msg,
 void feishu_webhook_settle(struct feishu *feishu, uint32_t index,
                            const struct sma_accepted *accepted, struct sma_str result);
 
-/* -- attempts (feishu_send.c) ---------------------------------------------------------------------------------------------- */
+/* -- attempts (feishu_send.c) ------------------------------------------------------------------ */
 struct feishu_attempt
 {
     struct sma_msg *msg; /* the question; NULL = free place */
@@ -239,7 +242,7 @@ void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg);
 void feishu_attempts_wake(struct feishu *feishu, uint64_t seq);
 void feishu_attempts_drop(struct feishu *feishu); /* unanswered: nobody listens any more */
 
-/* -- preparation (feishu_files.c) --------------------------------------------------------------------------------------------- */
+/* -- preparation (feishu_files.c) -------------------------------------------------------------- */
 struct feishu_known_role
 {
     char chat_id[80], user_id[80];
@@ -248,7 +251,7 @@ struct feishu_known_role
 };
 extern const struct sma_fetch_ops feishu_fetch_ops; /* user: struct feishu */
 
-/* -- progress (feishu_progress.c) ----------------------------------------------------------------------------------------------- */
+/* -- progress (feishu_progress.c) -------------------------------------------------------------- */
 struct feishu_card_run
 {
     uint64_t seq;
@@ -282,7 +285,8 @@ enum feishu_claim
     FEISHU_CLAIM_CARD, /* card_id becomes the part: written down, the same for every repeat */
     FEISHU_CLAIM_WAIT, /* the card's own request is on its way: feishu_attempts_wake follows */
 };
-/** A part goes out: the run shows no progress any more, and its card becomes the part where it can. */
+/** A part goes out: the run shows no progress any more, and its card becomes the part where it
+ *  can. */
 enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_attempt *attempt,
                                         const struct feishu_part *part,
                                         char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]);
@@ -290,7 +294,7 @@ enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_
 void feishu_progress_disclaim(struct feishu *feishu, const struct sma_attempt *attempt);
 void feishu_progress_drop(struct feishu *feishu);
 
-/* -- everything ------------------------------------------------------------------------------------------------------------------- */
+/* -- everything -------------------------------------------------------------------------------- */
 struct feishu
 {
     uint32_t magic;

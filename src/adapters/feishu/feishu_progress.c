@@ -1,10 +1,11 @@
 /*
- * feishu_progress.c — that something is going on: a run that lasts shows one card, changed while the text is written,
- * and the card becomes the answer.
+ * feishu_progress.c — that something is going on: a run that lasts shows one card, changed while
+ * the text is written, and the card becomes the answer.
  *
- * A card does not go away by itself, so it is written down before it is asked for (.ship/.cache/feishu/progress.json)
- * and crossed out when it is gone. A card whose run delivers something else, or nothing, is deleted; one that a crash
- * left is taken up by its run when that goes on, else deleted. Which part a card became is written down before it
+ * A card does not go away by itself, so it is written down before it is asked for
+ * (.ship/.cache/feishu/progress.json) and crossed out when it is gone. A card whose run delivers
+ * something else, or nothing, is deleted; one that a crash left is taken up by its run when that
+ * goes on, else deleted. Which part a card became is written down before it
  * becomes it: repeated after a crash, the part changes the same card and is not sent again.
  * Everything else here may be lost.
  */
@@ -41,7 +42,7 @@ enum card_state
     CARD_NONE,     /* this run shows none */
 };
 
-/* -- written down ----------------------------------------------------------------------------------------------------- */
+/* -- written down ------------------------------------------------------------------------------ */
 static bool card_path(const struct feishu *feishu, char path[PATH_BYTES_MAX])
 {
     int len = snprintf(path, PATH_BYTES_MAX, "%s/" CARD_FILE, feishu->config->project_dir);
@@ -158,7 +159,7 @@ enum sma_err feishu_progress_open(struct feishu *feishu)
     return SMA_ERR_OK;
 }
 
-/* -- runs ------------------------------------------------------------------------------------------------------------- */
+/* -- runs -------------------------------------------------------------------------------------- */
 static struct feishu_card_run *find_run(struct feishu *feishu, uint64_t seq)
 {
     for (size_t i = 0; i < FEISHU_CARD_COUNT_MAX; i++)
@@ -167,7 +168,8 @@ static struct feishu_card_run *find_run(struct feishu *feishu, uint64_t seq)
     return NULL;
 }
 
-/* Crossed out with the next writing: until then a restart would only look for a card that is gone. */
+/* Crossed out with the next writing: until then a restart would only look for a card that is
+ * gone. */
 static void forget_run(struct feishu_card_run *run)
 {
     feishu_call_cancel(run->call);
@@ -210,7 +212,7 @@ static void rest_until(struct feishu_card_run *run, uint64_t running_ns, uint64_
         run->due_ns = deleting_ns;
 }
 
-/* -- the card's requests ------------------------------------------------------------------------------------------------ */
+/* -- the card's requests ----------------------------------------------------------------------- */
 static void note_failure(struct feishu *feishu, struct feishu_card_run *run,
                          const struct feishu_outcome *outcome)
 {
@@ -385,7 +387,7 @@ static void delete_card(struct feishu *feishu, struct feishu_card_run *run)
     sma_buf_fini(&body);
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void tick_running(struct feishu *feishu, struct feishu_card_run *run, uint64_t now_ns)
 {
     if (now_ns - run->heard_ns > SILENT_S * FEISHU_NS_PER_S) {
@@ -434,7 +436,7 @@ uint64_t feishu_progress_tick(struct feishu *feishu, uint64_t now_ns)
     return next_ns;
 }
 
-/* -- signals ---------------------------------------------------------------------------------------------------------- */
+/* -- signals ----------------------------------------------------------------------------------- */
 static bool shows_card(const struct feishu *feishu, const struct sma_route *route)
 {
     uint8_t mode = feishu->settings.progress;
@@ -456,7 +458,8 @@ static struct feishu_card_run *open_run(struct feishu *feishu, const struct sma_
                                     .due_ns = now_ns + FIRST_MS * FEISHU_NS_PER_MS};
     copy(run->chat_id, sizeof run->chat_id, target.chat_id);
     copy(run->reply_to, sizeof run->reply_to, target.reply_to);
-    /* Not of the run's number: those begin anew with every new state, and the platform would find another's card. */
+    /* Not of the run's number: those begin anew with every new state, and the platform would find
+     * another's card. */
     snprintf(run->uuid, sizeof run->uuid, "sma-card-%016llx",
              (unsigned long long)sma_ctx_random(feishu->ctx));
     return run;
@@ -502,7 +505,7 @@ void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg)
     run->last = SMA_TAKE(*msg);
 }
 
-/* -- the answer --------------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 static bool can_become(const struct feishu_card_run *run, const struct sma_attempt *attempt,
                        const struct feishu_part *part)
 {

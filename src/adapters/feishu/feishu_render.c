@@ -59,7 +59,7 @@ static enum sma_err put_parts(struct render *render, struct sma_str text)
     return err == SMA_ERR_OK ? render->part.err : err;
 }
 
-/* -- lines ------------------------------------------------------------------------------------------------------- */
+/* -- lines ------------------------------------------------------------------------------------- */
 
 static struct sma_str take_line(struct sma_str *rest) /* with its newline */
 {
@@ -134,7 +134,7 @@ static bool read_attach(struct sma_str line, struct attach *ret_attach)
     return false;
 }
 
-/* -- cleaning ---------------------------------------------------------------------------------------------------- */
+/* -- cleaning ---------------------------------------------------------------------------------- */
 
 /* `<at id=all>` and its like would call everybody: a blank behind '<' makes it text. */
 static bool is_call_to_all(struct sma_str text)
@@ -151,7 +151,8 @@ static bool is_call_to_all(struct sma_str text)
     return false;
 }
 
-/* One line without control characters; calls to everybody disarmed; outside code, images become links. */
+/* One line without control characters; calls to everybody disarmed; outside code, images become
+ * links. */
 static void put_clean_line(struct sma_buf *buf, struct sma_str line, bool is_markdown)
 {
     size_t tick_count = 0;
@@ -187,7 +188,7 @@ static void put_clean(struct sma_buf *buf, struct sma_str text, bool is_markdown
     }
 }
 
-/* -- cards ------------------------------------------------------------------------------------------------------- */
+/* -- cards ------------------------------------------------------------------------------------- */
 
 /* The line under a table's head: bars, dashes, colons, at least one bar and one dash. */
 static bool is_table_rule(struct sma_str line)
@@ -237,7 +238,7 @@ static enum sma_err has_structure(struct sma_str text, bool *ret_has)
     return err;
 }
 
-/* -- the operation ----------------------------------------------------------------------------------------------- */
+/* -- the operation ----------------------------------------------------------------------------- */
 
 static enum sma_err put_text(struct render *render, struct sma_str text, bool has_attach,
                              bool may_be_card)

@@ -86,7 +86,7 @@ void feishu_put_text(struct sma_buf *buf, const struct feishu_target *target, st
     sma_buf_fini(&content);
 }
 
-/* -- cards ------------------------------------------------------------------------------------------------------- */
+/* -- cards ------------------------------------------------------------------------------------- */
 
 static void put_button(struct sma_buf *buf, const struct feishu_button *button)
 {
@@ -106,7 +106,8 @@ static size_t clamp_button_count(const struct feishu_card *card)
     return card->button_count < BUTTON_COUNT_MAX ? card->button_count : BUTTON_COUNT_MAX;
 }
 
-/* Bytes of a prefix of text of at most units_max UTF-16 units, at a code point, as long as there is one. */
+/* Bytes of a prefix of text of at most units_max UTF-16 units, at a code point, as long as there is
+ * one. */
 static size_t cut_units(struct sma_str text, size_t units_max)
 {
     size_t low = 0, high = text.len < 3 * units_max ? text.len : 3 * units_max;
@@ -218,9 +219,10 @@ void feishu_put_toast(struct sma_buf *buf, const char *type, struct sma_str text
     sma_buf_put_text(buf, "}}");
 }
 
-/* -- parts ------------------------------------------------------------------------------------------------------- */
+/* -- parts ------------------------------------------------------------------------------------- */
 
-/* A refused card as a person would read it; the Markdown itself where that would be too long for a text. */
+/* A refused card as a person would read it; the Markdown itself where that would be too long for a
+ * text. */
 static void put_plain(struct sma_buf *buf, const struct feishu_target *target,
                       struct sma_str markdown, struct sma_str uuid)
 {
@@ -247,7 +249,7 @@ void feishu_put_part(struct sma_buf *buf, const struct feishu_target *target,
         feishu_put_card(buf, target, part->text, uuid);
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 struct file_form
 {

@@ -1,8 +1,10 @@
 /*
- * feishu_send.c — one ATTEMPT, one message, one answer. A second request follows only when the first was certainly not
- * carried out: the card refused, the message replied to or to be changed gone; (in feishu_call.c) the token ended. Every
- * request of a part carries the same uuid, under which the platform sends at most one message within an hour; changing a
- * card and reacting are the same when they are done twice.
+ * feishu_send.c — one ATTEMPT, one message, one answer. A second request follows only when the
+ * first was certainly not
+ * carried out: the card refused, the message replied to or to be changed gone; (in feishu_call.c)
+ * the token ended. Every request of a part carries the same uuid, under which the platform sends at
+ * most one message within an hour; changing a card and reacting are the same when they are done
+ * twice.
  */
 #include "feishu_priv.h"
 
@@ -18,7 +20,7 @@
 
 static void send_part(struct feishu_attempt *attempt);
 
-/* -- the answer ----------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 static void release(struct feishu_attempt *attempt)
 {
     sma_msg_destroy(attempt->msg);
@@ -50,7 +52,7 @@ static void answer_class(struct feishu_attempt *attempt, enum sma_attempt_class 
     answer(attempt, &outcome);
 }
 
-/* -- the outcome ------------------------------------------------------------------------------------------------------ */
+/* -- the outcome ------------------------------------------------------------------------------- */
 static struct feishu_target target_of(const struct feishu_attempt *attempt)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
@@ -90,7 +92,8 @@ static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *ou
     return false;
 }
 
-/* The same code for one chat's limit and for the app's: the app's when several chats meet it at once. */
+/* The same code for one chat's limit and for the app's: the app's when several chats meet it at
+ * once. */
 static void judge_limit(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
 {
     struct feishu *feishu = attempt->feishu;
@@ -117,7 +120,8 @@ static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outc
     answer(attempt, outcome);
 }
 
-/* The uuid is known from another chat, so nothing was sent here: once more under another one, always the same. */
+/* The uuid is known from another chat, so nothing was sent here: once more under another one,
+ * always the same. */
 static bool send_under_other_key(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
@@ -156,7 +160,7 @@ static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answ
     conclude(attempt, &outcome);
 }
 
-/* -- requests --------------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static uint32_t left_ms(const struct feishu_attempt *attempt)
 {
     uint64_t now_ns = sma_ctx_now(attempt->feishu->ctx);
@@ -183,7 +187,8 @@ static void send_json(struct feishu_attempt *attempt, const char *method,
         answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
 }
 
-/* The progress card's content becomes the answer, a request its outcome. Repeated, it is the same content again. */
+/* The progress card's content becomes the answer, a request its outcome. Repeated, it is the same
+ * content again. */
 static void patch_card(struct feishu_attempt *attempt)
 {
     struct sma_buf path, body;
@@ -271,7 +276,7 @@ static void send_message(struct feishu_attempt *attempt)
     sma_buf_fini(&body);
 }
 
-/* -- uploads ------------------------------------------------------------------------------------------------------------ */
+/* -- uploads ----------------------------------------------------------------------------------- */
 static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_answer *net_answer)
 {
     struct feishu_attempt *attempt = user;
@@ -328,7 +333,8 @@ static void upload_file(struct feishu_attempt *attempt)
         answer_class(attempt, SMA_ATTEMPT_GIVE_UP, error.text);
         return;
     }
-    /* by the descriptor: what was checked is what is read, whatever happens to the name meanwhile */
+    /* by the descriptor: what was checked is what is read, whatever happens to the name
+     * meanwhile */
     snprintf(attempt->path, sizeof attempt->path, "/proc/self/fd/%d", attempt->fd);
     sma_project_file_name(attempt->part.target, attempt->file_name, sizeof attempt->file_name);
     attempt->call =
@@ -347,7 +353,7 @@ static void upload_file(struct feishu_attempt *attempt)
         answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
 }
 
-/* -- in order ------------------------------------------------------------------------------------------------------------ */
+/* -- in order ---------------------------------------------------------------------------------- */
 static void send_part(struct feishu_attempt *attempt)
 {
     bool is_file = attempt->part.kind == FEISHU_PART_FILE && !is_link(attempt->part.target);

@@ -1,10 +1,11 @@
 /*
  * feishu_socket.c — the long connection: asked for, opened, kept alive, replaced.
  *
- * Every attempt asks for a new URL. A loss is followed by a try within a second; then tries stay a few seconds apart
- * for the better part of a minute, so that a short outage costs a short time, and after that they grow apart up to the
- * interval the server has named. It never ends; what will fail for ever (a wrong secret) is tried every ten minutes.
- * A ping follows the opening at once; one that is not answered is repeated, and twice unanswered means dead.
+ * Every attempt asks for a new URL. A loss is followed by a try within a second; then tries stay a
+ * few seconds apart for the better part of a minute, so that a short outage costs a short time, and
+ * after that they grow apart up to the interval the server has named. It never ends; what will fail
+ * for ever (a wrong secret) is tried every ten minutes. A ping follows the opening at once; one
+ * that is not answered is repeated, and twice unanswered means dead.
  */
 #include "feishu_priv.h"
 
@@ -20,7 +21,7 @@
 
 static void ask_endpoint(struct feishu *feishu);
 
-/* -- when to try again ---------------------------------------------------------------------------------------------- */
+/* -- when to try again ------------------------------------------------------------------------- */
 static uint64_t random_ns(struct feishu *feishu, uint64_t max_ns)
 {
     return sma_ctx_random(feishu->ctx) % (max_ns + 1);
@@ -68,7 +69,7 @@ static void try_later(struct feishu *feishu, const struct feishu_login_error *er
     socket->due_ns = sma_ctx_now(feishu->ctx) + (ordered_ns > delay_ns ? ordered_ns : delay_ns);
 }
 
-/* -- frames ----------------------------------------------------------------------------------------------------------- */
+/* -- frames ------------------------------------------------------------------------------------ */
 static void send_ping(struct feishu *feishu)
 {
     struct feishu_socket *socket = &feishu->socket;
@@ -150,7 +151,7 @@ static void on_message(void *user, struct sma_str bytes, bool is_binary, uint64_
     feishu_frame_fini(&frame);
 }
 
-/* -- opened, closed ----------------------------------------------------------------------------------------------------- */
+/* -- opened, closed ---------------------------------------------------------------------------- */
 static void on_opened(void *user)
 {
     struct feishu *feishu = user;
@@ -215,7 +216,7 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
     try_later(feishu, &error, is_fatal);
 }
 
-/* -- asking for it -------------------------------------------------------------------------------------------------------- */
+/* -- asking for it ----------------------------------------------------------------------------- */
 static void connect_to(struct feishu *feishu, struct feishu_endpoint *endpoint)
 {
     struct feishu_socket *socket = &feishu->socket;
@@ -293,7 +294,7 @@ void feishu_socket_begin(struct feishu *feishu)
     ask_endpoint(feishu);
 }
 
-/* -- what is at the store --------------------------------------------------------------------------------------------------- */
+/* -- what is at the store ---------------------------------------------------------------------- */
 void feishu_socket_ack(struct feishu *feishu, unsigned generation, struct sma_str stub,
                        const struct feishu_ack *ack)
 {
@@ -351,7 +352,7 @@ void feishu_socket_leave(struct feishu *feishu)
         feishu_socket_note_room(feishu);
 }
 
-/* -- time ---------------------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static void tick_open(struct feishu *feishu, uint64_t now_ns)
 {
     struct feishu_socket *socket = &feishu->socket;

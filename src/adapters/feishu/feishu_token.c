@@ -1,8 +1,9 @@
 /*
  * feishu_token.c — the access token, always fetched before the old one ends, and who the bot is.
  *
- * Both are asked for ever with back-off: a service that was started while the network was down, or before its secret
- * was mended, comes up by itself. Who the bot is is remembered over restarts, so that group events need not wait.
+ * Both are asked for ever with back-off: a service that was started while the network was down, or
+ * before its secret was mended, comes up by itself. Who the bot is is remembered over restarts, so
+ * that group events need not wait.
  */
 #include "feishu_priv.h"
 
@@ -21,7 +22,7 @@
 #define YOUNG_S \
     10 /* a token refused at this age: the next one waits, lest the two of us go in circles */
 
-/* -- trouble ------------------------------------------------------------------------------------------------------ */
+/* -- trouble ----------------------------------------------------------------------------------- */
 void feishu_trouble(struct feishu *feishu, const char *text)
 {
     if (strcmp(feishu->trouble, text) == 0)
@@ -43,7 +44,7 @@ static uint64_t delay_after(struct feishu *feishu, const struct feishu_login_err
     return ordered_ns > delay_ns ? ordered_ns : delay_ns;
 }
 
-/* -- token -------------------------------------------------------------------------------------------------------- */
+/* -- token ------------------------------------------------------------------------------------- */
 static void take_token(struct feishu *feishu, uint64_t asked_ns)
 {
     struct feishu_tenant *tenant = &feishu->tenant;
@@ -66,7 +67,8 @@ static void on_token(struct feishu *feishu, void *user, const struct sma_net_ans
     (void)user;
     tenant->call = NULL;
     uint64_t now_ns = sma_ctx_now(feishu->ctx);
-    /* its life counts from when it was handed out, at the latest from when it was asked for: got_ns holds that */
+    /* its life counts from when it was handed out, at the latest from when it was asked for: got_ns
+     * holds that */
     enum feishu_login login = feishu_token_parse(answer, &tenant->token, &error);
     if (login == FEISHU_LOGIN_OK) {
         take_token(feishu, tenant->got_ns);
@@ -151,7 +153,7 @@ void feishu_token_drop(struct feishu *feishu, unsigned generation)
     sma_ctx_request_batch_end(feishu->ctx);
 }
 
-/* -- who the bot is ------------------------------------------------------------------------------------------------- */
+/* -- who the bot is ---------------------------------------------------------------------------- */
 static bool bot_path(const struct feishu *feishu, char path[PATH_BYTES_MAX])
 {
     int len = snprintf(path, PATH_BYTES_MAX, "%s/" BOT_FILE, feishu->config->project_dir);
@@ -263,7 +265,7 @@ static void ask_bot(struct feishu *feishu)
         identity->due_ns = sma_ctx_now(feishu->ctx) + FEISHU_NS_PER_S; /* out of memory */
 }
 
-/* -- in order ------------------------------------------------------------------------------------------------------- */
+/* -- in order ---------------------------------------------------------------------------------- */
 void feishu_token_begin(struct feishu *feishu)
 {
     feishu->tenant.due_ns = feishu->identity.due_ns = UINT64_MAX;

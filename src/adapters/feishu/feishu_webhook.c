@@ -1,7 +1,7 @@
 /*
- * feishu_webhook.c — events that the platform brings over HTTP: decrypted, authenticated, answered 200 only when the
- * store has finished with them. Anything else makes the platform bring the event again; only a button is not brought
- * again, so its answer is always one.
+ * feishu_webhook.c — events that the platform brings over HTTP: decrypted, authenticated, answered
+ * 200 only when the store has finished with them. Anything else makes the platform bring the event
+ * again; only a button is not brought again, so its answer is always one.
  */
 #include "feishu_priv.h"
 

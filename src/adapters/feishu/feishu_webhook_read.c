@@ -69,7 +69,8 @@ static enum sma_err answer_challenge(const struct feishu_webhook_secrets *secret
     return plain->err;
 }
 
-/* The old card webhook signs with SHA-1 and the verification token; everything else with SHA-256 and the encrypt key. */
+/* The old card webhook signs with SHA-1 and the verification token; everything else with SHA-256
+ * and the encrypt key. */
 static enum sma_err check_signature(const struct feishu_webhook_secrets *secrets,
                                     const struct feishu_webhook_request *request, bool is_old_card,
                                     bool *ret_is_valid)

@@ -1,4 +1,5 @@
-/* asks.c — the two tables behind every open question: pending by ask id, watch by run. Fixed pools, no allocation. */
+/* asks.c — the two tables behind every open question: pending by ask id, watch by run. Fixed pools,
+ * no allocation. */
 #include "http_priv.h"
 
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static uint32_t take_place(struct sma_http *http)
     return index;
 }
 
-/* `like` gives what is to be known of the question; ask_id (for the caller, too) and next are filled in. */
+/* `like` gives what is to be known of the question; ask_id (for the caller, too) and next are
+ * filled in. */
 static enum sma_err ask(struct sma_http *http, struct http_pending *like, uint64_t deadline_ns,
                         struct sma_msg **msg)
 {

@@ -1,15 +1,17 @@
 /*
  * auth.c — Host, Origin and the token. Everything that decides about trust stands in this file.
  *
- * Loopback is not a person: every account of the machine, every container on its network and every command with a
- * network reaches 127.0.0.1. Who may read <state>/api-token is the same user as the service; that file is always a
- * key, so that the command line needs no configuration. api.token of ship.json is a second one, for callers elsewhere.
+ * Loopback is not a person: every account of the machine, every container on its network and every
+ * command with a network reaches 127.0.0.1. Who may read <state>/api-token is the same user as the
+ * service; that file is always a key, so that the command line needs no configuration. api.token of
+ * ship.json is a second one, for callers elsewhere.
  */
 #include "http_priv.h"
 
 #include <openssl/crypto.h>
 
-/* A keyed hash of one length for all tokens; the key is of this load alone. Costs no allocation, as libcrypto's digests do. */
+/* A keyed hash of one length for all tokens; the key is of this load alone. Costs no allocation, as
+ * libcrypto's digests do. */
 static void digest_of(const struct http_auth *auth, struct sma_str token,
                       uint64_t digest[HTTP_TOKEN_DIGEST_WORDS])
 {
@@ -33,7 +35,8 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
     put_name(&auth, 1, "127.0.0.1");
     put_name(&auth, 2, "::1");
     put_name(&auth, 3, host);
-    /* A page that rebinds its name to us cannot know the token; on loopback only our own names are let in besides. */
+    /* A page that rebinds its name to us cannot know the token; on loopback only our own names are
+     * let in besides. */
     auth.is_any_host = !http->is_loopback;
     struct sma_buf token;
     sma_buf_init(&token, HTTP_TOKEN_BYTES_MAX);
@@ -51,7 +54,8 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
     return SMA_ERR_OK;
 }
 
-/* Digests of equal length, all of them compared, each in constant time: how long it takes tells nothing. */
+/* Digests of equal length, all of them compared, each in constant time: how long it takes tells
+ * nothing. */
 static bool is_right(const struct http_auth *auth, struct sma_str token)
 {
     uint64_t digest[HTTP_TOKEN_DIGEST_WORDS];

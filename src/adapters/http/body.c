@@ -6,7 +6,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* jansson recurses once per level: look first. Strings are skipped, so brackets inside them do not count. */
+/* jansson recurses once per level: look first. Strings are skipped, so brackets inside them do not
+ * count. */
 static bool is_too_deep(struct sma_str json)
 {
     size_t depth = 0;

@@ -1,6 +1,7 @@
 /*
- * decide.c — what people decide by the API: approvals, pairings, grants. The token makes whoever holds it an owner; the
- * store decides everything else, this file reads the request and tells the outcome.
+ * decide.c — what people decide by the API: approvals, pairings, grants. The token makes whoever
+ * holds it an owner; the store decides everything else, this file reads the request and tells the
+ * outcome.
  */
 #include "http_priv.h"
 
@@ -25,7 +26,7 @@ struct target
     struct sma_str id;
 };
 
-/* -- paths ------------------------------------------------------------------------------------------------------- */
+/* -- paths ------------------------------------------------------------------------------------- */
 static const struct
 {
     const char *prefix, *suffix;
@@ -76,7 +77,7 @@ bool http_decide_is_path(struct sma_str path)
     return read_path(path, &target);
 }
 
-/* -- the body ---------------------------------------------------------------------------------------------------- */
+/* -- the body ---------------------------------------------------------------------------------- */
 static enum sma_err read_items(const json_t *items, uint64_t *ret_mask, struct sma_error *error)
 {
     uint64_t mask = 0;
@@ -223,7 +224,7 @@ static enum sma_err read_body(const json_t *root, const struct target *target,
     return err;
 }
 
-/* -- the question ------------------------------------------------------------------------------------------------ */
+/* -- the question ------------------------------------------------------------------------------ */
 static void ask(struct http_conn *conn, const struct sma_decide *facts)
 {
     size_t space = facts->id.len + facts->response.len + 64;

@@ -1,10 +1,11 @@
-/* execute.c — POST /api/execute: from a body to one INGRESS, from ACCEPTED to an answer, a wait or a stream. */
+/* execute.c — POST /api/execute: from a body to one INGRESS, from ACCEPTED to an answer, a wait or
+ * a stream. */
 #include "http_priv.h"
 
 #include <stdio.h>
 
-/* Fixed: equal bodies must hash alike after a restart. It guards against mistakes of callers, not against attackers,
- * who would need to be the same authorised caller anyway. */
+/* Fixed: equal bodies must hash alike after a restart. It guards against mistakes of callers, not
+ * against attackers, who would need to be the same authorised caller anyway. */
 static const uint8_t body_key[16] = {'s', 'm', 'a', '-', 'h', 't', 't', 'p',
                                      '-', 'b', 'o', 'd', 'y', '-', '0', '1'};
 
@@ -22,7 +23,8 @@ static void make_message_id(struct sma_http *http, char hex[32])
     }
 }
 
-/* siphash(user NUL instructions): what must be equal under one message id. 0 would mean "not compared". */
+/* siphash(user NUL instructions): what must be equal under one message id. 0 would mean "not
+ * compared". */
 static uint64_t hash_body(const struct sma_ingress *ingress)
 {
     uint64_t parts[2] = {
@@ -92,7 +94,7 @@ void http_execute(struct http_conn *conn, struct sma_str text)
                            "The service is busy (%s): send the message again", sma_err_text(err));
 }
 
-/* -- the answer of the store ------------------------------------------------------------------------------------ */
+/* -- the answer of the store ------------------------------------------------------------------- */
 
 /* A caller's id may hold anything a JSON string may; a header line may not. */
 static bool is_header_safe(struct sma_str text)

@@ -1,5 +1,6 @@
 /*
- * http.c — the HTTP adapter as an actor: options, life cycle, the store's answers to their owners. See http_priv.h.
+ * http.c — the HTTP adapter as an actor: options, life cycle, the store's answers to their owners.
+ * See http_priv.h.
  */
 #include "http_priv.h"
 
@@ -12,7 +13,7 @@
 
 #define HTTP_MAGIC 0x68747470u
 
-/* -- options ---------------------------------------------------------------------------------------------------- */
+/* -- options ----------------------------------------------------------------------------------- */
 
 static enum sma_err read_number(const json_t *root, const char *name, json_int_t low,
                                 json_int_t high, json_int_t *number, struct sma_error *error)
@@ -132,9 +133,10 @@ int sma_http_port(const void *state)
     return atomic_load(&((const struct sma_http *)state)->port);
 }
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 
-/* A full disk keeps nobody out: who knows the port is served, and the file follows when there is room. */
+/* A full disk keeps nobody out: who knows the port is served, and the file follows when there is
+ * room. */
 static enum sma_err write_service_file(struct sma_http *http, struct sma_error *error)
 {
     struct sma_error reason = {0};
@@ -192,7 +194,8 @@ static void report_when_done(struct sma_http *http)
     }
 }
 
-/* Whoever still waits is told where the result will be; what can be written at once is written, the rest is cut. */
+/* Whoever still waits is told where the result will be; what can be written at once is written, the
+ * rest is cut. */
 static void close_all(struct sma_http *http)
 {
     http->is_closing = true;
@@ -273,7 +276,8 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     report_when_done(http);
 }
 
-/* Nothing is ever attempted here; a question that comes all the same is answered, as every question must be. */
+/* Nothing is ever attempted here; a question that comes all the same is answered, as every question
+ * must be. */
 static void refuse_attempt(struct sma_http *http, const struct sma_msg *msg)
 {
     const struct sma_attempt *attempt = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_attempt);
@@ -339,7 +343,7 @@ static void http_stop(void *state, struct sma_ctx *ctx)
     /* The kernel turns the loop until the handles have closed. */
 }
 
-/* -- the adapter ------------------------------------------------------------------------------------------------ */
+/* -- the adapter ------------------------------------------------------------------------------- */
 
 static enum sma_err http_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {

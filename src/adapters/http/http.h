@@ -1,9 +1,11 @@
 /*
  * http.h — the HTTP adapter: API, health, status and metrics over HTTP/1.1; channel "api".
  *
- * Delivery means "stored in the result": the adapter makes no attempts. What callers send goes through the store like
- * the messages of every platform; callers wait on the stored result. docs/http-api.md is the user's view.
- * Threads:    the state belongs to the actor's thread; create, destroy and set_metrics_source happen before the
+ * Delivery means "stored in the result": the adapter makes no attempts. What callers send goes
+ * through the store like the messages of every platform; callers wait on the stored result.
+ * docs/http-api.md is the user's view.
+ * Threads:    the state belongs to the actor's thread; create, destroy and set_metrics_source
+ * happen before the
  *             system starts and after it has ended; sma_http_port from any thread.
  * Limits:     SMA_HTTP_* of limits.h.
  */
@@ -14,7 +16,8 @@
 
 extern const struct sma_adapter_ops sma_http_adapter_ops;
 
-/** Who adds to GET /metrics what sma_metrics_format does not know (the actors' numbers). Before the system starts. */
+/** Who adds to GET /metrics what sma_metrics_format does not know (the actors' numbers). Before the
+ *  system starts. */
 void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct sma_buf *buf),
                                  void *user);
 /**

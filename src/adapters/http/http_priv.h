@@ -1,15 +1,16 @@
 /*
  * http_priv.h — what the files of this folder share.
  *
- * A connection is a slot of the server; slots are reused and never freed before stop, and carry a generation. What
- * waits for an answer of the store is a `pending` (by ask id) or a `watch` (by run, one open AWAIT a run however many
- * callers wait for it); both name connections by slot and generation, so an answer for a client that has left finds
- * nobody and is dropped. One request at a time per connection: what a client pipelines stays in its buffer.
+ * A connection is a slot of the server; slots are reused and never freed before stop, and carry a
+ * generation. What waits for an answer of the store is a `pending` (by ask id) or a `watch` (by
+ * run, one open AWAIT a run however many callers wait for it); both name connections by slot and
+ * generation, so an answer for a client that has left finds nobody and is dropped. One request at a
+ * time per connection: what a client pipelines stays in its buffer.
  *
  *   HEAD -> (BODY) -> BUSY -> (WAIT) -> written -> HEAD          keep-alive
  *                          -> STREAM -> written -> LINGER -> closed
- * LINGER: everything is answered, the rest of what the client sends is read and thrown away for a moment, so that a
- * reset does not destroy the answer on its way.
+ * LINGER: everything is answered, the rest of what the client sends is read and thrown away for a
+ * moment, so that a reset does not destroy the answer on its way.
  *
  * Threads: the actor's only.
  */
@@ -198,16 +199,17 @@ struct sma_http
     char thrown_away[4096];                  /* where lingering connections read to */
 };
 
-/* -- listen.c --------------------------------------------------------------------------------------------------- */
+/* -- listen.c ---------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error);
 void http_server_stop_listening(struct sma_http *http);
 
-/* -- server.c: connections -------------------------------------------------------------------------------------- */
+/* -- server.c: connections --------------------------------------------------------------------- */
 /** libuv's callback: a connection waits on the listener. */
 void http_on_connection(uv_stream_t *listener, int status);
 /** Send what stands in conn->out. */
 void http_conn_flush(struct http_conn *conn);
-/** The response to the current request is complete in conn->out: send it, then the next request or the end. */
+/** The response to the current request is complete in conn->out: send it, then the next request or
+ *  the end. */
 void http_conn_finish(struct http_conn *conn);
 void http_conn_close(struct http_conn *conn);
 void http_conn_deadline(struct http_conn *conn, uint64_t deadline_ns);
@@ -215,14 +217,16 @@ struct http_conn *http_conn_find(struct sma_http *http, uint32_t index, uint32_t
 void http_server_tick(struct sma_http *http);
 uint64_t http_now(const struct sma_http *http);
 
-/* -- room.c: who has to leave ------------------------------------------------------------------------------------- */
-/** What stands for one machine in the count of its connections: the IPv4 address, or the first half of the other. */
+/* -- room.c: who has to leave ------------------------------------------------------------------ */
+/** What stands for one machine in the count of its connections: the IPv4 address, or the first half
+ *  of the other. */
 uint64_t http_room_address(const struct sockaddr_storage *peer);
 /** Close a connection that waits for nothing of ours. false: there is none. */
 bool http_room_make(struct sma_http *http);
 
-/* -- response.c ------------------------------------------------------------------------------------------------- */
-/** Append a whole response and finish the request. `extra` = further header lines, each with CR LF; may be NULL. */
+/* -- response.c -------------------------------------------------------------------------------- */
+/** Append a whole response and finish the request. `extra` = further header lines, each with CR LF;
+ *  may be NULL. */
 void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
                   const char *extra);
 /** The same for a file of public/. */
@@ -239,14 +243,14 @@ void http_put_stream_head(struct http_conn *conn);
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json);
 #define HTTP_JSON "application/json; charset=utf-8"
 
-/* -- auth.c: who may come in ------------------------------------------------------------------------------------ */
+/* -- auth.c: who may come in ------------------------------------------------------------------- */
 /** Read the token's file, or make it; fills http->auth. */
 SMA_CHECKED enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error);
 bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_request *request);
 bool http_auth_allows_host(const struct http_auth *auth, const struct sma_http_request *request);
 bool http_auth_allows_origin(const struct sma_http_request *request);
 
-/* -- routes.c --------------------------------------------------------------------------------------------------- */
+/* -- routes.c ---------------------------------------------------------------------------------- */
 /** Check a complete head before its body is read. false: refused and answered. */
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request);
 /** Carry the request out; answers now or later. */
@@ -255,16 +259,17 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
 void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
                              struct sma_msg *msg);
 
-/* -- seen.c ------------------------------------------------------------------------------------------------------- */
+/* -- seen.c ------------------------------------------------------------------------------------ */
 /** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */
 void http_put_seen(struct sma_http *http, struct sma_buf *body);
 /** Answer with a trace as the store told it, without secrets; {} = 404. */
 void http_respond_trace(struct http_conn *conn, struct sma_str json);
-/** GET /api/runs/<id>/trace and /api/trace?message=... ask for: as in SMA_QUERY_TRACE, appended. false: nothing. */
+/** GET /api/runs/<id>/trace and /api/trace?message=... ask for: as in SMA_QUERY_TRACE, appended.
+ *  false: nothing. */
 bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *asked);
 bool http_is_trace_path(struct sma_str path);
 
-/* -- execute.c and runs.c: messages in, results out ------------------------------------------------------------- */
+/* -- execute.c and runs.c: messages in, results out -------------------------------------------- */
 void http_execute(struct http_conn *conn, struct sma_str body);
 void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,
                            struct sma_msg *msg);
@@ -281,7 +286,7 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
 void http_run_later(struct http_conn *conn, const char *why);
 bool http_watch_has_room(const struct sma_http *http);
 
-/* -- webhooks.c ------------------------------------------------------------------------------------------------- */
+/* -- webhooks.c -------------------------------------------------------------------------------- */
 /** The path is /webhooks/<name> of a registered adapter; NULL otherwise. */
 struct http_webhook *http_webhook_find(struct sma_http *http, struct sma_str path);
 void http_webhook_run(struct http_conn *conn, const struct sma_http_request *request,
@@ -291,14 +296,14 @@ void http_webhook_answered(struct sma_http *http, const struct http_pending *pen
 /** The adapter has not answered in time. */
 void http_webhook_late(struct http_conn *conn);
 
-/* -- decide.c: approvals, pairings, grants ------------------------------------------------------------------------ */
+/* -- decide.c: approvals, pairings, grants ----------------------------------------------------- */
 /** POST here decides something: /api/approvals/<id>/approve and the like. */
 bool http_decide_is_path(struct sma_str path);
 void http_decide(struct http_conn *conn, const struct sma_http_request *request,
                  struct sma_str body);
 void http_decided(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
 
-/* -- asks.c: open questions --------------------------------------------------------------------------------------- */
+/* -- asks.c: open questions -------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_tables_create(struct sma_http *http);
 void http_tables_destroy(struct sma_http *http);
 SMA_CHECKED enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind,
@@ -313,7 +318,7 @@ uint32_t http_watch_find(const struct sma_http *http, uint64_t seq);
 uint32_t http_watch_create(struct sma_http *http, uint64_t seq);
 void http_watch_destroy(struct sma_http *http, uint32_t watch);
 
-/* -- body.c: the JSON of POST /api/execute. Pure ---------------------------------------------------------------- */
+/* -- body.c: the JSON of POST /api/execute. Pure ----------------------------------------------- */
 struct http_execute_body
 {
     struct sma_str instructions, chat_id, user_id,
@@ -329,7 +334,7 @@ SMA_CHECKED enum sma_err http_execute_parse(struct sma_str body, struct http_exe
                                             struct sma_error *error);
 void http_execute_fini(struct http_execute_body *body);
 
-/* -- files.c: service.json, the token, the public folder -------------------------------------------------------- */
+/* -- files.c: service.json, the token, the public folder --------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);
 /** The disk was full: try again in a while, until it is written. */
 void http_service_file_later(struct sma_http *http);

@@ -118,7 +118,8 @@ static int take_header(struct sma_str name, struct sma_str value, bool *has_leng
     return 0;
 }
 
-/* All lines of the head, each ending in CR LF, without the empty one. @return 0, or the status to refuse with. */
+/* All lines of the head, each ending in CR LF, without the empty one. @return 0, or the status to
+ * refuse with. */
 static int parse_head(struct sma_str head, struct sma_http_request *request)
 {
     bool is_first = true, has_length = false;

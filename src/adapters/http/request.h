@@ -1,8 +1,10 @@
 /*
- * request.h — the head of an HTTP/1.1 request as slices of the bytes it was read from. Pure, no state.
+ * request.h — the head of an HTTP/1.1 request as slices of the bytes it was read from. Pure, no
+ * state.
  *
- * Source: RFC 9112 §2–§6. Strict where leniency has been an attack: bare LF, obs-fold, space before the colon, two
- * Content-Length, Content-Length beside Transfer-Encoding and control characters are errors, not guesses.
+ * Source: RFC 9112 §2–§6. Strict where leniency has been an attack: bare LF, obs-fold, space before
+ * the colon, two Content-Length, Content-Length beside Transfer-Encoding and control characters are
+ * errors, not guesses.
  */
 #ifndef SMA_HTTP_REQUEST_H
 #define SMA_HTTP_REQUEST_H
@@ -39,9 +41,11 @@ SMA_CHECKED enum sma_err sma_http_request_parse(struct sma_str bytes, size_t sca
                                                 size_t head_bytes_max,
                                                 struct sma_http_request *ret_request,
                                                 int *ret_status);
-/** Bytes of empty lines (CR LF) at the start of bytes: RFC 9112 §2.2 lets a client send them before a request. */
+/** Bytes of empty lines (CR LF) at the start of bytes: RFC 9112 §2.2 lets a client send them before
+ *  a request. */
 size_t sma_http_skip_blank(struct sma_str bytes);
-/** A header list contains this member ("text/event-stream", "respond-async"); parameters are ignored. */
+/** A header list contains this member ("text/event-stream", "respond-async"); parameters are
+ *  ignored. */
 bool sma_http_list_has(struct sma_str list, struct sma_str member);
 /** Append the decoded value of ?name=...; NOTFOUND | BADINPUT (broken escape). */
 SMA_CHECKED enum sma_err sma_http_query_get(struct sma_str query, struct sma_str name,

@@ -42,15 +42,16 @@ static const char *reason_of(int status)
     }
 }
 
-/* What browsers may make of an answer of the API: nothing. It is no page, no frame, and no other site's to include. */
+/* What browsers may make of an answer of the API: nothing. It is no page, no frame, and no other
+ * site's to include. */
 #define API_POLICY                                                                     \
     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"                   \
     "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n" \
     "Cross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n"    \
     "X-Frame-Options: DENY\r\n"
-/* The files of public/ may have been written by anybody who writes in the project. A sandboxed page has an origin of its
- * own ("null"), so its script is a stranger to the API, to our cookies and to our storage; its own style and script come
- * to it from another origin, therefore cross-origin. */
+/* The files of public/ may have been written by anybody who writes in the project. A sandboxed page
+ * has an origin of its own ("null"), so its script is a stranger to the API, to our cookies and to
+ * our storage; its own style and script come to it from another origin, therefore cross-origin. */
 #define PAGE_POLICY                                                                  \
     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"                 \
     "Content-Security-Policy: sandbox allow-scripts; default-src 'none'; "           \

@@ -1,11 +1,12 @@
 /*
  * room.c — who has to leave when a connection comes and all places are taken.
  *
- * Only the token tells people from strangers, and a stranger costs nothing but a socket: a thousand silent connections
- * must not keep out the one that asks /health. So a connection that has not shown the token and waits for nothing of ours
- * leaves, the oldest first: a caller who means it has sent its request long before. If one address holds most of these,
- * one of its own goes, so that a flood pushes out itself. Behind a proxy all come from one address: then it is simply
- * the oldest; X-Forwarded-For says whatever its sender likes and is not read.
+ * Only the token tells people from strangers, and a stranger costs nothing but a socket: a thousand
+ * silent connections must not keep out the one that asks /health. So a connection that has not
+ * shown the token and waits for nothing of ours leaves, the oldest first: a caller who means it has
+ * sent its request long before. If one address holds most of these, one of its own goes, so that a
+ * flood pushes out itself. Behind a proxy all come from one address: then it is simply the oldest;
+ * X-Forwarded-For says whatever its sender likes and is not read.
  */
 #include "http_priv.h"
 
@@ -39,7 +40,8 @@ static bool is_idle(const struct http_conn *conn)
     return conn->is_known && conn->state == HTTP_HEAD && conn->in.len == 0 && !conn->is_writing;
 }
 
-/* The address that holds more than half of the strangers, if one does (majority vote of Boyer and Moore). */
+/* The address that holds more than half of the strangers, if one does (majority vote of Boyer and
+ * Moore). */
 static uint64_t find_majority(const struct sma_http *http, bool *ret_has)
 {
     uint64_t candidate = 0;

@@ -90,7 +90,8 @@ static bool admit_body(struct http_conn *conn, const struct sma_http_request *re
     if (http->buffered_bytes + whole > HTTP_BUFFERED_BYTES_MAX)
         return refuse(conn, request, 503, "Retry-After: 1\r\n",
                       "Too many large requests at once: send it again");
-    /* The parsed head points into the buffer that may move here: nothing of it is used after this. */
+    /* The parsed head points into the buffer that may move here: nothing of it is used after
+     * this. */
     if (sma_buf_reserve(&conn->in, whole - conn->in.len) == NULL)
         return refuse(conn, request, 503, "Retry-After: 1\r\n", "Out of memory: send it again");
     size_t held = conn->in.cap;
@@ -108,7 +109,8 @@ static bool admit_intake(struct http_conn *conn, const struct sma_http_request *
                   "The service is stopping: send it again later");
 }
 
-/* The files of public/ are public content, and a page must be able to load before anybody can type a token into it. */
+/* The files of public/ are public content, and a page must be able to load before anybody can type
+ * a token into it. */
 static bool is_open_to_all(enum http_route route)
 {
     return route == HTTP_ROUTE_HEALTH || route == HTTP_ROUTE_STATIC;
@@ -151,7 +153,7 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     return admit_body(conn, request);
 }
 
-/* -- answers at once -------------------------------------------------------------------------------------------- */
+/* -- answers at once --------------------------------------------------------------------------- */
 
 static void put_timestamp(struct sma_http *http, struct sma_buf *buf)
 {
@@ -178,8 +180,8 @@ static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
     }
 }
 
-/* Asked without a token: it says how we are, not why; GET /api/status does. 503 only when nothing new is accepted: what
- * concerns a chat or a row does not take the service away from all others. */
+/* Asked without a token: it says how we are, not why; GET /api/status does. 503 only when nothing
+ * new is accepted: what concerns a chat or a row does not take the service away from all others. */
 static void respond_health(struct http_conn *conn)
 {
     struct sma_http *http = conn->server;
@@ -232,7 +234,7 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
     sma_buf_fini(&body);
 }
 
-/* -- answers by the store --------------------------------------------------------------------------------------- */
+/* -- answers by the store ---------------------------------------------------------------------- */
 
 static enum sma_query_kind query_of(enum http_ask ask)
 {

@@ -1,4 +1,5 @@
-/* runs.c — waiting for runs and telling their results: the answer to execute, event streams, GET /api/runs/:id. */
+/* runs.c — waiting for runs and telling their results: the answer to execute, event streams, GET
+ * /api/runs/:id. */
 #include "http_priv.h"
 
 #include <stdio.h>
@@ -93,7 +94,7 @@ static struct sma_str message_id_of(const struct http_conn *conn)
     return (struct sma_str){conn->message_id, conn->message_id_len};
 }
 
-/* -- waiting ---------------------------------------------------------------------------------------------------- */
+/* -- waiting ----------------------------------------------------------------------------------- */
 
 bool http_watch_has_room(const struct sma_http *http)
 {
@@ -138,7 +139,7 @@ void http_watch_leave(struct http_conn *conn)
     conn->watch = conn->watch_next = conn->watch_previous = HTTP_NONE;
 }
 
-/* -- telling ---------------------------------------------------------------------------------------------------- */
+/* -- telling ----------------------------------------------------------------------------------- */
 
 static void end_stream(struct http_conn *conn, struct sma_str json)
 {
@@ -196,7 +197,8 @@ void http_watch_result(struct sma_http *http, const struct http_pending *pending
     uint32_t watch = http_watch_find(http, pending->seq);
     if (watch == HTTP_NONE)
         return;
-    /* Telling ends each one's wait (http_conn_finish leaves the watch), so the first one is always the next one. */
+    /* Telling ends each one's wait (http_conn_finish leaves the watch), so the first one is always
+     * the next one. */
     while (http->watches[watch].first_conn != HTTP_NONE) {
         struct http_conn *conn = http->conns[http->watches[watch].first_conn];
         http_watch_leave(conn);
@@ -224,7 +226,8 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
     while (index != HTTP_NONE) {
         struct http_conn *conn = http->conns[index];
         index = conn->watch_next;
-        /* Progress replaces progress: a client that reads too slowly misses some of it, never the result. */
+        /* Progress replaces progress: a client that reads too slowly misses some of it, never the
+         * result. */
         if (conn->state != HTTP_STREAM ||
             conn->out.len + conn->sending.len > HTTP_STREAM_BACKLOG_BYTES)
             continue;
@@ -234,7 +237,7 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
     sma_buf_fini(&json);
 }
 
-/* -- GET /api/runs/:id ------------------------------------------------------------------------------------------ */
+/* -- GET /api/runs/:id ------------------------------------------------------------------------- */
 
 static uint32_t wait_of(const struct sma_http_request *request, bool *ret_is_bad)
 {

@@ -14,7 +14,8 @@ static bool has_secrets(struct sma_http *http)
     return http->secrets != NULL || sma_secrets_create(http->config, &http->secrets) == SMA_ERR_OK;
 }
 
-/* The texts are what platforms and providers said, and may hold what we told them: a token stands in the path of a URL. */
+/* The texts are what platforms and providers said, and may hold what we told them: a token stands
+ * in the path of a URL. */
 void http_put_seen(struct sma_http *http, struct sma_buf *body)
 {
     struct sma_buf plain, clean;
@@ -36,7 +37,7 @@ void http_put_seen(struct sma_http *http, struct sma_buf *body)
     sma_buf_fini(&clean);
 }
 
-/* -- traces ------------------------------------------------------------------------------------------------------- */
+/* -- traces ------------------------------------------------------------------------------------ */
 bool http_is_trace_path(struct sma_str path)
 {
     size_t end = sizeof TRACE - 1;

@@ -1,5 +1,6 @@
 /*
- * server.c — listening, connections, reading and writing on the actor's libuv loop; deadlines of connections.
+ * server.c — listening, connections, reading and writing on the actor's libuv loop; deadlines of
+ * connections.
  *
  * Why not libwebsockets for this: docs/adr/0005-http.md.
  */
@@ -48,7 +49,7 @@ static void count_bytes(struct http_conn *conn)
     conn->counted_bytes = held;
 }
 
-/* -- closing ---------------------------------------------------------------------------------------------------- */
+/* -- closing ----------------------------------------------------------------------------------- */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -87,7 +88,7 @@ void http_conn_close(struct http_conn *conn)
     uv_close((uv_handle_t *)&conn->tcp, on_closed);
 }
 
-/* -- reading ---------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static void conn_advance(struct http_conn *conn);
 
@@ -118,8 +119,9 @@ static void on_eof(struct http_conn *conn)
 {
     conn->has_eof = true;
     stop_reading(conn);
-    /* The client may only have shut down its sending side, so it still gets an answer that comes soon. One that waits
-     * for a run is then taken to have left: the run goes on, its result is stored. */
+    /* The client may only have shut down its sending side, so it still gets an answer that comes
+     * soon. One that waits for a run is then taken to have left: the run goes on, its result is
+     * stored. */
     if (conn->state == HTTP_WAIT)
         http_conn_deadline(conn,
                            http_now(conn->server) + HTTP_HALF_CLOSED_S * UINT64_C(1000000000));
@@ -271,7 +273,7 @@ static void conn_advance(struct http_conn *conn)
         http_conn_close(conn); /* the rest of this request will never come */
 }
 
-/* -- writing ---------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static void linger(struct http_conn *conn)
 {
@@ -384,7 +386,7 @@ void http_conn_finish(struct http_conn *conn)
     http_conn_flush(conn);
 }
 
-/* -- deadlines -------------------------------------------------------------------------------------------------- */
+/* -- deadlines --------------------------------------------------------------------------------- */
 
 static void pass_deadline(struct http_conn *conn)
 {
@@ -450,7 +452,7 @@ void http_server_tick(struct sma_http *http)
     sma_ctx_wake_at(http->ctx, next);
 }
 
-/* -- connections arrive -------------------------------------------------------------------------------------------------- */
+/* -- connections arrive ------------------------------------------------------------------------ */
 
 static struct http_conn *take_conn(struct sma_http *http)
 {

@@ -1,6 +1,7 @@
 /*
- * webhooks.c — requests of platforms to /webhooks/<name>: passed on to the adapter of that name as they came, and its
- * answer back to whoever still waits. Whether a request is genuine is the adapter's to find out.
+ * webhooks.c — requests of platforms to /webhooks/<name>: passed on to the adapter of that name as
+ * they came, and its answer back to whoever still waits. Whether a request is genuine is the
+ * adapter's to find out.
  */
 #include "http_priv.h"
 

@@ -1,4 +1,5 @@
-/* qq.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of them. */
+/* qq.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of
+ * them. */
 #include "qq_priv.h"
 
 #include "adapters/common/settings.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- made and unmade --------------------------------------------------------------------------------------------------- */
+/* -- made and unmade --------------------------------------------------------------------------- */
 static void destroy(void *state)
 {
     struct qq *qq = state;
@@ -93,7 +94,7 @@ static bool takes_webhooks(const void *state)
     return ((const struct qq *)state)->settings.is_webhook;
 }
 
-/* -- life -------------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void stop(void *state, struct sma_ctx *ctx);
 
 static enum sma_err open_all(struct qq *qq, struct sma_error *error)
@@ -170,7 +171,7 @@ static void take_life(struct qq *qq, const struct sma_life *life)
     sma_ctx_life_done(qq->ctx, life->phase);
 }
 
-/* -- messages ---------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct qq *qq = state;
@@ -207,7 +208,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     }
 }
 
-/* Everything that waits for time says when; on a quiet link that is the heartbeat, and the token's renewal. */
+/* Everything that waits for time says when; on a quiet link that is the heartbeat, and the token's
+ * renewal. */
 static void batch_end(void *state, struct sma_ctx *ctx)
 {
     struct qq *qq = state;
@@ -261,7 +263,8 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .name = "qq",
     .channel = "qq",
     .actor = &actor_ops,
-    /* Idempotent are answers in c2c and group alone: each attempt's outcome says whether a repeat of it is hidden. */
+    /* Idempotent are answers in c2c and group alone: each attempt's outcome says whether a repeat
+     * of it is hidden. */
     .capabilities = {.has_buttons = true,
                      .has_markdown = true,
                      .has_files = true,

@@ -1,4 +1,5 @@
-/* qq_body.c — paths and JSON bodies of messages. See qq_out.h; Source: protocols/qq.md §6.1, §6.2, §6.5. */
+/* qq_body.c — paths and JSON bodies of messages. See qq_out.h; Source: protocols/qq.md §6.1, §6.2,
+ * §6.5. */
 #include "qq_event.h"
 #include "qq_out.h"
 
@@ -22,7 +23,7 @@ static bool is_guild(const struct sma_route *route)
     return is_type(route, "channel") || is_type(route, "dm");
 }
 
-/* -- paths ------------------------------------------------------------------------------------------------------- */
+/* -- paths ------------------------------------------------------------------------------------- */
 static void put_chat_path(struct sma_buf *buf, const struct sma_route *route)
 {
     sma_buf_put_text(buf, is_type(route, "group")     ? "/v2/groups/"
@@ -56,7 +57,7 @@ void qq_put_interaction(struct sma_buf *buf, int code)
     sma_buf_printf(buf, "{\"code\":%d}", code);
 }
 
-/* -- the words --------------------------------------------------------------------------------------------------- */
+/* -- the words --------------------------------------------------------------------------------- */
 static bool has_scheme(struct sma_str text, size_t *ret_len)
 {
     static const char *const schemes[] = {"https://", "http://"};
@@ -137,7 +138,7 @@ static void put_words(struct sma_buf *words, const struct qq_send *send)
         sma_buf_put_str(words, text);
 }
 
-/* -- bodies ------------------------------------------------------------------------------------------------------ */
+/* -- bodies ------------------------------------------------------------------------------------ */
 static void put_type(struct sma_buf *buf, const struct qq_send *send, int type)
 {
     if (is_guild(send->route))

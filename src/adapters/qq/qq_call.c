@@ -1,4 +1,5 @@
-/* qq_call.c — one request to the platform. The token is put in here, and got anew when it is refused. */
+/* qq_call.c — one request to the platform. The token is put in here, and got anew when it is
+ * refused. */
 #include "qq_priv.h"
 
 #include <stdio.h>
@@ -69,7 +70,7 @@ static void end_not_sent(struct qq_call *call, const char *why)
              &(struct sma_net_answer){.end = SMA_NET_NOT_SENT, .retry_after_ms = -1, .error = why});
 }
 
-/* -- sending -------------------------------------------------------------------------------------------------------- */
+/* -- sending ----------------------------------------------------------------------------------- */
 static bool is_token_refused(const struct qq_call *call, const struct sma_net_answer *answer)
 {
     bool may_be = call->needs_token && answer->end == SMA_NET_ANSWERED && answer->status >= 400;
@@ -135,7 +136,8 @@ static enum sma_err ask(struct qq_call *call, uint64_t now_ns)
     return err;
 }
 
-/* Send it when that is possible; else it waits for a token, or (out of memory) until its time is over. */
+/* Send it when that is possible; else it waits for a token, or (out of memory) until its time is
+ * over. */
 static void proceed(struct qq_call *call)
 {
     uint64_t now_ns = sma_ctx_now(call->qq->ctx);
@@ -191,7 +193,7 @@ uint64_t qq_calls_tick(struct qq *qq, uint64_t now_ns)
     return next_ns;
 }
 
-/* -- starting -------------------------------------------------------------------------------------------------------- */
+/* -- starting ---------------------------------------------------------------------------------- */
 static char *make_url(const struct qq *qq, const struct qq_call_options *options)
 {
     struct sma_buf url;

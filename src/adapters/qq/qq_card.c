@@ -1,4 +1,5 @@
-/* qq_card.c — requests for consent and their outcomes: their words and buttons. See qq_out.h; Source: protocols/qq.md §6.2. */
+/* qq_card.c — requests for consent and their outcomes: their words and buttons. See qq_out.h;
+ * Source: protocols/qq.md §6.2. */
 #include "qq_out.h"
 
 #include "runtime/delivery/split.h"

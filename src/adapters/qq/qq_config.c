@@ -41,7 +41,7 @@ static SMA_CHECKED enum sma_err fall_back(char **text, const char *value)
     return is_given ? SMA_ERR_OK : replace(text, value == NULL ? "" : value);
 }
 
-/* -- credentials ------------------------------------------------------------------------------------------------------ */
+/* -- credentials ------------------------------------------------------------------------------- */
 static bool is_decimal(const char *text)
 {
     size_t len = strspn(text, "0123456789");
@@ -85,7 +85,7 @@ static SMA_CHECKED enum sma_err read_credentials(const struct sma_settings *bloc
     return SMA_ERR_OK;
 }
 
-/* -- addresses --------------------------------------------------------------------------------------------------------- */
+/* -- addresses --------------------------------------------------------------------------------- */
 static bool read_is_sandbox(const struct sma_settings *block)
 {
     const json_t *value = json_object_get(block->root, "sandbox");
@@ -153,7 +153,7 @@ static SMA_CHECKED enum sma_err read_ca_file(const struct sma_settings *block,
     return err;
 }
 
-/* -- the rest ---------------------------------------------------------------------------------------------------------- */
+/* -- the rest ---------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err read_intents(const struct sma_settings *block,
                                              struct qq_settings *settings)
 {

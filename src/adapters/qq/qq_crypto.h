@@ -1,8 +1,8 @@
 /*
  * qq_crypto.h — the signatures of webhook requests: Ed25519 with a key made from the bot's secret.
  *
- * Invariants: an empty secret is refused (never a key anybody can make); a request is only believed when signature and
- *             age are right; bytes are verified as received.
+ * Invariants: an empty secret is refused (never a key anybody can make); a request is only believed
+ *             when signature and age are right; bytes are verified as received.
  * Threads: no state. Source: protocols/qq.md §7.
  */
 #ifndef SMA_QQ_CRYPTO_H
@@ -20,7 +20,8 @@ SMA_CHECKED enum sma_err qq_sign(struct sma_str secret, struct sma_str a, struct
 /**
  * Is this request the platform's?
  * @signature_hex, @timestamp  headers X-Signature-Ed25519 and X-Signature-Timestamp, as received
- * @return OK | BADINPUT: not signed with this secret | TIMEOUT: signed, but too old or from the future
+ * @return OK | BADINPUT: not signed with this secret | TIMEOUT: signed, but too old or from the
+ * future
  */
 SMA_CHECKED enum sma_err qq_verify(struct sma_str secret, struct sma_str signature_hex,
                                    struct sma_str timestamp, struct sma_str body,

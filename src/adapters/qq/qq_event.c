@@ -1,8 +1,8 @@
 /* qq_event.c — see qq_event.h. */
 #include "qq_event.h"
 
-#include "runtime/text/attach.h"
 #include "runtime/json/json_read.h"
+#include "runtime/text/attach.h"
 #include "sma/adapter.h"
 #include "sma/text.h"
 
@@ -51,7 +51,7 @@ static struct sma_str first_of(const json_t *object, const char *const *keys, si
     return SMA_STR("");
 }
 
-/* -- time -------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 /* RFC 3339, or Go's print form "2023-11-06 13:37:18 +0800 CST m=+…"; both begin alike. */
 static bool read_calendar(struct sma_str text, int64_t *ret_ms)
 {
@@ -102,7 +102,7 @@ static int64_t time_of(const struct reading *in)
     return ms > 0 && ms <= now ? ms : now;
 }
 
-/* -- who and where ----------------------------------------------------------------------------------------------- */
+/* -- who and where ----------------------------------------------------------------------------- */
 static bool is_id(struct sma_str id)
 {
     return id.len > 0 && id.len <= SMA_ID_BYTES_MAX && memchr(id.ptr, '\0', id.len) == NULL;
@@ -167,12 +167,13 @@ static enum sma_role role_of(const struct reading *in)
     return role;
 }
 
-/* -- mentions ---------------------------------------------------------------------------------------------------- */
+/* -- mentions ---------------------------------------------------------------------------------- */
 static bool is_us(const struct reading *in, const json_t *mention)
 {
     if (json_is_true(json_object_get(mention, "is_you"))) /* so does a mention of everybody */
         return sma_str_is_equal(sma_json_str(mention, "scope"), SMA_STR("single"));
-    /* Before our own id is known (a webhook may come first), a bot that is mentioned to us is us. */
+    /* Before our own id is known (a webhook may come first), a bot that is mentioned to us is
+     * us. */
     if (in->options->bot_id.len == 0)
         return json_is_true(json_object_get(mention, "bot")) &&
                json_object_get(mention, "is_you") == NULL;
@@ -263,7 +264,7 @@ static void read_said(struct reading *in, bool has_entities)
     }
 }
 
-/* -- attachments ------------------------------------------------------------------------------------------------- */
+/* -- attachments ------------------------------------------------------------------------------- */
 static const char *kind_of(struct sma_str type)
 {
     if (sma_str_starts_with(type, SMA_STR("image/")))
@@ -366,8 +367,9 @@ static void read_quotes(struct reading *in)
     }
 }
 
-/* Quoting a message is answering it. Groups and private chats name it by its index, guilds by its id; a message of any
- * other type than plain and quote (a card, records that were forwarded) is not its sender's own words. */
+/* Quoting a message is answering it. Groups and private chats name it by its index, guilds by its
+ * id; a message of any other type than plain and quote (a card, records that were forwarded) is not
+ * its sender's own words. */
 static void read_provenance(struct reading *in)
 {
     const struct sma_str key = SMA_STR("ref_msg_idx=");
@@ -390,7 +392,7 @@ static void read_provenance(struct reading *in)
         ingress->reply_to_id = id;
 }
 
-/* -- messages ---------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void join_text(struct reading *in)
 {
     struct sma_str said = sma_str_trim(sma_buf_str(&in->said));
@@ -470,7 +472,7 @@ static void read_message(struct reading *in, enum place place, bool is_addressed
     finish_message(in);
 }
 
-/* -- everything else --------------------------------------------------------------------------------------------- */
+/* -- everything else --------------------------------------------------------------------------- */
 static void set_reply_event(struct reading *in)
 {
     struct sma_str prefix = SMA_STR(QQ_EVENT_REPLY_PREFIX);
@@ -588,7 +590,7 @@ enum sma_err qq_event_parse(const struct qq_event_options *options, const struct
     return err;
 }
 
-/* -- preparation ------------------------------------------------------------------------------------------------- */
+/* -- preparation ------------------------------------------------------------------------------- */
 static bool read_file(const json_t *item, struct qq_file *file)
 {
     *file = (struct qq_file){.kind = sma_json_str(item, "kind"),

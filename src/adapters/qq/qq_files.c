@@ -1,6 +1,7 @@
 /*
- * qq_files.c — PREPARE: the platform's part of sma_fetches. Attachments have a URL of their own, which wants no token and
- * dies soon; the role of a group's member comes with the event itself or is not to be had.
+ * qq_files.c — PREPARE: the platform's part of sma_fetches. Attachments have a URL of their own,
+ * which wants no token and dies soon; the role of a group's member comes with the event itself or
+ * is not to be had.
  */
 #include "qq_priv.h"
 

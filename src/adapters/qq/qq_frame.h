@@ -1,5 +1,6 @@
 /*
- * qq_frame.h — one payload of the gateway (or of a webhook), and what we write to the gateway. Pure.
+ * qq_frame.h — one payload of the gateway (or of a webhook), and what we write to the gateway.
+ * Pure.
  *
  * Source: protocols/qq.md §2.2–§2.6. Members of another type than documented read as absent.
  */
@@ -36,7 +37,8 @@ struct qq_frame
     const json_t *data;  /* "d", any type; NULL = absent or null */
     json_t *root;        /* owns everything above */
 };
-/** @return OK (release with qq_frame_fini) | BADINPUT: not JSON, or no integer op | TOOBIG | NOMEM */
+/** @return OK (release with qq_frame_fini) | BADINPUT: not JSON, or no integer op | TOOBIG |
+ *  NOMEM */
 SMA_CHECKED enum sma_err qq_frame_parse(struct sma_str bytes, struct qq_frame *ret_frame);
 void qq_frame_fini(struct qq_frame *frame); /* accepts a zeroed struct */
 

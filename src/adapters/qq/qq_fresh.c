@@ -1,9 +1,10 @@
 /*
- * qq_fresh.c — what was said or pressed last in each chat, to be answered instead of a message that can be answered no more.
+ * qq_fresh.c — what was said or pressed last in each chat, to be answered instead of a message that
+ * can be answered no more.
  *
- * A run that waited for consent is often over the time in which its own message may be answered, and messages that answer
- * nothing are mostly refused. The press or the word that gave consent may be answered. Kept in memory only: after a restart
- * there is none until somebody writes.
+ * A run that waited for consent is often over the time in which its own message may be answered,
+ * and messages that answer nothing are mostly refused. The press or the word that gave consent may
+ * be answered. Kept in memory only: after a restart there is none until somebody writes.
  */
 #include "qq_priv.h"
 
@@ -55,7 +56,8 @@ bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
                    char message_id[SMA_ID_BYTES_MAX + 1])
 {
     if (attempt->intent == SMA_INTENT_NOTICE || attempt->route.message_id.len == 0)
-        return false; /* not worth an answer that somebody else may need; or meant to answer nothing */
+        /* not worth an answer that somebody else may need; or meant to answer nothing */
+        return false;
     for (size_t i = 0; i < QQ_FRESH_COUNT_MAX; i++) {
         struct qq_fresh *fresh = &qq->fresh[i];
         if (!is_chat(fresh, &attempt->route) ||

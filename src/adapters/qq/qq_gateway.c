@@ -1,9 +1,10 @@
 /*
- * qq_gateway.c — one WebSocket per shard, driven by its struct qq_session: the session says what is to be done, this file
- * does it and tells what came of it.
+ * qq_gateway.c — one WebSocket per shard, driven by its struct qq_session: the session says what is
+ * to be done, this file does it and tells what came of it.
  *
- * Reading pauses while the store has as many questions as it may; a frame that cannot be read, or an event that could not
- * be handed on, ends the link, so that the platform brings it again from the last durable number.
+ * Reading pauses while the store has as many questions as it may; a frame that cannot be read, or
+ * an event that could not be handed on, ends the link, so that the platform brings it again from
+ * the last durable number.
  */
 #include "qq_priv.h"
 
@@ -35,7 +36,7 @@ static void not_connected(struct qq_shard *shard, const char *why)
     qq_session_not_connected(&shard->session, why, now_of(shard), chance_of(shard));
 }
 
-/* -- events ---------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 struct taking
 {
     struct qq_shard *shard;
@@ -92,7 +93,7 @@ void qq_gateway_settle(struct qq_shard *shard, int64_t seq, uint32_t epoch, uint
     settle_shard(shard);
 }
 
-/* -- frames ---------------------------------------------------------------------------------------------------------- */
+/* -- frames ------------------------------------------------------------------------------------ */
 static void copy_word(char *to, size_t size, struct sma_str from)
 {
     size_t len = sma_utf8_cut(from, size - 1);
@@ -141,7 +142,7 @@ static void on_message(void *user, struct sma_str bytes, bool is_binary, uint64_
     settle_shard(shard);
 }
 
-/* -- the socket ------------------------------------------------------------------------------------------------------ */
+/* -- the socket -------------------------------------------------------------------------------- */
 static void on_opened(void *user)
 {
     struct qq_shard *shard = user;
@@ -197,7 +198,7 @@ static void open_link(struct qq_shard *shard, const char *url)
                                               : "the gateway's address is no ws:// or wss:// URL");
 }
 
-/* -- its address ------------------------------------------------------------------------------------------------------ */
+/* -- its address ------------------------------------------------------------------------------- */
 static void ask_address(struct qq_shard *shard, const char *path, qq_call_fn *done)
 {
     struct qq_call_options options = {.method = "GET",
@@ -298,7 +299,7 @@ static void on_token(struct qq *qq, void *user, const struct sma_net_answer *ans
     settle_shard(shard);
 }
 
-/* -- what the session wants -------------------------------------------------------------------------------------------- */
+/* -- what the session wants -------------------------------------------------------------------- */
 /* Shards that begin a session take turns: the platform allows so many in five seconds. */
 static void take_turn(struct qq *qq, uint64_t now_ns)
 {
@@ -402,8 +403,9 @@ static void tell_link(struct qq *qq, const char *trouble)
     sma_link_up("qq", sma_ctx_wall(qq->ctx));
 }
 
-/* -- what people are told -------------------------------------------------------------------------------------------------- */
-/* A link that comes and goes is told at its first, second, fourth ... loss, until one has lasted. */
+/* -- what people are told ---------------------------------------------------------------------- */
+/* A link that comes and goes is told at its first, second, fourth ... loss, until one has
+ * lasted. */
 static void tell_ready(struct qq_shard *shard)
 {
     struct qq *qq = shard->qq;
@@ -460,7 +462,7 @@ static void settle_shard(struct qq_shard *shard)
     sma_ctx_request_batch_end(shard->qq->ctx); /* the wake time may have changed */
 }
 
-/* -- time and back-pressure -------------------------------------------------------------------------------------------------- */
+/* -- time and back-pressure -------------------------------------------------------------------- */
 static uint64_t tick_shard(struct qq_shard *shard, uint64_t now_ns)
 {
     struct qq_session *session = &shard->session;
@@ -512,7 +514,7 @@ void qq_gateway_keep(struct qq *qq)
             qq_keep_write(&qq->shards[i]);
 }
 
-/* -- beginning and end ---------------------------------------------------------------------------------------------------- */
+/* -- beginning and end ------------------------------------------------------------------------- */
 static void start_shard(struct qq_shard *shard, int64_t cursor)
 {
     int64_t seq = qq_cursor_seq(shard->epoch, cursor);

@@ -34,8 +34,9 @@ static bool is_plain(struct sma_str token)
 }
 
 /*
- * We sign event_ts and plain_token with the key that proves events to come from the platform. Only a number and a plain
- * word are signed, so that no answer of ours can ever be used as the signature of an event's body.
+ * We sign event_ts and plain_token with the key that proves events to come from the platform. Only
+ * a number and a plain word are signed, so that no answer of ours can ever be used as the signature
+ * of an event's body.
  */
 static void validate(struct qq_hook *hook, struct sma_str secret)
 {

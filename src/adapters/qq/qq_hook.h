@@ -1,8 +1,8 @@
 /*
  * qq_hook.h — one webhook request: is it the platform's, and what is to be answered. Pure.
  *
- * Invariants: nothing of the body is believed before its signature and age are right; an address validation is answered
- *             only when it is signed too.
+ * Invariants: nothing of the body is believed before its signature and age are right; an address
+ *             validation is answered only when it is signed too.
  * Threads: no state. Source: protocols/qq.md §7.
  */
 #ifndef SMA_QQ_HOOK_H

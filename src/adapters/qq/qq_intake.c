@@ -1,9 +1,11 @@
 /*
- * qq_intake.c — events on their way through the store: asked, remembered, settled with whoever waits.
+ * qq_intake.c — events on their way through the store: asked, remembered, settled with whoever
+ * waits.
  *
- * Answers mostly come in the order of the questions, so the questions stand in a ring and the oldest is looked at first.
- * A button is acknowledged with the verdict, or when that is late without it: the person sees a turning wheel meanwhile.
- * The platform shows no words then, only what a code means.
+ * Answers mostly come in the order of the questions, so the questions stand in a ring and the
+ * oldest is looked at first. A button is acknowledged with the verdict, or when that is late
+ * without it: the person sees a turning wheel meanwhile. The platform shows no words then, only
+ * what a code means.
  */
 #include "qq_priv.h"
 
@@ -60,7 +62,7 @@ enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
     return SMA_ERR_OK;
 }
 
-/* -- buttons ---------------------------------------------------------------------------------------------------------- */
+/* -- buttons ----------------------------------------------------------------------------------- */
 /* Without memory the wheel turns until the client gives up: nothing is lost. */
 void qq_acknowledge(struct qq *qq, struct sma_str interaction_id, int code)
 {
@@ -109,7 +111,7 @@ static int code_of(const struct sma_accepted *accepted)
     return accepted->verdict == SMA_VERDICT_BUSY ? QQ_INTERACTION_TOO_OFTEN : QQ_INTERACTION_DONE;
 }
 
-/* -- verdicts --------------------------------------------------------------------------------------------------------- */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 static void settle(struct qq *qq, const struct qq_ask *ask, const struct sma_accepted *accepted)
 {
     if (ask->asker == QQ_ASKER_GATEWAY)

@@ -1,9 +1,10 @@
 /*
  * qq_keep.c — where we are in the platform's stream of events, over a restart.
  *
- * The file holds the session and the sequence number at which it was written (its start, or the last orderly end); the
- * store's cursor holds how far the events behind that have become durable. The cursor carries an epoch, a mark of the
- * session, so that a number of an older session is never taken for one of a newer.
+ * The file holds the session and the sequence number at which it was written (its start, or the
+ * last orderly end); the store's cursor holds how far the events behind that have become durable.
+ * The cursor carries an epoch, a mark of the session, so that a number of an older session is never
+ * taken for one of a newer.
  */
 #include "qq_priv.h"
 
@@ -46,7 +47,7 @@ static bool make_path(const struct qq_shard *shard, char path[PATH_BYTES_MAX])
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
-/* -- reading -------------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 static bool is_ours(const struct qq_settings *settings, const json_t *root)
 {
     return sma_str_is_equal(sma_json_str(root, "appId"), sma_str(settings->app_id)) &&
@@ -88,7 +89,7 @@ void qq_keep_read(struct qq_shard *shard)
     free(bytes);
 }
 
-/* -- writing -------------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 static void put_file(struct sma_buf *buf, const struct qq_shard *shard)
 {
     const struct qq *qq = shard->qq;

@@ -1,8 +1,8 @@
 /*
  * qq_login.h — before anything else works: the access token and the gateway's address.
  *
- * Pure: bodies to send and answers to read. Every answer is OK, RETRY (back off and ask again) or FATAL (the same
- * request fails until the owner changes something: say so, ask again rarely).
+ * Pure: bodies to send and answers to read. Every answer is OK, RETRY (back off and ask again) or
+ * FATAL (the same request fails until the owner changes something: say so, ask again rarely).
  *
  * Threads: no state; any.
  * Source:  protocols/qq.md §1, §2.1.
@@ -38,7 +38,7 @@ struct qq_login_error
     char text[256];
 };
 
-/* -- access token ------------------------------------------------------------------------------------------------ */
+/* -- access token ------------------------------------------------------------------------------ */
 struct qq_token
 {
     char value[QQ_TOKEN_BYTES_MAX + 1];
@@ -49,12 +49,13 @@ void qq_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sma_st
 enum qq_login qq_token_parse(const struct sma_net_answer *answer, struct qq_token *ret_token,
                              struct qq_login_error *ret_error);
 /**
- * Seconds after which to fetch the next one. The platform gives the same token until its last 60 s, so this lies inside
- * them; never below 5, so that a platform that keeps giving old ones is not hammered.
+ * Seconds after which to fetch the next one. The platform gives the same token until its last 60 s,
+ * so this lies inside them; never below 5, so that a platform that keeps giving old ones is not
+ * hammered.
  */
 uint32_t qq_token_refresh_s(uint32_t expires_s);
 
-/* -- gateway ----------------------------------------------------------------------------------------------------- */
+/* -- gateway ----------------------------------------------------------------------------------- */
 struct qq_gateway
 {
     char url[QQ_GATEWAY_URL_BYTES_MAX + 1]; /* ws:// or wss:// */
@@ -67,7 +68,8 @@ struct qq_gateway
 /** Either of the two calls. */
 enum qq_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,
                                struct qq_login_error *ret_error);
-/** How long an identify has to wait by session_start_limit: 0 while some remain, else until the reset, at most a day. */
+/** How long an identify has to wait by session_start_limit: 0 while some remain, else until the
+ *  reset, at most a day. */
 int64_t qq_gateway_identify_wait_ms(const struct qq_gateway *gateway);
 
 #endif

@@ -82,7 +82,7 @@ struct qq_media qq_media_of(const struct qq_part *part)
     return media;
 }
 
-/* -- bodies ------------------------------------------------------------------------------------------------------ */
+/* -- bodies ------------------------------------------------------------------------------------ */
 static void put_head(struct sma_buf *buf, const struct qq_media *media)
 {
     sma_buf_printf(buf, "{\"file_type\":%d", media->file_type);
@@ -148,7 +148,7 @@ void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media,
     sma_buf_put_text(buf, ",\"srv_send_msg\":false}");
 }
 
-/* -- answers ----------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static bool read_blocks(const json_t *root, uint64_t file_size, struct qq_upload *upload)
 {
     const json_t *parts = sma_json_get(root, "parts");

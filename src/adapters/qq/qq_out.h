@@ -1,13 +1,15 @@
 /*
- * qq_out.h — answers on their way out: text to parts, parts to request bodies, the platform's answers to outcomes.
+ * qq_out.h — answers on their way out: text to parts, parts to request bodies, the platform's
+ * answers to outcomes.
  *
- * A part is one message. A text part has a plain form (Markdown read and flattened, link targets written out) and, when
- * the text has structure, a Markdown form; which one is sent is the configuration's and the platform's affair. Lines
- * `@attach <kind> <target> [| caption]` of the assistant's texts become FILE parts behind the text.
- * The platform allows few answers to one message (QQ_REPLIES_*). A text that would need more parts than are left of them
- * is cut into larger ones, and if these are still too many, after the last one, with a visible note.
- * Calls to everybody in the model's text are disarmed; images in Markdown become links (the platform fetches images and
- * refuses the whole message when it cannot).
+ * A part is one message. A text part has a plain form (Markdown read and flattened, link targets
+ * written out) and, when the text has structure, a Markdown form; which one is sent is the
+ * configuration's and the platform's affair. Lines `@attach <kind> <target> [| caption]` of the
+ * assistant's texts become FILE parts behind the text. The platform allows few answers to one
+ * message (QQ_REPLIES_*). A text that would need more parts than are left of them is cut into
+ * larger ones, and if these are still too many, after the last one, with a visible note. Calls to
+ * everybody in the model's text are disarmed; images in Markdown become links (the platform fetches
+ * images and refuses the whole message when it cannot).
  *
  * Threads: no state; any.
  * Source:  protocols/qq.md §1.2, §5, §6; reference §6.2 (the @attach line), §6.4.
@@ -31,10 +33,10 @@
 #define QQ_MESSAGE_ID_BYTES_MAX 255
 #define QQ_FILE_INFO_BYTES_MAX 4095
 
-/* -- parts ------------------------------------------------------------------------------------------------------ */
+/* -- parts ------------------------------------------------------------------------------------- */
 /**
- * The adapter's render operation. Uses text, intent, language, reply_count and the route's chat_type and message_id.
- * A blank text gives no part. @return OK | NOMEM | TOOBIG
+ * The adapter's render operation. Uses text, intent, language, reply_count and the route's
+ * chat_type and message_id. A blank text gives no part. @return OK | NOMEM | TOOBIG
  */
 SMA_CHECKED enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
 /** The adapter's is_group operation: chat types group and channel. */
@@ -53,39 +55,41 @@ struct qq_part
     struct sma_str markdown;  /* TEXT; empty = the plain form says it all */
     struct sma_str plain;     /* TEXT; never blank */
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
-    struct sma_str
-        target; /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    struct sma_str target;
     struct sma_str caption;   /* FILE: plain text, may be empty */
     struct sma_str card_json; /* CARD: for qq_card_open */
 };
 /** Slices point into part_bytes. @return OK | BADINPUT: not made by qq_render */
 SMA_CHECKED enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part);
 
-/* -- passive or active ------------------------------------------------------------------------------------------ */
+/* -- passive or active ------------------------------------------------------------------------- */
 enum qq_way
 {
     QQ_PASSIVE, /* with msg_id or event_id */
     QQ_ACTIVE,  /* without: the window is over, the answers are used up, or nothing is answered */
 };
 /**
- * How to send this part first. A notice and the outcome of a request never take the last answer that a message allows:
- * such a notice goes as an active message, such an outcome is left out (whoever decided has seen it).
+ * How to send this part first. A notice and the outcome of a request never take the last answer
+ * that a message allows: such a notice goes as an active message, such an outcome is left out
+ * (whoever decided has seen it).
  * @now_wall_ms  compared with attempt->message_wall_ms, when that is known
  */
 enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms);
 /**
- * msg_seq, in 1..2^31-1: the same for every attempt of this part in this form, over restarts too, and different for
- * all others of the run (an outbox id is the run's number << 16 and the row's place in it). Two runs that answer the same
- * message, by a contact, start at places of their own: that these meet has a chance of one in a hundred million.
- * It is not a count of the answers so far: two rows can be under way at once, and a count would have to be stored before
- * each attempt.
- * @is_fallback  the second form of the part (plain after Markdown was refused): the platform may have noted the number
- *               of what it refused.
+ * msg_seq, in 1..2^31-1: the same for every attempt of this part in this form, over restarts too,
+ * and different for all others of the run (an outbox id is the run's number << 16 and the row's
+ * place in it). Two runs that answer the same message, by a contact, start at places of their own:
+ * that these meet has a chance of one in a hundred million. It is not a count of the answers so
+ * far: two rows can be under way at once, and a count would have to be stored before each attempt.
+ * @is_fallback  the second form of the part (plain after Markdown was refused): the platform may
+ *               have noted the number of what it refused.
  */
 uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, bool is_fallback);
 
-/* -- requests: path below the API root, JSON body, appended to *buf; errors stay in buf->err ---------------------- */
-/** POST. "/v2/groups/{id}/messages", "/v2/users/…", "/channels/…", "/dms/…" by the route's chat_type. */
+/* -- requests: path below the API root, JSON body, appended to *buf; errors stay in buf->err --- */
+/** POST. "/v2/groups/{id}/messages", "/v2/users/…", "/channels/…", "/dms/…" by the route's
+ *  chat_type. */
 void qq_put_send_path(struct sma_buf *buf, const struct sma_route *route);
 /** POST; group and c2c only. what: "files", "upload_prepare" or "upload_part_finish". */
 void qq_put_media_path(struct sma_buf *buf, const struct sma_route *route, const char *what);
@@ -126,8 +130,9 @@ void qq_put_file_as_text(struct sma_buf *buf, const struct qq_send *send);
 /** input_notify, c2c only: the bot "is typing" for so many seconds, at most 60. */
 void qq_put_typing(struct sma_buf *buf, const struct qq_send *send, unsigned seconds);
 
-/* -- cards ------------------------------------------------------------------------------------------------------- */
-/* A request for consent, or its outcome. Buttons need Markdown; the plain form says how to answer by words. */
+/* -- cards ------------------------------------------------------------------------------------- */
+/* A request for consent, or its outcome. Buttons need Markdown; the plain form says how to answer
+ * by words. */
 struct qq_card
 {
     struct sma_card card;
@@ -135,15 +140,17 @@ struct qq_card
     struct qq_button buttons[SMA_CARD_BUTTON_COUNT_MAX]; /* without ids: see qq_card_put_buttons */
     char ids[SMA_CARD_BUTTON_COUNT_MAX][2];
 };
-/** Read a CARD part. @return OK: release with qq_card_fini; borrows of the part | BADINPUT | NOMEM */
+/** Read a CARD part. @return OK: release with qq_card_fini; borrows of the part | BADINPUT |
+ *  NOMEM */
 SMA_CHECKED enum sma_err qq_card_open(const struct qq_part *part, struct qq_card *ret_card);
 void qq_card_fini(struct qq_card *card); /* accepts a zeroed struct */
 /** Fill `buttons` (room for SMA_CARD_BUTTON_COUNT_MAX); slices are the card's. @return how many */
 size_t qq_card_put_buttons(const struct qq_card *card, struct qq_button *buttons);
-/** Append text without control characters and calls to everybody; is_markdown: images become links. */
+/** Append text without control characters and calls to everybody; is_markdown: images become
+ *  links. */
 void qq_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown);
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 /* What a FILE part is to the platform, by its kind and the target's extension. */
 struct qq_media
 {
@@ -158,7 +165,8 @@ struct qq_media qq_media_of(const struct qq_part *part);
 void qq_put_upload_url(struct sma_buf *buf, const struct qq_media *media, struct sma_str url);
 /** Body of "files" with the content inside (base64): accepted in practice, not documented. */
 void qq_put_upload_data(struct sma_buf *buf, const struct qq_media *media, struct sma_str bytes);
-/* The documented way without a public URL: prepare, PUT each block to its address, finish each block, then "files". */
+/* The documented way without a public URL: prepare, PUT each block to its address, finish each
+ * block, then "files". */
 struct qq_digests
 {
     struct sma_str md5_hex, sha1_hex, md5_10m_hex; /* the last: of the first QQ_DIGEST_10M_BYTES */
@@ -179,7 +187,8 @@ struct qq_upload
 };
 void qq_put_upload_prepare(struct sma_buf *buf, const struct qq_media *media, uint64_t file_size,
                            const struct qq_digests *digests);
-/** Answer to it. @return OK (release with qq_upload_fini) | BADINPUT: blocks that do not make up the file, or no such answer | NOMEM */
+/** Answer to it. @return OK (release with qq_upload_fini) | BADINPUT: blocks that do not make up
+ *  the file, or no such answer | NOMEM */
 SMA_CHECKED enum sma_err qq_upload_parse(struct sma_str body, uint64_t file_size,
                                          struct qq_upload *ret_upload);
 void qq_upload_fini(struct qq_upload *upload); /* accepts a zeroed struct */
@@ -187,15 +196,17 @@ void qq_put_upload_part_finish(struct sma_buf *buf, struct sma_str upload_id,
                                const struct qq_block *block, struct sma_str md5_hex);
 void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media,
                           struct sma_str upload_id);
-/** file_info out of the answer of "files". @return OK | BADINPUT. ret_info holds QQ_FILE_INFO_BYTES_MAX + 1 bytes. */
+/** file_info out of the answer of "files". @return OK | BADINPUT. ret_info holds
+ *  QQ_FILE_INFO_BYTES_MAX + 1 bytes. */
 SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info);
 
-/* -- answers ----------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 /*
- * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags name what the
- * adapter can mend itself, at most once each, within the same attempt:
+ * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags
+ * name what the adapter can mend itself, at most once each, within the same attempt:
  *   is_token_invalid    not sent: fetch a new token, send again (class RETRY)
- *   is_plain_wanted     Markdown or buttons refused: send again with is_markdown false, without buttons, is_fallback
+ *   is_plain_wanted     Markdown or buttons refused: send again with is_markdown false, without
+ *   buttons, is_fallback
  *   is_link_refused     send again with is_without_links, is_fallback
  *   is_too_long         send again with is_short, is_fallback
  *   is_window_closed    no answer to this message any more: send again as QQ_ACTIVE
@@ -204,20 +215,23 @@ SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info)
  *   is_bot_refused      for every chat: app id, right or ban; the owner must act
  *   is_chat_closed      nothing will arrive in this chat
  *   is_active_refused   active messages are not allowed, or their quota is used up
- *   is_audit            taken, shown after somebody has looked at it; message_id is the audit's id. SENT
+ *   is_audit            taken, shown after somebody has looked at it; message_id is the audit's id.
+ *   SENT
  *
- * Classes: 2xx without code SENT, but GIVE_UP when the message is one of another channel than asked for: it is not ours to
- * believe in, and something was sent; 2xx that cannot be read UNKNOWN; 401 and token codes RETRY; 429 and rate codes
- * RETRY_AFTER; 503 RETRY; other 5xx UNKNOWN (msg_seq makes the repeat harmless); 404, 405 without a code RETRY_AFTER
- * 30 s, adapter-wide (apiRoot is wrong); other refusals GIVE_UP. NOT_SENT is RETRY, UNKNOWN stays UNKNOWN.
- * 40054005 (this msg_seq was used already): SENT when the part may have been sent before, else GIVE_UP.
+ * Classes: 2xx without code SENT, but GIVE_UP when the message is one of another channel than asked
+ * for: it is not ours to believe in, and something was sent; 2xx that cannot be read UNKNOWN; 401
+ * and token codes RETRY; 429 and rate codes RETRY_AFTER; 503 RETRY; other 5xx UNKNOWN (msg_seq
+ * makes the repeat harmless); 404, 405 without a code RETRY_AFTER 30 s, adapter-wide (apiRoot is
+ * wrong); other refusals GIVE_UP. NOT_SENT is RETRY, UNKNOWN stays UNKNOWN. 40054005 (this msg_seq
+ * was used already): SENT when the part may have been sent before, else GIVE_UP.
  */
 struct qq_asked
 {
     bool is_active;
     bool may_be_sent; /* attempt->is_repeat, or an earlier try of this attempt ended UNKNOWN */
     struct sma_str
-        channel_id; /* the guild channel that is sent to, "" = no channel: its answer must name it */
+        /* the guild channel that is sent to, "" = no channel: its answer must name it */
+        channel_id;
 };
 struct qq_outcome
 {
@@ -234,7 +248,8 @@ struct qq_outcome
     int64_t sent_ms;  /* 0 = not said */
     char error[256];  /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
 };
-/** Also for uploads, interactions and everything else that answers in the API's form. Never fails. */
+/** Also for uploads, interactions and everything else that answers in the API's form. Never
+ *  fails. */
 void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked,
                  struct qq_outcome *ret_outcome);
 

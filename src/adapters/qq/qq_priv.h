@@ -1,9 +1,9 @@
 /*
  * qq_priv.h — the adapter's state and what its parts ask of each other.
  *
- * Invariants: one token request at a time; every ATTEMPT, PREPARE and WEBHOOK is answered exactly once; an event of the
- *             gateway is finished (qq_session_done) only after ACCEPTED or when it needs no storing; the token and the
- *             secret are logged nowhere.
+ * Invariants: one token request at a time; every ATTEMPT, PREPARE and WEBHOOK is answered exactly
+ *             once; an event of the gateway is finished (qq_session_done) only after ACCEPTED or
+ *             when it needs no storing; the token and the secret are logged nowhere.
  * Threads:    the adapter's; settings are constant after create.
  */
 #ifndef SMA_QQ_PRIV_H
@@ -52,7 +52,7 @@
 
 struct qq;
 
-/* -- settings (qq_config.c) ---------------------------------------------------------------------------------------- */
+/* -- settings (qq_config.c) -------------------------------------------------------------------- */
 struct qq_settings
 {
     char *app_id, *secret, *api_root, *token_url, *gateway_url,
@@ -63,12 +63,13 @@ struct qq_settings
     uint32_t per_second, per_chat_minute; /* 0 = none */
     size_t attachment_bytes_max;
 };
-/** Read the block. NOTFOUND: no credentials. BADINPUT with *error. Release with qq_settings_fini in any case. */
+/** Read the block. NOTFOUND: no credentials. BADINPUT with *error. Release with qq_settings_fini in
+ *  any case. */
 SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const char *project_dir,
                                           const char *json, struct sma_error *error);
 void qq_settings_fini(struct qq_settings *settings); /* wipes the secret; accepts a zeroed struct */
 
-/* -- one request to the platform (qq_call.c) ------------------------------------------------------------------------ */
+/* -- one request to the platform (qq_call.c) --------------------------------------------------- */
 typedef void qq_call_fn(struct qq *qq, void *user, const struct sma_net_answer *answer);
 struct qq_call;
 struct qq_call_options
@@ -87,8 +88,8 @@ struct qq_call_options
     void *user;
 };
 /**
- * A call waits until there is a token; refused for its token it fetches another one and is repeated once. Without a token
- * it ends NOT_SENT with the reason.
+ * A call waits until there is a token; refused for its token it fetches another one and is repeated
+ * once. Without a token it ends NOT_SENT with the reason.
  * @return the call, freed when done has returned; NULL when out of memory
  */
 struct qq_call *qq_call_start(struct qq *qq, const struct qq_call_options *options);
@@ -99,7 +100,7 @@ void qq_calls_token(struct qq *qq, const char *why);
 uint64_t qq_calls_tick(struct qq *qq, uint64_t now_ns);
 void qq_calls_forget(struct qq *qq); /* after the net has been closed */
 
-/* -- the access token (qq_token.c) ---------------------------------------------------------------------------------- */
+/* -- the access token (qq_token.c) ------------------------------------------------------------- */
 struct qq_token_keeper
 {
     struct qq_token token;
@@ -118,7 +119,7 @@ struct sma_str qq_token_now(const struct qq *qq);
 void qq_token_drop(struct qq *qq, uint64_t number);
 void qq_token_tick(struct qq *qq, uint64_t now_ns);
 
-/* -- the gateway (qq_gateway.c, qq_keep.c) --------------------------------------------------------------------------- */
+/* -- the gateway (qq_gateway.c, qq_keep.c) ----------------------------------------------------- */
 struct qq_shard
 {
     struct qq *qq;
@@ -149,22 +150,25 @@ void qq_gateway_settle(struct qq_shard *shard, int64_t seq, uint32_t epoch, uint
                        const struct sma_accepted *accepted);
 /** There is room for events again. */
 void qq_gateway_resume_reading(struct qq *qq);
-/** Take no more events; links stay up, because the platform takes messages only from a bot that is connected. */
+/** Take no more events; links stay up, because the platform takes messages only from a bot that is
+ *  connected. */
 void qq_gateway_stop_reading(struct qq *qq);
 /** Everything at the store is answered: keep where we are. */
 void qq_gateway_keep(struct qq *qq);
 void qq_gateway_close(struct qq *qq);
 
-/** What is kept over a restart, of one shard. Unusable or another bot's: nothing is filled in. Blocks: a small file. */
+/** What is kept over a restart, of one shard. Unusable or another bot's: nothing is filled in.
+ *  Blocks: a small file. */
 void qq_keep_read(struct qq_shard *shard);
 /** Write it, or remove it when there is no session. */
 void qq_keep_write(struct qq_shard *shard);
-/** The cursor's value for this session and sequence number, and back: @return seq, or -1 when it is of another session. */
+/** The cursor's value for this session and sequence number, and back: @return seq, or -1 when it is
+ *  of another session. */
 int64_t qq_cursor_make(uint32_t epoch, int64_t seq);
 int64_t qq_cursor_seq(uint32_t epoch, int64_t cursor);
 uint32_t qq_epoch_make(int64_t wall_ms, uint32_t previous);
 
-/* -- events at the store (qq_intake.c) -------------------------------------------------------------------------------- */
+/* -- events at the store (qq_intake.c) --------------------------------------------------------- */
 enum qq_asker
 {
     QQ_ASKER_GATEWAY,
@@ -196,7 +200,7 @@ void qq_acknowledge(struct qq *qq, struct sma_str interaction_id, int code);
 uint64_t qq_intake_tick(struct qq *qq, uint64_t now_ns);
 struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_ns);
 
-/* -- webhook (qq_webhook.c) --------------------------------------------------------------------------------------------- */
+/* -- webhook (qq_webhook.c) -------------------------------------------------------------------- */
 struct qq_hook_place
 {
     bool is_open;
@@ -208,7 +212,7 @@ void qq_webhook_take(struct qq *qq, const struct sma_msg *msg, const struct sma_
 void qq_webhook_settle(struct qq *qq, uint32_t index, const struct sma_accepted *accepted);
 void qq_webhook_tick(struct qq *qq, uint64_t now_ns);
 
-/* -- attempts (qq_send.c, qq_upload.c) ----------------------------------------------------------------------------------- */
+/* -- attempts (qq_send.c, qq_upload.c) --------------------------------------------------------- */
 struct qq_attempt
 {
     struct sma_msg *msg; /* the question; NULL = free place */
@@ -219,8 +223,8 @@ struct qq_attempt
     bool is_plain, is_without_links, is_short; /* mended already */
     bool was_window_closed, is_uploaded_again;
     struct qq_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
-    char
-        answered[SMA_ID_BYTES_MAX + 1]; /* answered instead of the route's message; "" = that one */
+    /* answered instead of the route's message; "" = that one */
+    char answered[SMA_ID_BYTES_MAX + 1];
     struct qq_call *call;
     void *upload;    /* in progress, see qq_upload.c */
     char *file_info; /* of the uploaded file; NULL = not uploaded */
@@ -236,7 +240,7 @@ void qq_upload_cancel(struct qq_attempt *attempt);
 /** outcome NULL: attempt->file_info is there. */
 void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome);
 
-/* -- the last word of each chat (qq_fresh.c) ----------------------------------------------------------------------------- */
+/* -- the last word of each chat (qq_fresh.c) --------------------------------------------------- */
 struct qq_fresh
 {
     char chat_id[128], chat_type[16];
@@ -248,20 +252,21 @@ struct qq_fresh
 };
 /** Somebody has written or pressed a button. */
 void qq_fresh_note(struct qq *qq, const struct sma_ingress *ingress);
-/** Is there something newer in this chat that may be answered by this part? Counts it as used; a repeat gets the same. */
+/** Is there something newer in this chat that may be answered by this part? Counts it as used; a
+ *  repeat gets the same. */
 bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
                    char message_id[SMA_ID_BYTES_MAX + 1]);
 
-/* -- preparation (qq_files.c) --------------------------------------------------------------------------------------------- */
+/* -- preparation (qq_files.c) ------------------------------------------------------------------ */
 extern const struct sma_fetch_ops qq_fetch_ops;
 
-/* -- raw capture (qq_capture.c) --------------------------------------------------------------------------------------------- */
+/* -- raw capture (qq_capture.c) ---------------------------------------------------------------- */
 /** What the environment asks for. In create. */
 void qq_capture_begin(struct qq *qq);
 /** Keep a payload as it came when SHIP_QQ_CAPTURE_EVENTS asks for it. */
 void qq_capture(struct qq *qq, const struct qq_frame *frame, struct sma_str bytes);
 
-/* -- everything --------------------------------------------------------------------------------------------------------- */
+/* -- everything -------------------------------------------------------------------------------- */
 struct qq
 {
     uint32_t magic;
@@ -284,8 +289,8 @@ struct qq
     uint64_t bot_due_ns; /* webhook mode: ask who we are */
     unsigned bot_failure_count;
 
-    struct qq_ask
-        *asks; /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
+    /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
+    struct qq_ask *asks;
     size_t ask_first, ask_span, ask_count, interaction_count;
     struct qq_hook_place hooks[QQ_HOOK_COUNT_MAX];
     uint64_t hook_told_ns;

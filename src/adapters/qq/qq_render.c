@@ -3,8 +3,8 @@
 
 #include "adapters/common/part.h"
 #include "runtime/delivery/split.h"
-#include "runtime/text/attach.h"
 #include "runtime/markup/markup.h"
+#include "runtime/text/attach.h"
 #include "sma/limits.h"
 #include "sma/notices.h"
 #include "sma/text.h"
@@ -24,7 +24,7 @@ bool qq_is_group(const struct sma_route *route)
            sma_str_is_equal(route->chat_type, SMA_STR("channel"));
 }
 
-/* -- cleaning ---------------------------------------------------------------------------------------------------- */
+/* -- cleaning ---------------------------------------------------------------------------------- */
 static struct sma_str take_line(struct sma_str text, size_t *at) /* with its newline */
 {
     const char *end = memchr(text.ptr + *at, '\n', text.len - *at);
@@ -107,7 +107,7 @@ void qq_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdow
     }
 }
 
-/* -- text parts -------------------------------------------------------------------------------------------------- */
+/* -- text parts -------------------------------------------------------------------------------- */
 struct output
 {
     sma_part_fn *each; /* NULL = only count */
@@ -120,7 +120,8 @@ struct output
     enum sma_err err;
 };
 
-/* Once more behind the Markdown parser: an entity or a mark inside the word hid it from put_clean. */
+/* Once more behind the Markdown parser: an entity or a mark inside the word hid it from
+ * put_clean. */
 static void put_disarmed(struct sma_buf *buf, struct sma_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -206,7 +207,8 @@ struct cutting
     struct sma_buf piece;
 };
 
-/* One slice of the source: a part, unless its plain form is too long (a wide table), which is cut finer. */
+/* One slice of the source: a part, unless its plain form is too long (a wide table), which is cut
+ * finer. */
 static void take_slice(struct output *output, struct sma_str source, uint32_t units)
 {
     static const char *const no_schemes[] = {NULL}; /* plain text has to show where links lead */
@@ -271,7 +273,8 @@ static size_t count_parts(struct output *output, struct sma_str text, uint32_t u
     return counting.count;
 }
 
-/* In at most count_max parts: as small as suits, else larger, else with a note that the rest is missing. */
+/* In at most count_max parts: as small as suits, else larger, else with a note that the rest is
+ * missing. */
 static void render_text(struct output *output, struct sma_str text, size_t count_max,
                         const struct sma_deliver *row)
 {
@@ -295,7 +298,7 @@ static void render_text(struct output *output, struct sma_str text, size_t count
     sma_buf_fini(&note);
 }
 
-/* -- file parts -------------------------------------------------------------------------------------------------- */
+/* -- file parts -------------------------------------------------------------------------------- */
 static void take_caption(void *user, const struct sma_split_part *part)
 {
     if (part->index == 0)
@@ -322,13 +325,14 @@ static void render_files(struct output *output, struct sma_str text)
             make_file_part(output, &attach);
 }
 
-/* -- the whole --------------------------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 static uint32_t replies_of(const struct sma_route *route)
 {
     return sma_str_is_equal(route->chat_type, SMA_STR("c2c")) ? QQ_REPLIES_C2C : QQ_REPLIES_OTHER;
 }
 
-/* How many parts the text may have. What answers nothing, or comes after the last answer, is active: no number. */
+/* How many parts the text may have. What answers nothing, or comes after the last answer, is
+ * active: no number. */
 static size_t parts_left(const struct sma_deliver *row, size_t file_count)
 {
     uint32_t replies = replies_of(&row->route);
@@ -363,7 +367,7 @@ enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *u
     return output.err;
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
 {
     struct sma_part read;
@@ -387,7 +391,7 @@ enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
     return SMA_ERR_OK;
 }
 
-/* -- passive or active ------------------------------------------------------------------------------------------- */
+/* -- passive or active ------------------------------------------------------------------------- */
 enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms)
 {
     const struct sma_route *route = &attempt->route;

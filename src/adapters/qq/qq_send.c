@@ -1,10 +1,12 @@
 /*
- * qq_send.c — one ATTEMPT, one message, one answer. A second request follows only when the first was certainly not shown:
- * Markdown or a link refused, too long, no answer allowed any more, the uploaded file forgotten.
+ * qq_send.c — one ATTEMPT, one message, one answer. A second request follows only when the first
+ * was certainly not shown: Markdown or a link refused, too long, no answer allowed any more, the
+ * uploaded file forgotten.
  *
- * A passive answer in c2c and group carries a msg_seq that is the same in every attempt, so the platform refuses what it
- * has shown already, and an unknown outcome may be repeated without end. Active messages and guild messages carry none:
- * their unknown outcomes are reported as such, and the dispatcher repeats them once.
+ * A passive answer in c2c and group carries a msg_seq that is the same in every attempt, so the
+ * platform refuses what it has shown already, and an unknown outcome may be repeated without end.
+ * Active messages and guild messages carry none: their unknown outcomes are reported as such, and
+ * the dispatcher repeats them once.
  */
 #include "qq_priv.h"
 
@@ -37,7 +39,7 @@ uint32_t qq_attempt_left_ms(const struct qq_attempt *attempt)
     return (uint32_t)((attempt->until_ns - now_ns) / QQ_NS_PER_MS) + 1;
 }
 
-/* -- the answer ------------------------------------------------------------------------------------------------------ */
+/* -- the answer -------------------------------------------------------------------------------- */
 static void release(struct qq_attempt *attempt)
 {
     qq_upload_cancel(attempt);
@@ -72,7 +74,7 @@ static void answer_class(struct qq_attempt *attempt, enum sma_attempt_class atte
     answer(attempt, &outcome);
 }
 
-/* -- the outcome ------------------------------------------------------------------------------------------------------ */
+/* -- the outcome ------------------------------------------------------------------------------- */
 static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
 {
     if (outcome->attempt_class == SMA_ATTEMPT_SENT)
@@ -149,7 +151,7 @@ static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_
     answer(attempt, &outcome);
 }
 
-/* -- the request ------------------------------------------------------------------------------------------------------ */
+/* -- the request ------------------------------------------------------------------------------- */
 static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
                      const struct qq_send *send)
 {
@@ -236,7 +238,7 @@ void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcom
         answer(attempt, outcome);
 }
 
-/* -- the question ----------------------------------------------------------------------------------------------------- */
+/* -- the question ------------------------------------------------------------------------------ */
 static struct qq_attempt *free_place(struct qq *qq)
 {
     for (size_t i = 0; i < QQ_ATTEMPT_COUNT_MAX; i++)
@@ -283,7 +285,8 @@ void qq_attempt_take(struct qq *qq, struct sma_msg **msg)
     }
     uint32_t total_ms = attempt->part.kind == QQ_PART_FILE ? QQ_UPLOAD_MS : QQ_SEND_MS;
     attempt->until_ns = sma_ctx_now(qq->ctx) + total_ms * QQ_NS_PER_MS;
-    /* A repeat goes the way the first went, late or not: the platform knows whether it was shown. */
+    /* A repeat goes the way the first went, late or not: the platform knows whether it was
+     * shown. */
     attempt->way = qq_way_choose(asked, sma_ctx_wall(qq->ctx));
     if (attempt->way == QQ_ACTIVE && qq_fresh_take(qq, asked, attempt->answered))
         attempt->way = QQ_PASSIVE;

@@ -10,7 +10,8 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define CLOSE_FOR_RESUME 4000u /* 1000 would end the session on the platform's side */
 
-/* Intents that every bot has. The others need a right, and asking without it closes the link with 4014. */
+/* Intents that every bot has. The others need a right, and asking without it closes the link with
+ * 4014. */
 #define INTENTS_LEAST (1u << 25)
 
 enum reaction
@@ -64,7 +65,7 @@ void qq_session_fini(struct qq_session *session)
     session->unfinished = NULL;
 }
 
-/* -- actions ---------------------------------------------------------------------------------------------------- */
+/* -- actions ----------------------------------------------------------------------------------- */
 static void act(struct qq_session *session, enum qq_action_kind kind, unsigned close_code)
 {
     SMA_ASSERT(session->action_count < SMA_COUNT_OF(session->actions));
@@ -95,7 +96,7 @@ static void forget_link_actions(struct qq_session *session)
         act(session, kept[i].kind, 0);
 }
 
-/* -- the session's identity -------------------------------------------------------------------------------------- */
+/* -- the session's identity -------------------------------------------------------------------- */
 static void forget_unfinished(struct qq_session *session)
 {
     session->unfinished_first = session->unfinished_count = 0;
@@ -122,7 +123,7 @@ void qq_session_restore(struct qq_session *session, struct sma_str session_id, i
     session->last_seq = session->durable_seq = seq;
 }
 
-/* -- waiting and connecting -------------------------------------------------------------------------------------- */
+/* -- waiting and connecting -------------------------------------------------------------------- */
 static void set_trouble(struct qq_session *session, const char *words, unsigned code, bool is_fatal)
 {
     if (code != 0)
@@ -139,7 +140,8 @@ static void wait_until(struct qq_session *session, uint64_t at_ns)
     session->beat_ns = UINT64_MAX;
 }
 
-/* Half of the delay is certain, half is chance, so that many bots do not come back at the same instant. */
+/* Half of the delay is certain, half is chance, so that many bots do not come back at the same
+ * instant. */
 static void wait_backing_off(struct qq_session *session, uint64_t now_ns, uint64_t random)
 {
     bool is_quick = session->failure_count < QQ_QUICK_COUNT;
@@ -202,7 +204,7 @@ static void note_stable(struct qq_session *session, uint64_t now_ns)
         session->failure_count = 0;
 }
 
-/* -- the end of a link ------------------------------------------------------------------------------------------- */
+/* -- the end of a link ------------------------------------------------------------------------- */
 static void close_link(struct qq_session *session, const char *why, unsigned code)
 {
     set_trouble(session, why, 0, false);
@@ -277,7 +279,7 @@ void qq_session_refused(struct qq_session *session, uint64_t now_ns)
                CLOSE_FOR_RESUME);
 }
 
-/* -- time -------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 void qq_session_note_paused(struct qq_session *session, uint64_t now_ns)
 {
     session->is_beat_answered = true;
@@ -343,7 +345,7 @@ void qq_session_tick(struct qq_session *session, uint64_t now_ns, uint64_t rando
         beat(session, now_ns);
 }
 
-/* -- frames ------------------------------------------------------------------------------------------------------ */
+/* -- frames ------------------------------------------------------------------------------------ */
 static void take_hello(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns,
                        uint64_t random)
 {
@@ -354,7 +356,8 @@ static void take_hello(struct qq_session *session, const struct qq_frame *frame,
     interval_ms = interval_ms > QQ_BEAT_MS_MAX ? QQ_BEAT_MS_MAX : interval_ms;
     session->beat_interval_ns = (uint64_t)interval_ms * NS_PER_MS;
     session->is_beat_answered = true;
-    /* The first beat comes at a random place of the interval, so that shards do not beat together. */
+    /* The first beat comes at a random place of the interval, so that shards do not beat
+     * together. */
     session->beat_ns =
         now_ns + session->beat_interval_ns / 2 + random % (session->beat_interval_ns / 2);
     bool is_identify_too_soon = session->session_id_len == 0 && session->identify_count > 0 &&
@@ -470,7 +473,7 @@ bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, 
     return false;
 }
 
-/* -- durability -------------------------------------------------------------------------------------------------- */
+/* -- durability -------------------------------------------------------------------------------- */
 void qq_session_done(struct qq_session *session, int64_t seq)
 {
     for (uint32_t i = 0; i < session->unfinished_count; i++) {

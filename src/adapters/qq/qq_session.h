@@ -1,20 +1,26 @@
 /*
- * qq_session.h — one gateway session as a state machine: when to connect, identify, resume, beat, give up on a link.
+ * qq_session.h — one gateway session as a state machine: when to connect, identify, resume, beat,
+ * give up on a link.
  * Pure: time and chance are passed in, and what is to be done comes out as actions in order.
  *
- *   WAITING --(its time)--> CONNECTING --opened--> GREETING --hello--> (HOLDING) --> STARTING --READY/RESUMED--> READY
- *      ^                        |                     |                   |                         |
- *      +------------------------+---- closed, silent, refused ------------+-------------------------+
+ *   WAITING --(its time)--> CONNECTING --opened--> GREETING --hello--> (HOLDING) --> STARTING
+ *   --READY/RESUMED--> READY
+ *      ^                        |                     |                   |
+ *      |
+ *      +------------------------+---- closed, silent, refused
+ *      ------------+-------------------------+
  *
  * Invariants
- * - After a loss a session that is known is resumed first, with the last sequence number that is *durable*: everything
- *   after it comes again. An identify, which loses what happened in between, follows only when the platform refused the
- *   resume, QQ_RESUME_COUNT_MAX resumes failed, or there is no session.
- * - It never gives up. Fatal refusals (wrong intents after the smallest set, banned, wrong shard) are tried again
- *   every QQ_FATAL_RETRY_S and their reason stands in `trouble`.
- * - It never hammers: delays double from 1 s with jitter, stay at QQ_QUICK_S_MAX for the better part of a minute, so that
- *   a short outage costs a short time, and grow on to QQ_DELAY_MAX_S, until a session has lasted QQ_STABLE_S. While
- *   the store refuses events, a link is made every QQ_REFUSED_S, so that it goes on when the disk has room again.
+ * - After a loss a session that is known is resumed first, with the last sequence number that is
+ *   *durable*: everything after it comes again. An identify, which loses what happened in between,
+ *   follows only when the platform refused the resume, QQ_RESUME_COUNT_MAX resumes failed, or there
+ *   is no session.
+ * - It never gives up. Fatal refusals (wrong intents after the smallest set, banned, wrong shard)
+ *   are tried again every QQ_FATAL_RETRY_S and their reason stands in `trouble`.
+ * - It never hammers: delays double from 1 s with jitter, stay at QQ_QUICK_S_MAX for the better
+ *   part of a minute, so that a short outage costs a short time, and grow on to QQ_DELAY_MAX_S,
+ *   until a session has lasted QQ_STABLE_S. While the store refuses events, a link is made every
+ *   QQ_REFUSED_S, so that it goes on when the disk has room again.
  *
  * Source: protocols/qq.md §2. Threads: the owner's only.
  */
@@ -39,13 +45,14 @@
 
 enum qq_action_kind
 {
-    QQ_ACTION_CONNECT,    /* open a socket: token and gateway address are the caller's affair */
-    QQ_ACTION_IDENTIFY,   /* send identify with session->intents */
-    QQ_ACTION_RESUME,     /* send resume with session_id and durable_seq */
-    QQ_ACTION_BEAT,       /* send a heartbeat with last_seq */
-    QQ_ACTION_CLOSE,      /* close the socket with close_code; no further action until closed() */
-    QQ_ACTION_DROP_TOKEN, /* the access token was refused: fetch a new one before the next CONNECT */
-    QQ_ACTION_SAVE,       /* session_id is new (or gone): keep it over a restart */
+    QQ_ACTION_CONNECT,  /* open a socket: token and gateway address are the caller's affair */
+    QQ_ACTION_IDENTIFY, /* send identify with session->intents */
+    QQ_ACTION_RESUME,   /* send resume with session_id and durable_seq */
+    QQ_ACTION_BEAT,     /* send a heartbeat with last_seq */
+    QQ_ACTION_CLOSE,    /* close the socket with close_code; no further action until closed() */
+    /* the access token was refused: fetch a new one before the next CONNECT */
+    QQ_ACTION_DROP_TOKEN,
+    QQ_ACTION_SAVE, /* session_id is new (or gone): keep it over a restart */
 };
 struct qq_action
 {
@@ -108,7 +115,8 @@ void qq_session_opened(struct qq_session *session, uint64_t now_ns);
 void qq_session_not_connected(struct qq_session *session, const char *why, uint64_t now_ns,
                               uint64_t random);
 /**
- * CONNECT must wait so long: the day's identifies are used up (qq_gateway_identify_wait_ms). Only worth it without a
+ * CONNECT must wait so long: the day's identifies are used up (qq_gateway_identify_wait_ms). Only
+ * worth it without a
  * session: a resume counts as none.
  */
 void qq_session_hold(struct qq_session *session, const char *why, uint64_t delay_ns,
@@ -116,8 +124,8 @@ void qq_session_hold(struct qq_session *session, const char *why, uint64_t delay
 /** The socket has ended. code 0 = without a close frame. */
 void qq_session_closed(struct qq_session *session, unsigned code, uint64_t now_ns, uint64_t random);
 /**
- * A frame has come. @return true: it is an event to be handed on; afterwards qq_session_done(frame->seq) must be called
- * once it is durable or needs no storing.
+ * A frame has come. @return true: it is an event to be handed on; afterwards
+ * qq_session_done(frame->seq) must be called once it is durable or needs no storing.
  */
 bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns,
                       uint64_t random);
@@ -125,7 +133,8 @@ bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, 
 void qq_session_done(struct qq_session *session, int64_t seq);
 /** An event could not be stored: end the link, so that the platform replays from durable_seq. */
 void qq_session_refused(struct qq_session *session, uint64_t now_ns);
-/** The link is not read at present: what the gateway does not seem to say proves nothing. Before each tick meanwhile. */
+/** The link is not read at present: what the gateway does not seem to say proves nothing. Before
+ *  each tick meanwhile. */
 void qq_session_note_paused(struct qq_session *session, uint64_t now_ns);
 /** More events are in flight than may be: stop reading until some are done. */
 bool qq_session_is_full(const struct qq_session *session);

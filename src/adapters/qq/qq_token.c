@@ -1,8 +1,10 @@
 /*
- * qq_token.c — the access token: fetched ahead of time, by one request at a time, and anew when the platform refuses it.
+ * qq_token.c — the access token: fetched ahead of time, by one request at a time, and anew when the
+ * platform refuses it.
  *
- * The platform gives the same token until its last 60 s, so the next one is asked for inside them, while this one still
- * holds. A wrong secret is said once and tried again slowly, so that a service comes up by itself when it is mended.
+ * The platform gives the same token until its last 60 s, so the next one is asked for inside them,
+ * while this one still holds. A wrong secret is said once and tried again slowly, so that a service
+ * comes up by itself when it is mended.
  */
 #include "qq_priv.h"
 
@@ -18,7 +20,7 @@ static void come_back(struct qq *qq, uint64_t delay_ns)
     qq->token.due_ns = sma_ctx_now(qq->ctx) + delay_ns;
 }
 
-/* -- the answer ----------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 static void tell_failure(struct qq *qq, bool is_fatal, const char *text)
 {
     struct qq_token_keeper *keeper = &qq->token;
@@ -89,7 +91,7 @@ static void on_token(struct qq *qq, void *user, const struct sma_net_answer *ans
     explicit_bzero(&token, sizeof token);
 }
 
-/* -- the question --------------------------------------------------------------------------------------------------- */
+/* -- the question ------------------------------------------------------------------------------ */
 static void fetch(struct qq *qq)
 {
     struct sma_buf body;

@@ -1,9 +1,10 @@
 /*
- * qq_upload.c — a FILE part before its message: the platform fetches a URL itself; a file of the project goes inside the
- * request, and when it is large, or the platform does not want that, in blocks.
+ * qq_upload.c — a FILE part before its message: the platform fetches a URL itself; a file of the
+ * project goes inside the request, and when it is large, or the platform does not want that, in
+ * blocks.
  *
- * Files are read, hashed and encoded on a worker thread, a block at a time. Nothing is shown before the message that
- * follows, so every failure here may be tried again.
+ * Files are read, hashed and encoded on a worker thread, a block at a time. Nothing is shown before
+ * the message that follows, so every failure here may be tried again.
  */
 #include "qq_priv.h"
 
@@ -86,7 +87,7 @@ static void end_with(struct qq_attempt *attempt, enum sma_attempt_class attempt_
     end(attempt, &outcome);
 }
 
-/* -- on the worker thread ---------------------------------------------------------------------------------------------- */
+/* -- on the worker thread ---------------------------------------------------------------------- */
 static bool read_range(int fd, uint64_t from, uint64_t size, char *bytes)
 {
     for (uint64_t at = 0; at < size;) {
@@ -181,7 +182,7 @@ static void work(uv_work_t *request)
                                                         : read_block(upload));
 }
 
-/* -- requests --------------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static void call(struct qq_attempt *attempt, const char *what, struct sma_buf *body,
                  qq_call_fn *done)
 {
@@ -247,7 +248,7 @@ static void on_filed(struct qq *qq, void *user, const struct sma_net_answer *ans
         take_file_info(attempt, answer);
 }
 
-/* -- in blocks --------------------------------------------------------------------------------------------------------- */
+/* -- in blocks --------------------------------------------------------------------------------- */
 static void on_block_noted(struct qq *qq, void *user, const struct sma_net_answer *answer)
 {
     struct qq_attempt *attempt = user;
@@ -315,7 +316,7 @@ static void on_planned(struct qq *qq, void *user, const struct sma_net_answer *a
         end_with(attempt, SMA_ATTEMPT_RETRY, "QQ's plan for the blocks of the file is unusable");
 }
 
-/* -- the worker's end ---------------------------------------------------------------------------------------------------- */
+/* -- the worker's end -------------------------------------------------------------------------- */
 static void go_on(struct qq_attempt *attempt, struct upload *upload)
 {
     struct sma_buf body;
@@ -362,7 +363,7 @@ static void start_work(struct qq_attempt *attempt, enum upload_work kind)
     end_with(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending a file");
 }
 
-/* -- beginning ------------------------------------------------------------------------------------------------------------ */
+/* -- beginning --------------------------------------------------------------------------------- */
 static struct upload *make_upload(struct qq_attempt *attempt, int fd)
 {
     struct stat status;

@@ -1,6 +1,7 @@
 /*
- * qq_webhook.c — events that come as requests to /webhooks/qq: believed by their signature, answered 200 only when the
- * store has finished with them. Anything else makes the platform bring the event again.
+ * qq_webhook.c — events that come as requests to /webhooks/qq: believed by their signature,
+ * answered 200 only when the store has finished with them. Anything else makes the platform bring
+ * the event again.
  */
 #include "qq_priv.h"
 
@@ -21,7 +22,7 @@ static void answer_at_once(struct qq *qq, const struct sma_msg *msg, int status,
     sma_adapter_answer_webhook(qq->ctx, (enum sma_actor_id)msg->from, msg->ask_id, &answer);
 }
 
-/* -- events ---------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 struct taking
 {
     struct qq *qq;
@@ -72,7 +73,7 @@ static int take_event(struct qq *qq, const struct sma_msg *msg, const struct sma
     return qq_event_parse(&options, frame, on_event, &taking) == SMA_ERR_OK ? taking.status : 503;
 }
 
-/* -- requests -------------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static void tell_refusal(struct qq *qq, const struct qq_hook *hook)
 {
     uint64_t now_ns = sma_ctx_now(qq->ctx);
@@ -130,8 +131,9 @@ void qq_webhook_settle(struct qq *qq, uint32_t index, const struct sma_accepted 
     place->is_open = false;
 }
 
-/* -- who we are ------------------------------------------------------------------------------------------------------- */
-/* A webhook brings no READY; without our id only the mention of us in guild texts cannot be told from others'. */
+/* -- who we are -------------------------------------------------------------------------------- */
+/* A webhook brings no READY; without our id only the mention of us in guild texts cannot be told
+ * from others'. */
 static void on_bot(struct qq *qq, void *user, const struct sma_net_answer *answer)
 {
     (void)user;

@@ -1,10 +1,11 @@
-/* telegram.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of them. */
+/* telegram.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all
+ * of them. */
 #include "telegram_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* -- made and unmade ------------------------------------------------------------------------------------------------ */
+/* -- made and unmade --------------------------------------------------------------------------- */
 static void destroy(void *state)
 {
     struct telegram *telegram = state;
@@ -46,7 +47,8 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
     return SMA_ERR_OK;
 }
 
-/* A limit that the core reads as "none" for a group means "as the chats": a limit nobody reaches says it. */
+/* A limit that the core reads as "none" for a group means "as the chats": a limit nobody reaches
+ * says it. */
 static void configure(const void *state, struct sma_capabilities *capabilities)
 {
     const struct telegram *telegram = state;
@@ -58,7 +60,7 @@ static void configure(const void *state, struct sma_capabilities *capabilities)
         settings->per_group_minute == 0 ? UINT32_MAX : settings->per_group_minute;
 }
 
-/* -- life ----------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *error)
 {
     struct telegram *telegram = state;
@@ -109,7 +111,7 @@ static void take_life(struct telegram *telegram, const struct sma_life *life)
     sma_ctx_life_done(telegram->ctx, life->phase);
 }
 
-/* -- messages ------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct telegram *telegram = state;
@@ -146,7 +148,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     }
 }
 
-/* Everything that waits for time says when; with nothing but a poll in flight there is no such time. */
+/* Everything that waits for time says when; with nothing but a poll in flight there is no such
+ * time. */
 static void batch_end(void *state, struct sma_ctx *ctx)
 {
     struct telegram *telegram = state;

@@ -1,4 +1,5 @@
-/* telegram_answer.c — what an answer of the Bot API means for the part that was sent. The classes are in telegram_out.h. */
+/* telegram_answer.c — what an answer of the Bot API means for the part that was sent. The classes
+ * are in telegram_out.h. */
 #include "telegram_out_priv.h"
 
 #include "sma/text.h"
@@ -36,7 +37,7 @@ static void classify_as(struct telegram_outcome *outcome, enum sma_attempt_class
     outcome->attempt_class = (uint8_t)attempt_class;
 }
 
-/* -- the pieces of an answer ------------------------------------------------------------------------------------- */
+/* -- the pieces of an answer ------------------------------------------------------------------- */
 struct reading
 {
     int code;                /* error_code, else the HTTP status */
@@ -95,7 +96,7 @@ static uint32_t wait_ms(const struct reading *reading, const struct sma_net_answ
     return ms < 1000 ? 1000 : (uint32_t)ms;
 }
 
-/* -- successes --------------------------------------------------------------------------------------------------- */
+/* -- successes --------------------------------------------------------------------------------- */
 static void take_success(const struct reading *reading, struct telegram_outcome *outcome)
 {
     json_t *message = reading->result;
@@ -114,7 +115,7 @@ static void take_success(const struct reading *reading, struct telegram_outcome 
         outcome->sent_ms = json_integer_value(date) * 1000;
 }
 
-/* -- refusals ---------------------------------------------------------------------------------------------------- */
+/* -- refusals ---------------------------------------------------------------------------------- */
 static void give_up(struct telegram_outcome *outcome, const struct reading *reading,
                     const char *what)
 {
@@ -283,7 +284,7 @@ static void take_refusal(const struct reading *reading, const struct sma_net_ans
     }
 }
 
-/* -- the whole --------------------------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 static void take_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
 {
     json_t *root =

@@ -1,4 +1,5 @@
-/* telegram_body.c — JSON bodies of the methods we call. See telegram_out.h; Source: Bot API, Available methods. */
+/* telegram_body.c — JSON bodies of the methods we call. See telegram_out.h; Source: Bot API,
+ * Available methods. */
 #include "telegram_out_priv.h"
 
 #include "sma/notices.h"
@@ -6,7 +7,7 @@
 
 #define CUT_UNITS_SPARE 1 /* for the ellipsis */
 
-/* -- where ------------------------------------------------------------------------------------------------------- */
+/* -- where ------------------------------------------------------------------------------------- */
 bool telegram_is_group(const struct sma_route *route)
 {
     static const char *const groups[] = {"group", "supergroup", "channel"};
@@ -27,7 +28,8 @@ static void put_chat(struct sma_buf *buf, const struct sma_route *route)
         sma_buf_put_json_string(buf, route->chat_id);
 }
 
-/* Topic 1, "General", is written to without its id: the platform refuses it in every method that sends. */
+/* Topic 1, "General", is written to without its id: the platform refuses it in every method that
+ * sends. */
 static void put_thread(struct sma_buf *buf, const struct sma_route *route, int64_t low)
 {
     int64_t id;
@@ -71,7 +73,7 @@ static void put_reply(struct sma_buf *buf, const struct telegram_send *send)
     telegram_put_reply_parameters(buf, send);
 }
 
-/* -- text -------------------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 static void put_text(struct sma_buf *buf, const struct telegram_send *send)
 {
     bool is_html = !send->is_plain && send->part->html.len > 0;
@@ -131,7 +133,7 @@ void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route
     sma_buf_put_char(buf, '}');
 }
 
-/* -- cutting short texts ----------------------------------------------------------------------------------------- */
+/* -- cutting short texts ----------------------------------------------------------------------- */
 static void take_first(void *user, const struct sma_markup_part *part)
 {
     struct sma_buf *buf = user;
@@ -172,7 +174,7 @@ void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_i
     sma_buf_fini(&cut);
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static const struct
 {
     const char *kind, *method;
@@ -248,7 +250,7 @@ void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *sen
     sma_buf_put_char(buf, '}');
 }
 
-/* -- commands ---------------------------------------------------------------------------------------------------- */
+/* -- commands ---------------------------------------------------------------------------------- */
 void telegram_put_commands(struct sma_buf *buf, bool is_chinese)
 {
     static const struct

@@ -1,8 +1,9 @@
 /*
- * telegram_bot.c — the steps before the first update: where we left off, no webhook in the way, who we are, commands.
+ * telegram_bot.c — the steps before the first update: where we left off, no webhook in the way, who
+ * we are, commands.
  *
- * Each step that matters is repeated for ever with back-off: a service that was started while the network was down,
- * or before its token was mended, comes up by itself.
+ * Each step that matters is repeated for ever with back-off: a service that was started while the
+ * network was down, or before its token was mended, comes up by itself.
  */
 #include "telegram_priv.h"
 
@@ -16,7 +17,7 @@
 
 static void next_step(struct telegram *telegram);
 
-/* -- trouble ------------------------------------------------------------------------------------------------------ */
+/* -- trouble ----------------------------------------------------------------------------------- */
 void telegram_bot_refused(struct telegram *telegram, int status)
 {
     if (telegram->is_refused_told)
@@ -67,7 +68,7 @@ static void step_is_done(struct telegram *telegram, enum telegram_phase next)
     next_step(telegram);
 }
 
-/* -- deleteWebhook ------------------------------------------------------------------------------------------------ */
+/* -- deleteWebhook ----------------------------------------------------------------------------- */
 static void on_unhooked(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
 {
     (void)user;
@@ -90,7 +91,7 @@ void telegram_bot_unhook(struct telegram *telegram, uint64_t delay_ns)
         telegram->bot_due_ns = sma_ctx_now(telegram->ctx) + delay_ns;
 }
 
-/* -- getMe -------------------------------------------------------------------------------------------------------- */
+/* -- getMe ------------------------------------------------------------------------------------- */
 static bool read_bot(struct telegram *telegram, const json_t *result)
 {
     const json_t *id = json_object_get(result, "id"), *name = json_object_get(result, "username");
@@ -137,7 +138,7 @@ static void on_who(struct telegram *telegram, void *user, const struct sma_net_a
     step_is_done(telegram, sets_hook ? TELEGRAM_PHASE_HOOK : TELEGRAM_PHASE_READY);
 }
 
-/* -- setWebhook --------------------------------------------------------------------------------------------------- */
+/* -- setWebhook -------------------------------------------------------------------------------- */
 static void put_webhook(struct sma_buf *body, const struct telegram_settings *settings)
 {
     sma_buf_put_text(body, "{\"url\":");
@@ -158,7 +159,7 @@ static void on_hooked(struct telegram *telegram, void *user, const struct sma_ne
         step_failed(telegram, "setWebhook", answer);
 }
 
-/* -- in order ----------------------------------------------------------------------------------------------------- */
+/* -- in order ---------------------------------------------------------------------------------- */
 static void tell_ready(struct telegram *telegram)
 {
     if (telegram->is_ready_told)

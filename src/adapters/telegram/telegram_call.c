@@ -1,4 +1,5 @@
-/* telegram_call.c — one request to the Bot API: the URL with the token is made here and shown to nobody. */
+/* telegram_call.c — one request to the Bot API: the URL with the token is made here and shown to
+ * nobody. */
 #include "telegram_priv.h"
 
 #include "sma/text.h"

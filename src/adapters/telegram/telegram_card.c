@@ -1,5 +1,6 @@
 /*
- * telegram_card.c — requests for consent, their outcomes, and reactions: what is sent for them. See telegram_out.h;
+ * telegram_card.c — requests for consent, their outcomes, and reactions: what is sent for them. See
+ * telegram_out.h;
  * Source: Bot API, Inline keyboards, editMessageText, setMessageReaction, ReactionTypeEmoji.
  */
 #include "telegram_out_priv.h"
@@ -10,7 +11,7 @@
 #define ELLIPSIS "\n\xE2\x80\xA6"
 #define EMOJI_BYTES_MAX 64
 
-/* -- parts ------------------------------------------------------------------------------------------------------- */
+/* -- parts ------------------------------------------------------------------------------------- */
 struct forms
 {
     struct sma_buf *html, *plain;
@@ -89,7 +90,7 @@ void telegram_card_fini(struct telegram_card *card)
     *card = (struct telegram_card){0};
 }
 
-/* -- bodies ------------------------------------------------------------------------------------------------------ */
+/* -- bodies ------------------------------------------------------------------------------------ */
 /* One button the platform refuses would take the whole message with it. */
 static bool is_takeable(const struct sma_card_button *button)
 {
@@ -124,7 +125,7 @@ void telegram_put_keyboard(struct sma_buf *buf, const struct sma_card *card)
         sma_buf_put_text(buf, "]]}");
 }
 
-/* -- reactions --------------------------------------------------------------------------------------------------- */
+/* -- reactions --------------------------------------------------------------------------------- */
 /* The only ones the platform takes (Bot API, ReactionTypeEmoji), without variation selectors. */
 static const char *const reactions[] = {
     "👍",    "👎",          "❤",    "🔥",    "🥰",        "👏", "😁",    "🤔", "🤯", "😱",

@@ -1,9 +1,11 @@
 /*
- * telegram_files.c — PREPARE: attachments onto the disk and the author's role, before the run of a message starts.
+ * telegram_files.c — PREPARE: attachments onto the disk and the author's role, before the run of a
+ * message starts.
  *
- * A few downloads at once, the rest in line. A file grows under another name and gets its own when it is whole, so what
- * is there under its name is complete, and asking again after a restart costs nothing. What cannot be had is named to the
- * model; a message never waits longer than TELEGRAM_JOB_S.
+ * A few downloads at once, the rest in line. A file grows under another name and gets its own when
+ * it is whole, so what is there under its name is complete, and asking again after a restart costs
+ * nothing. What cannot be had is named to the model; a message never waits longer than
+ * TELEGRAM_JOB_S.
  */
 #include "telegram_priv.h"
 
@@ -38,7 +40,7 @@ void telegram_prepare_clean(struct telegram *telegram)
     sma_fetch_place_clean(&place);
 }
 
-/* -- the end of a job --------------------------------------------------------------------------------------------- */
+/* -- the end of a job -------------------------------------------------------------------------- */
 static void free_job(struct telegram_job *job)
 {
     telegram_preparation_fini(&job->preparation);
@@ -78,7 +80,7 @@ static void answer_if_finished(struct telegram_job *job)
         answer_job(job);
 }
 
-/* -- the end of a fetch ------------------------------------------------------------------------------------------- */
+/* -- the end of a fetch ------------------------------------------------------------------------ */
 /* What is running stops, what half came goes. */
 static void stop_fetch(struct telegram *telegram, struct telegram_fetch *fetch)
 {
@@ -104,7 +106,8 @@ static void fail_fetch(struct telegram_fetch *fetch, const char *reason)
     try_start(telegram);
 }
 
-/* Trouble that may pass is tried again after a while, a few times. @return when; UINT64_MAX: not again */
+/* Trouble that may pass is tried again after a while, a few times. @return when; UINT64_MAX: not
+ * again */
 static uint64_t plan_retry(const struct telegram_job *job, unsigned try_count,
                            const struct telegram_outcome *outcome)
 {
@@ -145,7 +148,7 @@ static void finish_fetch(struct telegram_fetch *fetch)
     try_start(telegram);
 }
 
-/* -- from the platform, or from the disk of a server of one's own --------------------------------------------------- */
+/* -- from the platform, or from the disk of a server of one's own ------------------------------ */
 static void on_downloaded(struct telegram *telegram, void *user,
                           const struct sma_net_answer *answer)
 {
@@ -332,7 +335,7 @@ static void start_fetch(struct telegram *telegram, struct telegram_fetch *fetch)
         fail_fetch(fetch, "out of memory");
 }
 
-/* -- in line --------------------------------------------------------------------------------------------------------- */
+/* -- in line ----------------------------------------------------------------------------------- */
 static struct telegram_fetch *next_fetch(struct telegram *telegram, uint64_t now_ns)
 {
     struct telegram_fetch *best = NULL;
@@ -360,7 +363,7 @@ static void try_start(struct telegram *telegram)
             fetch); /* failing it looks for the next by itself; each turn takes one out of line */
 }
 
-/* -- the role -------------------------------------------------------------------------------------------------------- */
+/* -- the role ---------------------------------------------------------------------------------- */
 static void on_role(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
 {
     struct telegram_job *job = user;
@@ -428,7 +431,7 @@ static void give_up_job(struct telegram *telegram, struct telegram_job *job)
     }
 }
 
-/* -- a question ------------------------------------------------------------------------------------------------------ */
+/* -- a question -------------------------------------------------------------------------------- */
 static struct telegram_job *open_job(struct telegram *telegram, struct sma_msg **msg)
 {
     size_t i = 0;
@@ -478,7 +481,8 @@ void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg)
     try_start(telegram);
 }
 
-/* What of an open job is due now. It may be answered by that, and its place free or another job's. */
+/* What of an open job is due now. It may be answered by that, and its place free or another
+ * job's. */
 static void tick_job(struct telegram *telegram, struct telegram_job *job, uint64_t now_ns)
 {
     if (job->due_ns <= now_ns) {

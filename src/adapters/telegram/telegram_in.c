@@ -1,4 +1,5 @@
-/* telegram_in.c — from bodies to updates, from updates to the function that knows their kind, and back to the caller. */
+/* telegram_in.c — from bodies to updates, from updates to the function that knows their kind, and
+ * back to the caller. */
 #include "telegram_in_priv.h"
 
 #define CONTEXT_BYTES_MAX (64 * 1024)

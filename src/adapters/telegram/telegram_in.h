@@ -1,12 +1,15 @@
 /*
- * telegram_in.h — Bot API JSON into events of the core: what was said, where, to whom, and what is to be fetched.
+ * telegram_in.h — Bot API JSON into events of the core: what was said, where, to whom, and what is
+ * to be fetched.
  *
- * Pure: no clock, no file, no network; the same bytes and options give the same events, in the order of the updates.
- * Nothing that a platform or a person sends makes it crash, hang or lose the way: what cannot be understood becomes an
- * IGNORED event that still carries its update_id, so that the offset can pass it.
+ * Pure: no clock, no file, no network; the same bytes and options give the same events, in the
+ * order of the updates. Nothing that a platform or a person sends makes it crash, hang or lose the
+ * way: what cannot be understood becomes an IGNORED event that still carries its update_id, so that
+ * the offset can pass it.
  *
- * Untrusted: every text, name and id. Names and quoted texts reach the model in `context` as JSON strings, cut; never
- * in `text`. Ids are taken only from JSON integers, never from strings or fractions.
+ * Untrusted: every text, name and id. Names and quoted texts reach the model in `context` as JSON
+ * strings, cut; never in `text`. Ids are taken only from JSON integers, never from strings or
+ * fractions.
  * Threads: any; no state.   Blocks: never.   Allocates: yes.
  * Source: protocols/telegram.md §3-§5, reference §5.2.
  */
@@ -33,7 +36,8 @@ struct telegram_bot
     struct sma_str username; /* without '@' */
     bool joins_groups;       /* can_join_groups: anybody may take it into a group */
     bool
-        reads_all; /* can_read_all_group_messages: a bare unknown command in a group may be another bot's */
+        /* can_read_all_group_messages: a bare unknown command in a group may be another bot's */
+        reads_all;
 };
 
 struct telegram_in_options
@@ -43,32 +47,38 @@ struct telegram_in_options
     int64_t now_wall_ms; /* "now" for ages; a date in the future counts as this */
     uint64_t read_ns;    /* stamps.read_ns of every event */
     bool
-        backlog_records; /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
+        /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
+        backlog_records;
     int64_t start_wall_ms;
     size_t
-        attachment_bytes_max; /* a file said to be larger is named in the text, not fetched; 0 = the default */
+        /* a file said to be larger is named in the text, not fetched; 0 = the default */
+        attachment_bytes_max;
 };
 
 enum telegram_event_kind
 {
-    TELEGRAM_IGNORED, /* nothing for the store; only the offset moves (and a callback is answered) */
+    /* nothing for the store; only the offset moves (and a callback is answered) */
+    TELEGRAM_IGNORED,
     TELEGRAM_INGRESS, /* ingress is filled */
 };
 
 /*
  * One update. What the members of ingress hold:
- * - route: channel "telegram"; chat_key telegram:chat:<id>[:topic:<n>], the topic only when is_topic_message is true;
- *   chat_type as the platform says; user_id = who speaks: from.id, or sender_chat.id when somebody speaks in the name
- *   of a chat (equal to chat_id: an anonymous administrator of it); user_name = the person's handle without '@' or empty.
- *   message_id of a callback is the message the button belongs to.
- * - text: `@attach <kind> <path> | <description>` lines, `[...]` lines for what is no file and no text (a location, a
- *   sticker, a file too large), a blank line, then the text or caption. Mentions of the bot are taken out in groups.
- *   Never empty for a MESSAGE. For a CONTROL it is the text as received; for a CALLBACK the button's data; for a NOTE
- *   empty.
+ * - route: channel "telegram"; chat_key telegram:chat:<id>[:topic:<n>], the topic only when
+ *   is_topic_message is true; chat_type as the platform says; user_id = who speaks: from.id, or
+ *   sender_chat.id when somebody speaks in the name of a chat (equal to chat_id: an anonymous
+ *   administrator of it); user_name = the person's handle without '@' or empty. message_id of a
+ *   callback is the message the button belongs to.
+ * - text: `@attach <kind> <path> | <description>` lines, `[...]` lines for what is no file and no
+ *   text (a location, a sticker, a file too large), a blank line, then the text or caption.
+ *   Mentions of the bot are taken out in groups. Never empty for a MESSAGE. For a CONTROL it is the
+ *   text as received; for a CALLBACK the button's data; for a NOTE empty.
  * - context: replies, quotes, forwards, in words for the model.
- * - kind, control, addressed: as protocols §4 orders the tests. NOTE: this bot was added, removed, blocked
- *   (my_chat_member), or the group became a supergroup (route of the new chat, migrated_from the old chat's key).
- * - event_key: message id; callback id; "migrate:<old chat id>" (one for the two service messages); "u<update_id>".
+ * - kind, control, addressed: as protocols §4 orders the tests. NOTE: this bot was added, removed,
+ *   blocked (my_chat_member), or the group became a supergroup (route of the new chat,
+ *   migrated_from the old chat's key).
+ * - event_key: message id; callback id; "migrate:<old chat id>" (one for the two service messages);
+ *   "u<update_id>".
  * - cursor_name, cursor_value, stamps.parsed_ns are left to the actor.
  */
 struct telegram_event
@@ -77,18 +87,19 @@ struct telegram_event
     enum telegram_event_kind kind;
     const char *why;            /* IGNORED: constant text for logs; "" otherwise */
     struct sma_ingress ingress; /* slices are valid during the callback only */
-    struct sma_str
-        callback_id; /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
+    /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
+    struct sma_str callback_id;
 };
 typedef void telegram_event_fn(void *user, const struct telegram_event *event);
 
 /**
- * Parse the whole body of a getUpdates answer, {"ok":true,"result":[...]}. `each` is called once for every element, in
- * order, and only after the whole envelope has been found sound.
- * @return  OK
- *        | BADINPUT  not such an envelope (cut off, HTML, ok:false, over TELEGRAM_UPDATES_COUNT_MAX); *error says what;
+ * Parse the whole body of a getUpdates answer, {"ok":true,"result":[...]}. `each` is called once
+ * for every element, in order, and only after the whole envelope has been found sound.
+ * @return  OK | BADINPUT  not such an envelope (cut off, HTML, ok:false, over
+ *        TELEGRAM_UPDATES_COUNT_MAX); *error says what;
  *                    `each` was not called
- *        | NOMEM     `each` was called for the updates before the one that did not fit; ask again from that offset
+ *        | NOMEM     `each` was called for the updates before the one that did not fit; ask again
+ *        from that offset
  */
 SMA_CHECKED enum sma_err telegram_updates_parse(const struct telegram_in_options *options,
                                                 struct sma_str body, telegram_event_fn *each,
@@ -96,7 +107,8 @@ SMA_CHECKED enum sma_err telegram_updates_parse(const struct telegram_in_options
 
 /**
  * Parse one Update object, the body of a webhook request. `each` is called exactly once on OK.
- * @return  OK        also for an object that is broken inside: IGNORED, or the platform would send it for a day
+ * @return  OK        also for an object that is broken inside: IGNORED, or the platform would send
+ * it for a day
  *        | BADINPUT  not an object, or cut off: `each` was not called
  *        | NOMEM
  */
@@ -104,14 +116,14 @@ SMA_CHECKED enum sma_err telegram_update_parse(const struct telegram_in_options 
                                                struct sma_str body, telegram_event_fn *each,
                                                void *user, struct sma_error *error);
 
-/* -- preparation: what is to be fetched before the run ----------------------------------------------------------- */
+/* -- preparation: what is to be fetched before the run ----------------------------------------- */
 struct telegram_file
 {
     struct sma_str kind;    /* "document" "photo" "voice" "audio" */
     struct sma_str file_id; /* for getFile */
-    struct sma_str
-        path;     /* relative to the project; always TELEGRAM_CACHE_FOLDER and one plain name */
-    int64_t size; /* as the platform said; -1 = not said */
+    /* relative to the project; always TELEGRAM_CACHE_FOLDER and one plain name */
+    struct sma_str path;
+    int64_t size;        /* as the platform said; -1 = not said */
     struct sma_str name; /* as the sender called it, cut; untrusted */
 };
 struct telegram_preparation
@@ -130,7 +142,8 @@ SMA_CHECKED enum sma_err telegram_preparation_parse(struct sma_str preparation,
 /** Release; accepts a zeroed struct. */
 void telegram_preparation_fini(struct telegram_preparation *preparation);
 
-/** Append the context line for the model when a file could not be fetched; `reason` in plain words, no final dot. */
+/** Append the context line for the model when a file could not be fetched; `reason` in plain words,
+ *  no final dot. */
 void telegram_prepare_note(struct sma_buf *buf, const struct telegram_file *file,
                            const char *reason);
 

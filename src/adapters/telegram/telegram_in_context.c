@@ -1,6 +1,7 @@
 /*
- * telegram_in_context.c — replies, quotes and forwards as sentences for the model. Everything that people wrote stands
- * in JSON string quotes and is cut, so that a name cannot pass for a sentence of ours.
+ * telegram_in_context.c — replies, quotes and forwards as sentences for the model. Everything that
+ * people wrote stands in JSON string quotes and is cut, so that a name cannot pass for a sentence
+ * of ours.
  */
 #include "telegram_in_priv.h"
 
@@ -68,7 +69,8 @@ static void put_signature(struct sma_buf *buf, const json_t *object)
     telegram_in_put_quoted(buf, signature, TELEGRAM_QUOTED_NAME_BYTES_MAX);
 }
 
-/* A MessageOrigin: of "Ann" (@ann) | of "Ann", whose account is hidden | of the channel "News", signed "A" */
+/* A MessageOrigin: of "Ann" (@ann) | of "Ann", whose account is hidden | of the channel "News",
+ * signed "A" */
 static void put_origin(struct sma_buf *buf, const json_t *origin)
 {
     struct sma_str type = telegram_in_str(origin, "type");
@@ -107,7 +109,7 @@ static void begin_sentence(struct sma_buf *buf)
         sma_buf_put_char(buf, '\n');
 }
 
-/* -- forwards ---------------------------------------------------------------------------------------------------- */
+/* -- forwards ---------------------------------------------------------------------------------- */
 
 static void put_forward(struct sma_buf *buf, const json_t *message)
 {
@@ -121,7 +123,7 @@ static void put_forward(struct sma_buf *buf, const json_t *message)
     sma_buf_put_char(buf, '.');
 }
 
-/* -- replies ----------------------------------------------------------------------------------------------------- */
+/* -- replies ----------------------------------------------------------------------------------- */
 
 bool telegram_in_is_real_reply(const json_t *message)
 {
@@ -211,7 +213,7 @@ static void put_external_reply(struct sma_buf *buf, const json_t *message)
     put_quote(buf, message, SMA_STR(""));
 }
 
-/* -- in whose name ----------------------------------------------------------------------------------------------- */
+/* -- in whose name ----------------------------------------------------------------------------- */
 
 static void put_sender(struct sma_buf *buf, const json_t *message)
 {

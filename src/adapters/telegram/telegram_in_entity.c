@@ -1,6 +1,7 @@
 /*
- * telegram_in_entity.c — entities count in UTF-16 units, the text is UTF-8. Mentions are found and taken out by range,
- * never by looking for "@name" in the text, where it may be part of an address or of another bot's name.
+ * telegram_in_entity.c — entities count in UTF-16 units, the text is UTF-8. Mentions are found and
+ * taken out by range, never by looking for "@name" in the text, where it may be part of an address
+ * or of another bot's name.
  */
 #include "telegram_in_priv.h"
 
@@ -15,7 +16,8 @@ static size_t bytes_of(unsigned char lead)
     return lead < 0xf0 ? 3 : 4;
 }
 
-/* Bytes before unit `unit`. Inside a surrogate pair: after the whole character if is_up, else before it. */
+/* Bytes before unit `unit`. Inside a surrogate pair: after the whole character if is_up, else
+ * before it. */
 static size_t byte_at_unit(struct sma_str text, int64_t unit, bool is_up)
 {
     int64_t units = 0;

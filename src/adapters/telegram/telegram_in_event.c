@@ -1,4 +1,5 @@
-/* telegram_in_event.c — what every event has (chat, person, numbers), and the updates that are no messages. */
+/* telegram_in_event.c — what every event has (chat, person, numbers), and the updates that are no
+ * messages. */
 #include "telegram_in_priv.h"
 
 #include <inttypes.h>
@@ -104,7 +105,7 @@ static struct sma_str put_key(struct telegram_in *in, const char *prefix, int64_
     return (struct sma_str){in->event_key, (size_t)len};
 }
 
-/* -- buttons ----------------------------------------------------------------------------------------------------- */
+/* -- buttons ----------------------------------------------------------------------------------- */
 
 const char *telegram_in_take_callback(struct telegram_in *in, const json_t *query,
                                       struct telegram_event *event)
@@ -143,7 +144,7 @@ const char *telegram_in_take_callback(struct telegram_in *in, const json_t *quer
     return NULL;
 }
 
-/* -- coming and going -------------------------------------------------------------------------------------------- */
+/* -- coming and going -------------------------------------------------------------------------- */
 
 static const char *status_of(const json_t *member)
 {
@@ -180,7 +181,8 @@ const char *telegram_in_take_member(struct telegram_in *in, const json_t *change
     return NULL;
 }
 
-/* The old group says where it went, the new one where it came from; either may come alone, and one is enough. */
+/* The old group says where it went, the new one where it came from; either may come alone, and one
+ * is enough. */
 const char *telegram_in_take_migration(struct telegram_in *in, const json_t *message,
                                        struct telegram_event *event)
 {

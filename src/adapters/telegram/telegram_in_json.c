@@ -1,7 +1,8 @@
 /*
- * telegram_in_json.c — the envelope is looked through byte by byte before anything is built, so that one update that
- * jansson will not take (bytes that are no UTF-8, half a surrogate pair, a thousand brackets) costs that update alone
- * and not the whole answer, which would be fetched again and again.
+ * telegram_in_json.c — the envelope is looked through byte by byte before anything is built, so
+ * that one update that jansson will not take (bytes that are no UTF-8, half a surrogate pair, a
+ * thousand brackets) costs that update alone and not the whole answer, which would be fetched again
+ * and again.
  */
 #include "telegram_in_priv.h"
 
@@ -55,7 +56,8 @@ static size_t skip_nested(struct sma_str json, size_t at, size_t *ret_depth)
     return SIZE_MAX;
 }
 
-/* The index behind the value that starts at `at`, or SIZE_MAX. Brackets are counted, not matched: jansson does that. */
+/* The index behind the value that starts at `at`, or SIZE_MAX. Brackets are counted, not matched:
+ * jansson does that. */
 static size_t skip_value(struct sma_str json, size_t at, size_t *ret_depth)
 {
     *ret_depth = 0;
@@ -215,7 +217,7 @@ int64_t telegram_in_find_update_id(struct sma_str json)
     return found;
 }
 
-/* -- repair ------------------------------------------------------------------------------------------------------ */
+/* -- repair ------------------------------------------------------------------------------------ */
 
 /* The value of \uXXXX at `at`, or UINT32_MAX. */
 static uint32_t read_escape(struct sma_str json, size_t at)
@@ -292,7 +294,7 @@ bool telegram_in_is_memory_short(size_t bytes)
     return false;
 }
 
-/* -- members ----------------------------------------------------------------------------------------------------- */
+/* -- members ----------------------------------------------------------------------------------- */
 
 int64_t telegram_in_int(const json_t *object, const char *name)
 {

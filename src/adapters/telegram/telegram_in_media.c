@@ -1,10 +1,11 @@
 /*
- * telegram_in_media.c — what a message is besides text. Files become an @attach line and an order to fetch them; what
- * is no file, or too large a one, becomes a line in words, so that a person who sends a location gets an answer to it.
+ * telegram_in_media.c — what a message is besides text. Files become an @attach line and an order
+ * to fetch them; what is no file, or too large a one, becomes a line in words, so that a person who
+ * sends a location gets an answer to it.
  *
- * The path of a file is fixed here, before it is fetched: history and model see it, and the same message gives the same
- * path again after a restart. Photos of an album share second, kind and the head of their ids; a hash of the whole id,
- * chat and message keeps their paths apart.
+ * The path of a file is fixed here, before it is fetched: history and model see it, and the same
+ * message gives the same path again after a restart. Photos of an album share second, kind and the
+ * head of their ids; a hash of the whole id, chat and message keeps their paths apart.
  */
 #include "telegram_in_priv.h"
 
@@ -23,7 +24,7 @@ struct found_file
     int64_t size; /* -1 = not said */
 };
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 static void begin_line(struct sma_buf *lines)
 {
@@ -165,7 +166,7 @@ static size_t put_files(struct telegram_in *in, const json_t *message,
     return count;
 }
 
-/* -- what is no file, in words ----------------------------------------------------------------------------------- */
+/* -- what is no file, in words ----------------------------------------------------------------- */
 
 /* `, "value"` or `: "value"` when there is one. */
 static void put_part(struct sma_buf *buf, bool *is_first, struct sma_str value)
@@ -216,7 +217,8 @@ static void put_seconds(struct sma_buf *buf, bool *is_first, const json_t *objec
     *is_first = false;
 }
 
-/* The more special member first: a venue repeats its location, an animation its document, a live photo its photo. */
+/* The more special member first: a venue repeats its location, an animation its document, a live
+ * photo its photo. */
 static const struct note
 {
     const char *member, *word, *phrase; /* phrase: "a reply to <phrase>" */

@@ -1,6 +1,6 @@
 /*
- * telegram_in_message.c — one Message: who speaks, to whom, whether it is a command, and the text that is kept.
- * The order of the tests is that of protocols/telegram.md §4.
+ * telegram_in_message.c — one Message: who speaks, to whom, whether it is a command, and the text
+ * that is kept. The order of the tests is that of protocols/telegram.md §4.
  */
 #include "telegram_in_priv.h"
 
@@ -67,7 +67,7 @@ static void read_text(struct telegram_in *in, struct reading *reading)
                            &reading->marks);
 }
 
-/* -- to whom ----------------------------------------------------------------------------------------------------- */
+/* -- to whom ----------------------------------------------------------------------------------- */
 
 /* "@name" of a command, without the '@'; ptr NULL when there is none. */
 static struct sma_str command_owner(struct sma_str command)
@@ -78,7 +78,8 @@ static struct sma_str command_owner(struct sma_str command)
     return (struct sma_str){at + 1, (size_t)(command.ptr + command.len - at) - 1};
 }
 
-/* Commands that Telegram does not mark (/停止) and those after a mention: "@bot /stop". Only what is known counts. */
+/* Commands that Telegram does not mark (/停止) and those after a mention: "@bot /stop". Only what is
+ * known counts. */
 static uint8_t find_unmarked_control(struct telegram_in *in, const struct reading *reading)
 {
     if (reading->marks.mention_count == 0)
@@ -110,7 +111,8 @@ static const char *address_in_group(struct telegram_in *in, struct reading *read
         return NULL;
     }
     if (control != SMA_CONTROL_NONE) {
-        /* Without a name. Where the platform sends us everything, an unknown one is likely another bot's. */
+        /* Without a name. Where the platform sends us everything, an unknown one is likely another
+         * bot's. */
         bool is_ours = is_known(control) || !bot->reads_all;
         if (reading->addressed == SMA_ADDRESSED_NONE && is_ours)
             reading->addressed = SMA_ADDRESSED_MENTION;
@@ -148,7 +150,7 @@ static const char *address(struct telegram_in *in, struct reading *reading)
     return NULL;
 }
 
-/* -- the text that is kept --------------------------------------------------------------------------------------- */
+/* -- the text that is kept --------------------------------------------------------------------- */
 
 static void put_text(struct telegram_in *in, const struct reading *reading)
 {
@@ -222,7 +224,8 @@ static const char *make_text(struct telegram_in *in, const struct reading *readi
         return is_service(reading->message) ? "a service message" : "nothing in it to answer";
     if (in->context.len == 0)
         return "nothing but the bot's name";
-    /* "@bot" under somebody's message: the message is the question. The name stays, for a text must not be empty. */
+    /* "@bot" under somebody's message: the message is the question. The name stays, for a text must
+     * not be empty. */
     sma_buf_clear(&in->text);
     sma_buf_put_str(&in->text, reading->text);
     return NULL;
@@ -271,7 +274,8 @@ static const char *read_message(struct telegram_in *in, const json_t *message,
     return address(in, reading);
 }
 
-/* 0 stands for a message that the platform has yet to send: the update's number tells them apart. */
+/* 0 stands for a message that the platform has yet to send: the update's number tells them
+ * apart. */
 static void put_event_key(struct telegram_in *in, const struct reading *reading,
                           struct telegram_event *event)
 {

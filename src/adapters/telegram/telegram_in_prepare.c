@@ -1,4 +1,5 @@
-/* telegram_in_prepare.c — ingress.preparation read back: the store kept it, maybe over a restart of another version. */
+/* telegram_in_prepare.c — ingress.preparation read back: the store kept it, maybe over a restart of
+ * another version. */
 #include "telegram_in_priv.h"
 
 #include "runtime/text/attach.h"

@@ -1,6 +1,7 @@
 /*
- * telegram_in_rich.c — a rich message (Bot API 10.1) has blocks in the place of `text`: flattened to plain text, since
- * the model needs the words, not the layout. The walk keeps its own stack: no recursion on input.
+ * telegram_in_rich.c — a rich message (Bot API 10.1) has blocks in the place of `text`: flattened
+ * to plain text, since the model needs the words, not the layout. The walk keeps its own stack: no
+ * recursion on input.
  */
 #include "telegram_in_priv.h"
 

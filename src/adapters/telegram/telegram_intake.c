@@ -1,8 +1,10 @@
 /*
- * telegram_intake.c — events on their way through the store: asked, remembered, settled with whoever waits.
+ * telegram_intake.c — events on their way through the store: asked, remembered, settled with
+ * whoever waits.
  *
- * A button is answered with the verdict and its words, or when that is late without them: the person sees a turning
- * wheel meanwhile. Words about what was not done stay on the screen until they are closed; others pass by.
+ * A button is answered with the verdict and its words, or when that is late without them: the
+ * person sees a turning wheel meanwhile. Words about what was not done stay on the screen until
+ * they are closed; others pass by.
  */
 #include "telegram_priv.h"
 
@@ -24,7 +26,7 @@ struct telegram_in_options telegram_in_options_now(struct telegram *telegram, ui
     };
 }
 
-/* -- whose message it is -------------------------------------------------------------------------------------------- */
+/* -- whose message it is ----------------------------------------------------------------------- */
 static bool is_shared(const struct telegram *telegram, int64_t update_id)
 {
     for (size_t i = 0; i < TELEGRAM_SHARED_COUNT_MAX; i++)
@@ -33,7 +35,8 @@ static bool is_shared(const struct telegram *telegram, int64_t update_id)
     return false;
 }
 
-/* The store knows this number as a message of another bot: the update comes again, and is told apart then. */
+/* The store knows this number as a message of another bot: the update comes again, and is told
+ * apart then. */
 static void note_shared(struct telegram *telegram, int64_t update_id)
 {
     struct telegram_shared *shared = &telegram->shared;
@@ -53,7 +56,8 @@ static uint64_t hash_bot(const struct telegram *telegram)
     return sma_siphash(key, &telegram->bot.id, sizeof telegram->bot.id) | 1;
 }
 
-/* A clock that is a day ahead makes everything old: people would wait for answers and nobody would know why. */
+/* A clock that is a day ahead makes everything old: people would wait for answers and nobody would
+ * know why. */
 static void tell_age(struct telegram *telegram, const struct sma_ingress *ingress)
 {
     int64_t age_ms = sma_ctx_wall(telegram->ctx) - ingress->wall_ms;
@@ -66,7 +70,7 @@ static void tell_age(struct telegram *telegram, const struct sma_ingress *ingres
                 (long long)(age_ms / 3600000));
 }
 
-/* -- to the store --------------------------------------------------------------------------------------------------- */
+/* -- to the store ------------------------------------------------------------------------------ */
 enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegram_intake *intake)
 {
     if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
@@ -83,8 +87,8 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegra
             ingress.event_key = sma_str(event_key);
         }
     }
-    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg =
-        sma_adapter_make_ingress(telegram->ctx, &ingress);
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = sma_adapter_make_ingress(telegram->ctx, &ingress);
     if (msg == NULL)
         return SMA_ERR_NOMEM;
     struct telegram_ask *ask = &telegram->asks[telegram->ask_count];
@@ -107,7 +111,7 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegra
     return SMA_ERR_OK;
 }
 
-/* -- buttons ------------------------------------------------------------------------------------------------------ */
+/* -- buttons ----------------------------------------------------------------------------------- */
 static void answer_presses(struct telegram *telegram);
 
 static void on_press_answered(struct telegram *telegram, void *user,
@@ -126,17 +130,19 @@ static bool answer_press(struct telegram *telegram, const struct telegram_press 
     sma_buf_init(&body, 4096);
     telegram_put_callback_answer(&body, sma_str(press->id), sma_str(press->text), press->is_alert);
     if (body.err == SMA_ERR_OK)
-        is_asked = telegram_call_start(
-                       telegram, &(struct telegram_call_options){.method = "answerCallbackQuery",
-                                                                 .body = sma_buf_str(&body),
-                                                                 .total_ms = TELEGRAM_CALLBACK_MS,
-                                                                 .done = on_press_answered}) != NULL;
+        is_asked =
+            telegram_call_start(telegram,
+                                &(struct telegram_call_options){.method = "answerCallbackQuery",
+                                                                .body = sma_buf_str(&body),
+                                                                .total_ms = TELEGRAM_CALLBACK_MS,
+                                                                .done = on_press_answered}) != NULL;
     sma_buf_fini(
         &body); /* without memory the wheel turns until the client gives up: nothing is lost */
     return is_asked;
 }
 
-/* A few at a time: each holds a connection, and people press faster than a platform that hangs answers. */
+/* A few at a time: each holds a connection, and people press faster than a platform that hangs
+ * answers. */
 static void answer_presses(struct telegram *telegram)
 {
     struct telegram_presses *presses = &telegram->presses;
@@ -170,14 +176,15 @@ void telegram_answer_callback(struct telegram *telegram, struct sma_str callback
     answer_presses(telegram);
 }
 
-/* -- verdicts ----------------------------------------------------------------------------------------------------- */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 static void settle(struct telegram *telegram, const struct telegram_ask *ask,
                    const struct sma_accepted *accepted)
 {
     struct sma_accepted known = *accepted;
     if (accepted->verdict == SMA_VERDICT_CONFLICT && ask->update_id > 0) {
         note_shared(telegram, ask->update_id);
-    } else if (accepted->verdict == SMA_VERDICT_CONFLICT) { /* could not be told apart then, either */
+        /* could not be told apart then, either */
+    } else if (accepted->verdict == SMA_VERDICT_CONFLICT) {
         known.verdict = SMA_VERDICT_DUPLICATE;
         accepted = &known;
     }

@@ -1,8 +1,8 @@
 /*
  * telegram_markdown.c — one part of a marked text as HTML.
  *
- * Source: Bot API, Formatting options, HTML style: b i s a code pre blockquote are known, any other tag is refused; < > &
- * are escaped in text, and " in attributes.
+ * Source: Bot API, Formatting options, HTML style: b i s a code pre blockquote are known, any other
+ * tag is refused; < > & are escaped in text, and " in attributes.
  */
 #include "telegram_out_priv.h"
 

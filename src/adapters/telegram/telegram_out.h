@@ -1,13 +1,16 @@
 /*
- * telegram_out.h — texts into parts, parts into request bodies, answers into classes. Pure: no actor, no network.
+ * telegram_out.h — texts into parts, parts into request bodies, answers into classes. Pure: no
+ * actor, no network.
  *
- * A text of the assistant is read as Markdown and becomes parts of at most TELEGRAM_PART_UNITS UTF-16 units, each
- * with an HTML form (only tags that the platform knows) and a plain form. Notices and errors have no HTML form. Lines
- * `@attach <kind> <target> | <caption>` leave the text and become FILE parts behind the text parts.
- * A card (a request for consent, or its outcome) is one part, cut rather than split: a message with buttons, and later
- * the same message changed. A reaction is one part.
+ * A text of the assistant is read as Markdown and becomes parts of at most TELEGRAM_PART_UNITS
+ * UTF-16 units, each with an HTML form (only tags that the platform knows) and a plain form.
+ * Notices and errors have no HTML form. Lines `@attach <kind> <target> | <caption>` leave the text
+ * and become FILE parts behind the text parts. A card (a request for consent, or its outcome) is
+ * one part, cut rather than split: a message with buttons, and later the same message changed. A
+ * reaction is one part.
  *
- * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers; reference §6.2 for attachments.
+ * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers; reference
+ * §6.2 for attachments.
  * Threads: any; nothing here has state.
  */
 #ifndef SMA_TELEGRAM_OUT_H
@@ -17,14 +20,15 @@
 #include "sma/adapter.h"
 #include "sma/net.h"
 
-#define TELEGRAM_RENDERER_VERSION 1 /* raised whenever telegram_render would cut or count parts differently */
+/* raised whenever telegram_render would cut or count parts differently */
+#define TELEGRAM_RENDERER_VERSION 1
 #define TELEGRAM_PART_UNITS 4000 /* what we cut at; the platform refuses over 4096 after parsing */
-#define TELEGRAM_PART_BYTES_MAX 32000 /* of HTML; the server refuses over 32,768 before parsing */
+#define TELEGRAM_PART_BYTES_MAX 32000  /* of HTML; the server refuses over 32,768 before parsing */
 #define TELEGRAM_CAPTION_UNITS_MAX 900 /* the platform's limit is 1024 */
 #define TELEGRAM_CALLBACK_TEXT_UNITS_MAX 200
 #define TELEGRAM_BUTTON_DATA_BYTES_MAX 64
 
-/* -- parts ------------------------------------------------------------------------------------------------------- */
+/* -- parts ------------------------------------------------------------------------------------- */
 enum telegram_part_kind
 {
     TELEGRAM_PART_TEXT,
@@ -35,53 +39,62 @@ enum telegram_part_kind
 struct telegram_part
 {
     enum telegram_part_kind kind;
-    struct sma_str html;  /* TEXT: for parse_mode HTML; empty = there is nothing to mark, send `plain` */
-    struct sma_str plain; /* TEXT: the same for people, without marks; never blank */
+    /* TEXT: for parse_mode HTML; empty = there is nothing to mark, send `plain` */
+    struct sma_str html;
+    struct sma_str plain;     /* TEXT: the same for people, without marks; never blank */
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
-    struct sma_str target;    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    struct sma_str target;
     struct sma_str caption;   /* FILE: plain text, may be empty */
     struct sma_str card_json; /* CARD: for telegram_card_open */
     struct sma_str emoji;     /* REACTION: as the model wrote it, see telegram_reaction_find */
 };
 
 /** The adapter's render(): see adapter.h. A blank text gives no part. OK | NOMEM | TOOBIG. */
-SMA_CHECKED enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
+SMA_CHECKED enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each,
+                                         void *user);
 /**
- * One part for text that is still being written (drafts, edits): the last part that the text would be cut into now,
- * without attachment lines, a half-written last one included. No call when nothing is visible yet.
+ * One part for text that is still being written (drafts, edits): the last part that the text would
+ * be cut into now, without attachment lines, a half-written last one included. No call when nothing
+ * is visible yet.
  */
-SMA_CHECKED enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, void *user);
+SMA_CHECKED enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each,
+                                                 void *user);
 /** Read what render gave. Slices point into part_bytes. BADINPUT: these are no such bytes. */
-SMA_CHECKED enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part);
+SMA_CHECKED enum sma_err telegram_part_decode(struct sma_str part_bytes,
+                                              struct telegram_part *ret_part);
 
-/* -- cards and reactions ----------------------------------------------------------------------------------------- */
+/* -- cards and reactions ----------------------------------------------------------------------- */
 struct telegram_card
 {
     struct sma_card card;
     struct sma_buf html, plain; /* as of a TEXT part; html empty = nothing to mark */
 };
-/** Read a CARD part. @return OK: release with telegram_card_fini; *ret_card borrows of the part | BADINPUT | NOMEM */
+/** Read a CARD part. @return OK: release with telegram_card_fini; *ret_card borrows of the part |
+ *  BADINPUT | NOMEM */
 SMA_CHECKED enum sma_err telegram_card_open(const struct telegram_part *part,
                                             struct telegram_card *ret_card);
-/** Its buttons were refused: `plain` becomes the form that says how to answer by words. Unchanged without memory. */
+/** Its buttons were refused: `plain` becomes the form that says how to answer by words. Unchanged
+ *  without memory. */
 void telegram_card_without_buttons(struct telegram_card *card);
 void telegram_card_fini(struct telegram_card *card); /* accepts a zeroed struct */
-/** The platform's spelling of an emoji it takes as a reaction, else NULL. Skin tones and variation selectors are no
- *  matter. Constant text. */
+/** The platform's spelling of an emoji it takes as a reaction, else NULL. Skin tones and variation
+ *  selectors are no matter. Constant text. */
 const char *telegram_reaction_find(struct sma_str emoji);
 
-/* -- where ------------------------------------------------------------------------------------------------------- */
-/** The adapter's is_group(): groups, supergroups and channels, by chat_type, else by the sign of the id. */
+/* -- where ------------------------------------------------------------------------------------- */
+/** The adapter's is_group(): groups, supergroups and channels, by chat_type, else by the sign of
+ *  the id. */
 bool telegram_is_group(const struct sma_route *route);
 
-/* -- request bodies: JSON, appended to *buf; errors stick to the buffer -------------------------------------------- */
+/* -- request bodies: JSON, appended to *buf; errors stick to the buffer ------------------------ */
 struct telegram_send
 {
     const struct sma_route *route;
     const struct telegram_part *part;
-    uint32_t part_index; /* part 0 of an answer in a group replies to route->message_id */
-    bool is_plain;       /* no HTML: the platform refused it */
-    bool is_no_reply;    /* the message to reply to is gone */
+    uint32_t part_index;         /* part 0 of an answer in a group replies to route->message_id */
+    bool is_plain;               /* no HTML: the platform refused it */
+    bool is_no_reply;            /* the message to reply to is gone */
     const struct sma_card *card; /* its buttons stand below the text; NULL = none */
 };
 /** sendMessage of a TEXT part. */
@@ -96,11 +109,14 @@ void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, i
 /** sendPhoto, sendDocument, sendVoice, sendAudio of a FILE part whose target is an URL. */
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send);
 /** sendChatAction; action e.g. "typing". */
-void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route, const char *action);
-/** answerCallbackQuery; text is cut to what fits, may be empty. is_alert: it stays until it is closed, else it passes by. */
+void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route,
+                              const char *action);
+/** answerCallbackQuery; text is cut to what fits, may be empty. is_alert: it stays until it is
+ *  closed, else it passes by. */
 void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_id,
                                   struct sma_str text, bool is_alert);
-/** setMyCommands. is_chinese: the list shown to users whose client speaks Chinese; else the one for everybody. */
+/** setMyCommands. is_chinese: the list shown to users whose client speaks Chinese; else the one for
+ *  everybody. */
 void telegram_put_commands(struct sma_buf *buf, bool is_chinese);
 
 /* For uploads, where the fields are a multipart form's: */
@@ -108,16 +124,18 @@ void telegram_put_commands(struct sma_buf *buf, bool is_chinese);
 void telegram_put_reply_parameters(struct sma_buf *buf, const struct telegram_send *send);
 /** Is target fetched by the platform (http or https)? */
 bool telegram_target_is_url(struct sma_str target);
-/** Method of a FILE part, e.g. "sendPhoto", and the name of its field, e.g. "photo". Constant text. */
+/** Method of a FILE part, e.g. "sendPhoto", and the name of its field, e.g. "photo". Constant
+ *  text. */
 const char *telegram_file_method(struct sma_str file_kind);
 const char *telegram_file_field(struct sma_str file_kind);
-/** MIME type by the extension of a path; "application/octet-stream" when it is none of ours. Constant text. */
+/** MIME type by the extension of a path; "application/octet-stream" when it is none of ours.
+ *  Constant text. */
 const char *telegram_file_type(struct sma_str path);
 
-/* -- answers ----------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 /*
- * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags name what the
- * adapter can mend itself, at most once each, within the same attempt:
+ * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags
+ * name what the adapter can mend itself, at most once each, within the same attempt:
  *   is_markup_refused   send the part again as plain (GIVE_UP stands when it was plain already)
  *   is_reply_gone       send again without reply_parameters (GIVE_UP stands when it had none)
  *   is_edit_gone        send a new message instead of changing the old one
@@ -129,30 +147,40 @@ const char *telegram_file_type(struct sma_str path);
  * Classes:
  *   200 ok:true                    SENT. No message_id in the result (drafts, actions): "".
  *   200 not understood, TOO_BIG    UNKNOWN: it may well be a success.
- *   429                            RETRY_AFTER parameters.retry_after, else the header, else 1 s, at most a week. For the
- *                                  chat: the platform does not say whom a limit is for. sma_adapter_flood_note tells when
- *                                  it must be the whole bot.
- *   401, 404                       RETRY_AFTER 30 s, adapter-wide: certainly not sent, and the operator can mend it. As a
- *                                  RETRY it would use up the attempts of every row within a minute and lose them.
+ *   429                            RETRY_AFTER parameters.retry_after, else the header, else 1 s,
+ *   at most a week. For the
+ *                                  chat: the platform does not say whom a limit is for.
+ *                                  sma_adapter_flood_note tells when it must be the whole bot.
+ *   401, 404                       RETRY_AFTER 30 s, adapter-wide: certainly not sent, and the
+ *   operator can mend it. As a
+ *                                  RETRY it would use up the attempts of every row within a minute
+ *                                  and lose them.
  *   400, 403, 413, other 4xx       GIVE_UP but for the flags above; 409 RETRY.
- *   503                            RETRY (RETRY_AFTER when it says when): a server that says "unavailable" has refused.
- *   500, 502, 504, other 5xx       UNKNOWN: the front of the platform lost the server behind it, and "Internal Server
- *                                  Error: restart" is also given to requests that were on their way. Nobody can tell;
- *                                  is_likely_unsent, so that it is repeated until the server has healed.
- *   not a Bot API answer, 4xx      as the status says; other status (3xx, 1xx): RETRY_AFTER as 404: apiRoot is wrong
- *   NOT_SENT                       RETRY.   UNKNOWN: UNKNOWN.   FILE_FAILED: GIVE_UP, the upload's file cannot be read.
+ *   503                            RETRY (RETRY_AFTER when it says when): a server that says
+ *   "unavailable" has refused.
+ *   500, 502, 504, other 5xx       UNKNOWN: the front of the platform lost the server behind it,
+ *   and "Internal Server
+ *                                  Error: restart" is also given to requests that were on their
+ *                                  way. Nobody can tell; is_likely_unsent, so that it is repeated
+ *                                  until the server has healed.
+ *   not a Bot API answer, 4xx      as the status says; other status (3xx, 1xx): RETRY_AFTER as 404:
+ *   apiRoot is wrong
+ *   NOT_SENT                       RETRY.   UNKNOWN: UNKNOWN.   FILE_FAILED: GIVE_UP, the upload's
+ *   file cannot be read.
  */
 struct telegram_outcome
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
-    bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_unsupported, is_bot_refused;
+    bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_unsupported,
+        is_bot_refused;
     bool is_edit_gone, is_keyboard_refused;
-    bool is_likely_unsent; /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
-    int64_t migrate_to; /* 0 unless is_migrated */
+    /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
+    bool is_likely_unsent;
+    int64_t migrate_to;      /* 0 unless is_migrated */
     uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
-    char message_id[24]; /* "" when there is none */
-    int64_t chat_id;     /* where that message is; 0 = not said */
-    int64_t sent_ms;     /* the message's date; 0 = not said */
+    char message_id[24];     /* "" when there is none */
+    int64_t chat_id;         /* where that message is; 0 = not said */
+    int64_t sent_ms;         /* the message's date; 0 = not said */
     char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
 };
 /** Never fails: what cannot be read is classified as such. */

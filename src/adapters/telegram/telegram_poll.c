@@ -1,9 +1,10 @@
 /*
- * telegram_poll.c — long polling: updates become questions to the store, and the next poll confirms what is finished.
+ * telegram_poll.c — long polling: updates become questions to the store, and the next poll confirms
+ * what is finished.
  *
- * The next poll leaves when every update of this one has its verdict, without any timer in between; its offset is
- * behind the updates that are finished, counted from the front. Arrival decides the order, not the number: after a
- * quiet week the platform starts from another one, possibly lower.
+ * The next poll leaves when every update of this one has its verdict, without any timer in between;
+ * its offset is behind the updates that are finished, counted from the front. Arrival decides the
+ * order, not the number: after a quiet week the platform starts from another one, possibly lower.
  */
 #include "telegram_priv.h"
 
@@ -33,7 +34,7 @@ static void poll_again(struct telegram *telegram, uint64_t delay_ns)
         telegram->poll.due_ns = sma_ctx_now(telegram->ctx) + delay_ns;
 }
 
-/* -- what is finished ---------------------------------------------------------------------------------------------- */
+/* -- what is finished -------------------------------------------------------------------------- */
 /* The offset behind the finished entries at the front. */
 static int64_t finished_offset(const struct telegram_poll *poll)
 {
@@ -52,7 +53,8 @@ static bool has_one(const struct telegram_poll *poll, enum telegram_entry_state 
     return false;
 }
 
-/* Every entry has its verdict. Refused: the disk needs time. Nothing moved: the same ones would come at once. */
+/* Every entry has its verdict. Refused: the disk needs time. Nothing moved: the same ones would
+ * come at once. */
 static void end_batch(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
@@ -78,7 +80,7 @@ void telegram_poll_settle(struct telegram *telegram, uint32_t index,
         end_batch(telegram);
 }
 
-/* -- one answer ----------------------------------------------------------------------------------------------------- */
+/* -- one answer -------------------------------------------------------------------------------- */
 static void on_event(void *user, const struct telegram_event *event)
 {
     struct telegram *telegram = user;
@@ -142,7 +144,7 @@ static void take_updates(struct telegram *telegram)
         end_batch(telegram);
 }
 
-/* -- failures ------------------------------------------------------------------------------------------------------- */
+/* -- failures ---------------------------------------------------------------------------------- */
 static void take_conflict(struct telegram *telegram, const char *description)
 {
     struct telegram_poll *poll = &telegram->poll;
@@ -224,7 +226,7 @@ static void on_polled(struct telegram *telegram, void *user, const struct sma_ne
         take_failure(telegram, answer, is_good ? error.text : NULL);
 }
 
-/* -- asking --------------------------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 void telegram_poll_start(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;

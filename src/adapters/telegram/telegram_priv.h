@@ -1,9 +1,10 @@
 /*
  * telegram_priv.h — the adapter's state and what its parts ask of each other.
  *
- * Invariants: one poll at a time, and only while no update of the last one waits for the store; poll.offset is behind
- *             every update that is not finished; every ATTEMPT, PREPARE and WEBHOOK is answered exactly once; the URL
- *             of a request, which holds the token, is logged nowhere.
+ * Invariants: one poll at a time, and only while no update of the last one waits for the store;
+ *             poll.offset is behind every update that is not finished; every ATTEMPT, PREPARE and
+ *             WEBHOOK is answered exactly once; the URL of a request, which holds the token, is
+ *             logged nowhere.
  * Threads:    the adapter's; settings are constant after create.
  */
 #ifndef SMA_TELEGRAM_PRIV_H
@@ -69,7 +70,7 @@
 
 struct telegram;
 
-/* -- settings (telegram_config.c) -------------------------------------------------------------------------------- */
+/* -- settings (telegram_config.c) -------------------------------------------------------------- */
 enum telegram_progress_mode
 {
     TELEGRAM_PROGRESS_AUTO,
@@ -87,13 +88,14 @@ struct telegram_settings
     uint32_t poll_timeout_s;
     size_t attachment_bytes_max;
 };
-/** Read the block. NOTFOUND: no token. BADINPUT with *error. Release with telegram_settings_fini in any case. */
+/** Read the block. NOTFOUND: no token. BADINPUT with *error. Release with telegram_settings_fini in
+ *  any case. */
 SMA_CHECKED enum sma_err telegram_settings_read(struct telegram_settings *settings,
                                                 const char *json, struct sma_error *error);
 void telegram_settings_fini(
     struct telegram_settings *settings); /* wipes the secrets; accepts a zeroed struct */
 
-/* -- one request to the platform (telegram_call.c) ----------------------------------------------------------------- */
+/* -- one request to the platform (telegram_call.c) --------------------------------------------- */
 typedef void telegram_call_fn(struct telegram *telegram, void *user,
                               const struct sma_net_answer *answer);
 struct telegram_call;
@@ -111,21 +113,23 @@ struct telegram_call_options
     telegram_call_fn *done;  /* exactly once unless cancelled; NULL: nobody cares */
     void *user;
 };
-/** @return the request in flight, freed when done has returned; NULL when out of memory: done is not called. */
+/** @return the request in flight, freed when done has returned; NULL when out of memory: done is
+ *  not called. */
 struct telegram_call *telegram_call_start(struct telegram *telegram,
                                           const struct telegram_call_options *options);
 void telegram_call_cancel(struct telegram_call *call); /* done is not called; accepts NULL */
 void telegram_calls_forget(struct telegram *telegram); /* after the net has been closed */
 /** "description" of a Bot API answer, cut; "" when there is none. */
 void telegram_describe(const struct sma_net_answer *answer, char text[200]);
-/** The "result" object of a successful answer; NULL when it is none. Borrowed from *ret_root, which the caller unrefs. */
+/** The "result" object of a successful answer; NULL when it is none. Borrowed from *ret_root, which
+ *  the caller unrefs. */
 struct json_t;
 struct json_t *telegram_result(const struct sma_net_answer *answer, struct json_t **ret_root);
 
 /* Endless back-off: 1 s doubling to a minute, each between half and the whole of it. */
 uint64_t telegram_backoff_ns(struct telegram *telegram, unsigned failure_count);
 
-/* -- events at the store (telegram_intake.c) ---------------------------------------------------------------------- */
+/* -- events at the store (telegram_intake.c) --------------------------------------------------- */
 enum telegram_asker
 {
     TELEGRAM_ASKER_POLL, /* index = entry of the batch */
@@ -153,7 +157,8 @@ struct telegram_intake
 /** @return OK | FULL, NOMEM: not asked, try again later | GONE */
 SMA_CHECKED enum sma_err telegram_intake_ask(struct telegram *telegram,
                                              const struct telegram_intake *intake);
-/* Messages whose number another bot of this project has used before: their keys hold our own number, too. */
+/* Messages whose number another bot of this project has used before: their keys hold our own
+ * number, too. */
 #define TELEGRAM_SHARED_COUNT_MAX 128 /* more than one poll brings */
 struct telegram_shared
 {
@@ -183,7 +188,7 @@ uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns);
 /** Options for telegram_in.h, of this moment. */
 struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns);
 
-/* -- who we are (telegram_bot.c) ---------------------------------------------------------------------------------- */
+/* -- who we are (telegram_bot.c) --------------------------------------------------------------- */
 enum telegram_phase
 {
     TELEGRAM_PHASE_CURSOR, /* waits for the store */
@@ -200,7 +205,7 @@ void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns);
 /** The token was refused: say so, once until it works again. */
 void telegram_bot_refused(struct telegram *telegram, int status);
 
-/* -- long polling (telegram_poll.c) -------------------------------------------------------------------------------- */
+/* -- long polling (telegram_poll.c) ------------------------------------------------------------ */
 struct telegram_entry
 {
     int64_t update_id;
@@ -223,7 +228,7 @@ void telegram_poll_settle(struct telegram *telegram, uint32_t index,
                           const struct sma_accepted *accepted);
 void telegram_poll_tick(struct telegram *telegram, uint64_t now_ns);
 
-/* -- webhook (telegram_webhook.c) ----------------------------------------------------------------------------------- */
+/* -- webhook (telegram_webhook.c) -------------------------------------------------------------- */
 struct telegram_hook
 {
     bool is_open;
@@ -235,7 +240,7 @@ void telegram_webhook_take(struct telegram *telegram, const struct sma_msg *msg,
 void telegram_webhook_settle(struct telegram *telegram, uint32_t index,
                              const struct sma_accepted *accepted);
 
-/* -- attempts (telegram_send.c, telegram_upload.c) ------------------------------------------------------------------- */
+/* -- attempts (telegram_send.c, telegram_upload.c) --------------------------------------------- */
 struct telegram_attempt
 {
     struct sma_msg *msg; /* the question; NULL = free place */
@@ -267,7 +272,7 @@ struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
                                             const struct telegram_send *send, uint32_t total_ms,
                                             telegram_call_fn *done, struct sma_error *error);
 
-/* -- preparation (telegram_files.c) ----------------------------------------------------------------------------------- */
+/* -- preparation (telegram_files.c) ------------------------------------------------------------ */
 struct telegram_fetch
 {
     struct telegram_job *job;
@@ -301,7 +306,7 @@ uint64_t telegram_prepare_tick(struct telegram *telegram, uint64_t now_ns);
 /** Remove what an unclean end left half fetched. */
 void telegram_prepare_clean(struct telegram *telegram);
 
-/* -- progress (telegram_progress.c) ------------------------------------------------------------------------------------ */
+/* -- progress (telegram_progress.c) ------------------------------------------------------------ */
 struct telegram_run
 {
     uint64_t seq, heard_ns, typing_due_ns, draft_due_ns, draft_sent_ns;
@@ -313,14 +318,15 @@ struct telegram_run
 void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg);
 /**
  * A delivery of this run is to go out: no further preview of it.
- * @return whether one is on its way; telegram_attempts_go_on is called when it has arrived, or failed
+ * @return whether one is on its way; telegram_attempts_go_on is called when it has arrived, or
+ * failed
  */
 bool telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq);
 /** @return when to look again */
 uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns);
 void telegram_progress_drop(struct telegram *telegram);
 
-/* -- everything ---------------------------------------------------------------------------------------------------------- */
+/* -- everything -------------------------------------------------------------------------------- */
 struct telegram
 {
     uint32_t magic;

@@ -1,9 +1,11 @@
 /*
- * telegram_progress.c — that something is going on: typing, and in private chats the text while it is written.
+ * telegram_progress.c — that something is going on: typing, and in private chats the text while it
+ * is written.
  *
- * Everything here may be lost. A run is shown when it lasts; the first delivery of a run ends its draft for good, so a
- * late preview never covers the answer. Groups get no streamed text: it would have to be an edited message, and one
- * left half written by a crash would stay; a draft goes away by itself.
+ * Everything here may be lost. A run is shown when it lasts; the first delivery of a run ends its
+ * draft for good, so a late preview never covers the answer. Groups get no streamed text: it would
+ * have to be an edited message, and one left half written by a crash would stay; a draft goes away
+ * by itself.
  */
 #include "telegram_priv.h"
 
@@ -30,7 +32,7 @@ static void forget_run(struct telegram *telegram, struct telegram_run *run)
     *run = telegram->runs[--telegram->run_count];
 }
 
-/* -- requests --------------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 /* Any trouble only means less of it. */
 static void hold_for(struct telegram *telegram, const struct telegram_outcome *outcome)
 {
@@ -138,7 +140,7 @@ static void show_draft(struct telegram *telegram, const struct telegram_run *run
     sma_buf_fini(&body);
 }
 
-/* -- time ------------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 static bool has_drafts(const struct telegram *telegram, const struct telegram_run *run)
 {
     return run->is_private && !run->is_over && !telegram->has_no_drafts &&
@@ -185,7 +187,7 @@ uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns)
     return telegram->progress_due_ns = next_ns;
 }
 
-/* -- signals ---------------------------------------------------------------------------------------------------------- */
+/* -- signals ----------------------------------------------------------------------------------- */
 static struct telegram_run *open_run(struct telegram *telegram, const struct sma_progress *progress,
                                      uint64_t now_ns)
 {

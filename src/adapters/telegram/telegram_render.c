@@ -15,7 +15,7 @@ const struct sma_markup_limits telegram_markup_limits = {
 static const char *const link_schemes[] = {"http:", "https:", "tg:", NULL};
 const struct sma_markup_options telegram_markup_options = {link_schemes};
 
-/* -- attachment lines -------------------------------------------------------------------------------------------- */
+/* -- attachment lines -------------------------------------------------------------------------- */
 static struct sma_str slice(struct sma_str text, size_t from, size_t to)
 {
     return (struct sma_str){text.ptr + from, to - from};
@@ -62,7 +62,7 @@ static bool put_without_attachments(struct sma_buf *buf, struct sma_str text)
     return has_some;
 }
 
-/* -- text parts -------------------------------------------------------------------------------------------------- */
+/* -- text parts -------------------------------------------------------------------------------- */
 struct output
 {
     struct sma_buf bytes; /* of the part being made */
@@ -92,7 +92,8 @@ static void make_text_part(void *user, const struct sma_markup_part *part)
     finish_part(output);
 }
 
-/* Not one letter or digit, of any script: what is left when the attachment lines stood in a fence or under a rule. */
+/* Not one letter or digit, of any script: what is left when the attachment lines stood in a fence
+ * or under a rule. */
 static bool is_decoration(struct sma_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -118,7 +119,7 @@ static enum sma_err render_text(struct output *output, struct sma_str text, bool
     return err != SMA_ERR_OK ? err : output->err;
 }
 
-/* -- file parts -------------------------------------------------------------------------------------------------- */
+/* -- file parts -------------------------------------------------------------------------------- */
 static void make_file_part(struct output *output, const struct sma_attach_line *attachment)
 {
     struct sma_buf *bytes = &output->bytes;
@@ -204,7 +205,7 @@ enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, voi
     return err;
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part)
 {
     struct sma_part read;

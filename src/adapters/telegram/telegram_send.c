@@ -1,8 +1,10 @@
 /*
- * telegram_send.c — one ATTEMPT, one request, one answer. A second request follows only when the first was certainly
- * not carried out: markup or buttons refused, the message replied to or to be changed gone, the group moved.
+ * telegram_send.c — one ATTEMPT, one request, one answer. A second request follows only when the
+ * first was certainly not carried out: markup or buttons refused, the message replied to or to be
+ * changed gone, the group moved.
  *
- * A changed message and a reaction are the same when they are done twice, so an unknown outcome of theirs may be repeated.
+ * A changed message and a reaction are the same when they are done twice, so an unknown outcome of
+ * theirs may be repeated.
  */
 #include "telegram_priv.h"
 
@@ -13,7 +15,7 @@
 
 static void send_part(struct telegram_attempt *attempt);
 
-/* -- the answer ----------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 static void release(struct telegram_attempt *attempt)
 {
     sma_msg_destroy(attempt->msg);
@@ -45,7 +47,7 @@ static void answer_class(struct telegram_attempt *attempt, enum sma_attempt_clas
     answer(attempt, &outcome);
 }
 
-/* -- groups that moved ------------------------------------------------------------------------------------------------ */
+/* -- groups that moved ------------------------------------------------------------------------- */
 static int64_t moved_chat(const struct telegram *telegram, struct sma_str chat_id)
 {
     int64_t id;
@@ -57,7 +59,8 @@ static int64_t moved_chat(const struct telegram *telegram, struct sma_str chat_i
     return 0;
 }
 
-/* Tell the store under which key the chat goes on. Lost for want of room, it comes with the next attempt there. */
+/* Tell the store under which key the chat goes on. Lost for want of room, it comes with the next
+ * attempt there. */
 static void note_moved(struct telegram *telegram, const struct sma_route *route, int64_t to)
 {
     int64_t from;
@@ -92,7 +95,7 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
                 (long long)from, (long long)to);
 }
 
-/* -- the outcome ------------------------------------------------------------------------------------------------------ */
+/* -- the outcome ------------------------------------------------------------------------------- */
 static bool is_edit(const struct telegram_attempt *attempt)
 {
     const struct sma_card *card = &attempt->card.card;
@@ -133,8 +136,8 @@ static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome
     return false;
 }
 
-/* A message of another chat than the one asked for is not believed: it would be changed later on as if it were ours. It is
- * not asked for again either, for something was sent. */
+/* A message of another chat than the one asked for is not believed: it would be changed later on as
+ * if it were ours. It is not asked for again either, for something was sent. */
 static void check_chat(const struct telegram_attempt *attempt, struct telegram_outcome *outcome)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
@@ -182,7 +185,7 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
     answer(attempt, &outcome);
 }
 
-/* -- the request ------------------------------------------------------------------------------------------------------ */
+/* -- the request ------------------------------------------------------------------------------- */
 /* @return the method */
 static const char *put_body(struct sma_buf *body, const struct telegram_attempt *attempt,
                             const struct telegram_send *send)

@@ -1,4 +1,5 @@
-/* telegram_upload.c — files of the project on their way out: the multipart request of a FILE part. */
+/* telegram_upload.c — files of the project on their way out: the multipart request of a FILE
+ * part. */
 #include "telegram_priv.h"
 
 #include "adapters/common/project_file.h"
@@ -41,7 +42,8 @@ struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
         sma_project_file_open(telegram->config->project_dir, attempt->part.target, bytes_max,
                               &attempt->fd, error) != SMA_ERR_OK)
         return NULL;
-    /* by the descriptor: what was checked is what is read, whatever happens to the name meanwhile */
+    /* by the descriptor: what was checked is what is read, whatever happens to the name
+     * meanwhile */
     snprintf(attempt->path, sizeof attempt->path, "/proc/self/fd/%d", attempt->fd);
     sma_project_file_name(attempt->part.target, attempt->file_name, sizeof attempt->file_name);
     struct telegram_call *call = telegram_call_start(

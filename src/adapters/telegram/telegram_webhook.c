@@ -1,6 +1,7 @@
 /*
- * telegram_webhook.c — updates that the platform brings: authenticated by the secret header, answered 200 only when the
- * store has finished with them. Anything else than 2xx makes the platform bring the update again.
+ * telegram_webhook.c — updates that the platform brings: authenticated by the secret header,
+ * answered 200 only when the store has finished with them. Anything else than 2xx makes the
+ * platform bring the update again.
  */
 #include "telegram_priv.h"
 

@@ -1,4 +1,5 @@
-/* terminal.c — the terminal adapter as an actor: start, messages, life cycle. See terminal.h for the protocol. */
+/* terminal.c — the terminal adapter as an actor: start, messages, life cycle. See terminal.h for
+ * the protocol. */
 #include "terminal_priv.h"
 
 #include "sma/links.h"
@@ -148,7 +149,8 @@ static void stop(void *state, struct sma_ctx *ctx)
 
 static enum sma_err render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
-    /* A terminal shows text of any length as it is. Cards stay cards: the attempt makes a line of their members. */
+    /* A terminal shows text of any length as it is. Cards stay cards: the attempt makes a line of
+     * their members. */
     if (row->text.len > 0)
         each(user, row->text);
     return SMA_ERR_OK;

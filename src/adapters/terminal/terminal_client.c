@@ -25,7 +25,7 @@ void sma_terminal_close_client(struct client *client)
     uv_close((uv_handle_t *)&client->pipe, on_closed);
 }
 
-/* -- one line ---------------------------------------------------------------------------------------------------- */
+/* -- one line ---------------------------------------------------------------------------------- */
 static bool is_name_good(const char *name)
 {
     size_t len = strlen(name);
@@ -155,7 +155,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *bytes)
     sma_terminal_close_client(client);
 }
 
-/* -- a new connection -------------------------------------------------------------------------------------------- */
+/* -- a new connection -------------------------------------------------------------------------- */
 static void on_refused_closed(uv_handle_t *handle)
 {
     free(handle);
@@ -178,8 +178,9 @@ static void refuse(uv_stream_t *listener)
     uv_close((uv_handle_t *)pipe, on_refused_closed);
 }
 
-/* A command in a sandbox can reach any socket whose path it sees, and whoever talks here is an owner. Such a process has a
- * number of its own in a process namespace below ours; its status file lists both. Whose status cannot be read is let in. */
+/* A command in a sandbox can reach any socket whose path it sees, and whoever talks here is an
+ * owner. Such a process has a number of its own in a process namespace below ours; its status file
+ * lists both. Whose status cannot be read is let in. */
 static bool is_from_sandbox(const struct ucred *peer)
 {
     char path[48], text[4096];
@@ -196,8 +197,8 @@ static bool is_from_sandbox(const struct ucred *peer)
     return line != NULL && sscanf(line + 7, "%*[\t ]%d%*[\t ]%d", &outer, &inner) == 2;
 }
 
-/* The modes of .ship and of the socket keep others out; they can be changed, and a folder can be shared. Root may read and
- * do everything here anyway. NULL: served. */
+/* The modes of .ship and of the socket keep others out; they can be changed, and a folder can be
+ * shared. Root may read and do everything here anyway. NULL: served. */
 static const char *why_not_served(const struct client *client)
 {
     uv_os_fd_t fd;

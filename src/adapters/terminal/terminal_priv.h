@@ -1,8 +1,9 @@
 /*
- * terminal_priv.h — the terminal adapter's state: clients on a libuv loop, and the runs they wait for.
+ * terminal_priv.h — the terminal adapter's state: clients on a libuv loop, and the runs they wait
+ * for.
  *
- * Invariants: a run belongs to a client that is open; ingress_open_count questions are open at the store; a delivery
- *             is answered exactly once, when its last write has ended.
+ * Invariants: a run belongs to a client that is open; ingress_open_count questions are open at the
+ *             store; a delivery is answered exactly once, when its last write has ended.
  * Threads:    the adapter's.
  */
 #ifndef SMA_TERMINAL_PRIV_H
@@ -51,7 +52,8 @@ struct client
     char chat[SMA_TERMINAL_CHAT_BYTES_MAX + 1], user[SMA_TERMINAL_CHAT_BYTES_MAX + 1];
     struct run runs[TERMINAL_RUN_COUNT_MAX];
 };
-/* What went to the clients, and how it ended: of a run with several texts only the last ends like its output. */
+/* What went to the clients, and how it ended: of a run with several texts only the last ends like
+ * its output. */
 struct delivered
 {
     uint64_t seq;
@@ -83,7 +85,7 @@ struct delivery
     struct sma_ctx *ctx;
 };
 
-/* -- clients (terminal_client.c) --------------------------------------------------------------------------------- */
+/* -- clients (terminal_client.c) --------------------------------------------------------------- */
 void sma_terminal_on_connection(uv_stream_t *listener, int status);
 void sma_terminal_close_client(struct client *client);
 static inline bool sma_terminal_is_live(const struct client *client)
@@ -91,8 +93,9 @@ static inline bool sma_terminal_is_live(const struct client *client)
     return client->is_open && !client->is_closing;
 }
 
-/* -- lines out (terminal_send.c) --------------------------------------------------------------------------------- */
-/** Queue one line (text with its newline). delivery may be NULL. false: dropped, the client is being closed. */
+/* -- lines out (terminal_send.c) --------------------------------------------------------------- */
+/** Queue one line (text with its newline). delivery may be NULL. false: dropped, the client is
+ *  being closed. */
 bool sma_terminal_put(struct client *client, struct sma_str line, struct delivery *delivery);
 void sma_terminal_put_error(struct client *client, const char *id, const char *text);
 void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg,
@@ -101,7 +104,7 @@ void sma_terminal_take_progress(struct terminal *terminal, const struct sma_prog
 /** Drop clients that do not read. @return whether any has unread output. */
 bool sma_terminal_check_stalled(struct terminal *terminal, uint64_t now);
 
-/* -- runs (terminal_run.c) --------------------------------------------------------------------------------------- */
+/* -- runs (terminal_run.c) --------------------------------------------------------------------- */
 /** A message of a client: ask the store. id may be NULL. */
 void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text,
                               uint64_t read_ns);

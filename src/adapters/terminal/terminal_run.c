@@ -1,8 +1,8 @@
 /*
  * terminal_run.c — a client's message from INGRESS to "done".
  *
- * The result of a run may be known before its text was delivered (the final text is a row like any other), so "done"
- * waits for the run's delivery, for a bounded time.
+ * The result of a run may be known before its text was delivered (the final text is a row like any
+ * other), so "done" waits for the run's delivery, for a bounded time.
  */
 #include "terminal_priv.h"
 
@@ -37,7 +37,7 @@ void sma_terminal_drop_runs(struct client *client)
         free_run(&client->runs[i]);
 }
 
-/* -- a message comes in ------------------------------------------------------------------------------------------ */
+/* -- a message comes in ------------------------------------------------------------------------ */
 static struct sma_msg *make_ingress(const struct client *client, struct sma_str id,
                                     struct sma_str text, uint64_t read_ns)
 {
@@ -116,7 +116,7 @@ void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_
     snprintf(run->id, sizeof run->id, "%s", reply_id);
 }
 
-/* -- accepted ---------------------------------------------------------------------------------------------------- */
+/* -- accepted ---------------------------------------------------------------------------------- */
 static const char *const verdict_names[] = {"accepted", "duplicate", "ignored",
                                             "busy",     "conflict",  "refused"};
 
@@ -140,7 +140,8 @@ static void put_accepted(struct client *client, const struct run *run,
     sma_buf_fini(&buf);
 }
 
-/* Is this the delivery that ends the run? chat_send of before is not: the client would leave without the answer. */
+/* Is this the delivery that ends the run? chat_send of before is not: the client would leave
+ * without the answer. */
 static bool is_last(const struct delivered *delivered, const struct run *run)
 {
     if (delivered->seq != run->seq)
@@ -270,7 +271,7 @@ void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg 
         await_run(terminal, client, run);
 }
 
-/* -- the end of the run ------------------------------------------------------------------------------------------ */
+/* -- the end of the run ------------------------------------------------------------------------ */
 void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
 {
     const struct sma_result *result = SMA_MSG_BODY(*msg, struct sma_result);

@@ -1,4 +1,5 @@
-/* terminal_send.c — lines to clients: errors, progress, deliveries. Nothing here waits for a client. */
+/* terminal_send.c — lines to clients: errors, progress, deliveries. Nothing here waits for a
+ * client. */
 #include "terminal_priv.h"
 
 #include "runtime/approval/card.h"
@@ -13,7 +14,7 @@ struct out
     char text[];
 };
 
-/* -- the outcome of a delivery ----------------------------------------------------------------------------------- */
+/* -- the outcome of a delivery ----------------------------------------------------------------- */
 static void answer_attempt(const struct delivery *delivery)
 {
     struct sma_str error = SMA_STR("");
@@ -39,7 +40,7 @@ static void release(struct delivery *delivery)
     free(delivery);
 }
 
-/* -- writing ----------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 static void on_written(uv_write_t *write, int status)
 {
     struct out *out = write->data;
@@ -126,7 +127,7 @@ void sma_terminal_put_error(struct client *client, const char *id, const char *t
     sma_buf_fini(&buf);
 }
 
-/* -- deliveries and progress ------------------------------------------------------------------------------------- */
+/* -- deliveries and progress ------------------------------------------------------------------- */
 static bool listens(const struct client *client, struct sma_str chat)
 {
     return sma_terminal_is_live(client) && client->is_greeted &&

@@ -10,7 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* An address for path. Too long for one: the folder is opened (*ret_dir_fd, else -1) and named by its descriptor. */
+/* An address for path. Too long for one: the folder is opened (*ret_dir_fd, else -1) and named by
+ * its descriptor. */
 static enum sma_err make_address(const char *path, struct sockaddr_un *address, int *ret_dir_fd,
                                  struct sma_error *error)
 {
@@ -71,7 +72,8 @@ enum sma_err sma_terminal_connect(const char *path, int *ret_fd, struct sma_erro
 
 static int bind_private(int fd, const struct sockaddr_un *address)
 {
-    /* Linux gives the new name the mode of the socket itself: never a moment at which others could connect */
+    /* Linux gives the new name the mode of the socket itself: never a moment at which others could
+     * connect */
     if (fchmod(fd, 0600) != 0)
         return -1;
     return bind(fd, (const struct sockaddr *)address, sizeof *address);

@@ -19,7 +19,7 @@ struct sma_access_rules
     json_t *groups; /* likewise */
 };
 
-/* -- rules ------------------------------------------------------------------------------------------------------ */
+/* -- rules ------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err
 read_group_access(const json_t *block, struct sma_access_rules *rules, struct sma_error *error)
 {
@@ -222,7 +222,7 @@ bool sma_access_is_listed_group(const struct sma_access_rules *rules, struct sma
     return false;
 }
 
-/* -- one event -------------------------------------------------------------------------------------------------- */
+/* -- one event --------------------------------------------------------------------------------- */
 static struct sma_access_outcome run(void)
 {
     return (struct sma_access_outcome){.decision = SMA_ACCESS_RUN, .reason = ""};
@@ -268,8 +268,8 @@ static bool may_talk_in_group(const struct sma_access_rules *rules,
            (facts->is_let_in && facts->is_role_known && facts->role == SMA_ACCESS_ROLE_ADMIN);
 }
 
-/* The group is nobody's of the owner's side: a stranger may have made it, and there he is what he is in private. Where
- * everybody may talk, the first who addresses the bot may here, too. */
+/* The group is nobody's of the owner's side: a stranger may have made it, and there he is what he
+ * is in private. Where everybody may talk, the first who addresses the bot may here, too. */
 static struct sma_access_outcome decide_outside(const struct sma_access_rules *rules,
                                                 const struct sma_access_event *event,
                                                 const struct sma_access_facts *facts)
@@ -300,7 +300,8 @@ static struct sma_access_outcome decide_person(const struct sma_access_rules *ru
 {
     if (facts->standing >= SMA_ACCESS_ADMIN || sma_access_is_group_admin(rules, event->user_id)) {
         struct sma_access_outcome outcome = run_in_group(false);
-        /* Only what he wrote to us himself. Help and commands that we do not know may be meant for another bot. */
+        /* Only what he wrote to us himself. Help and commands that we do not know may be meant for
+         * another bot. */
         bool is_for_us =
             event->is_command ? !event->is_help : event->address != SMA_ACCESS_ADDRESS_NONE;
         outcome.lets_in =

@@ -1,17 +1,23 @@
 /*
- * access.h — may this event start a run? Pure functions of the rules, the event and what is remembered.
+ * access.h — may this event start a run? Pure functions of the rules, the event and what is
+ * remembered.
  *
- * Invariants: the same rules, event and facts give the same outcome; nothing is remembered here. What a rule needs to
- *             remember (who was first, whose window is open) lives in state.db and changes only together with the
- *             transaction that accepts the event, so a failed commit undoes it by itself.
- * Order:      channels behind a token or at the machine run. In a private chat members and more run; what a stranger
- *             writes depends on `access`: he is paired first, or may talk, or is refused. In a group a mention or a reply is
- *             explicit; without one the message counts only inside its author's follow-up window and when it reads as
- *             meant for the bot (sma_access_is_meant). In a group that the owner's side has let in may: the first who
- *             addressed the bot there, those named in the configuration, owners and administrators (runtime/access/roles.h,
- *             pairing), administrators of the chat by the platform's word; with groupAccess "anyone" everybody. Nobody gets
- *             in by a command. In any other group the platform's word counts for nothing: everybody is what he is by
- *             himself, so members and more are answered and `access` says what becomes of strangers, as in private.
+ * Invariants: the same rules, event and facts give the same outcome; nothing is remembered here.
+ *             What a rule needs to remember (who was first, whose window is open) lives in state.db
+ *             and changes only together with the transaction that accepts the event, so a failed
+ *             commit undoes it by itself.
+ * Order:      channels behind a token or at the machine run. In a private chat members and more
+ * run; what a stranger
+ *             writes depends on `access`: he is paired first, or may talk, or is refused. In a
+ *             group a mention or a reply is explicit; without one the message counts only inside
+ *             its author's follow-up window and when it reads as meant for the bot
+ *             (sma_access_is_meant). In a group that the owner's side has let in may: the first who
+ *             addressed the bot there, those named in the configuration, owners and administrators
+ *             (runtime/access/roles.h, pairing), administrators of the chat by the platform's word;
+ *             with groupAccess "anyone" everybody. Nobody gets in by a command. In any other group
+ *             the platform's word counts for nothing: everybody is what he is by himself, so
+ *             members and more are answered and `access` says what becomes of strangers, as in
+ *             private.
  * Threads:    any; no state.
  */
 #ifndef SMA_RUNTIME_ACCESS_H
@@ -20,21 +26,22 @@
 #include "runtime/access/roles.h"
 #include "sma/base.h"
 
-/* -- rules of one adapter --------------------------------------------------------------------------------------- */
+/* -- rules of one adapter ---------------------------------------------------------------------- */
 struct sma_access_rules;
 
 /* `access`: what a stranger's private message leads to. */
 enum sma_access_opening
 {
-    SMA_ACCESS_OPEN_PAIRED, /* the default: a code is shown, which somebody on the owner's side confirms */
+    /* the default: a code is shown, which somebody on the owner's side confirms */
+    SMA_ACCESS_OPEN_PAIRED,
     SMA_ACCESS_OPEN_ANYONE, /* everybody may talk; that alone gives nobody tools */
     SMA_ACCESS_OPEN_LIST,   /* those named are members, others are refused */
 };
 
 /**
- * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess` ("initiator_or_admin" default,
- * "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds` and `groups` (chat ids) from an adapter's block of the
- * configuration. Empty json: the defaults.
+ * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess`
+ * ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds` and
+ * `groups` (chat ids) from an adapter's block of the configuration. Empty json: the defaults.
  * @ret_rules  destroy with sma_access_rules_destroy
  * @return OK | BADINPUT (*error names the member) | NOMEM
  */
@@ -45,7 +52,8 @@ void sma_access_rules_destroy(struct sma_access_rules *rules); /* accepts NULL *
 /** Length of a follow-up window; 0 = there are none. */
 int64_t sma_access_followup_ms(const struct sma_access_rules *rules);
 enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules);
-/** The list of `access` names this person, by user id or by actor key. false when `access` is no list. */
+/** The list of `access` names this person, by user id or by actor key. false when `access` is no
+ *  list. */
 bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str channel,
                           struct sma_str user_id);
 /** adminUserIds names this person: an administrator of every group of this platform. */
@@ -53,7 +61,7 @@ bool sma_access_is_group_admin(const struct sma_access_rules *rules, struct sma_
 /** `groups` names this chat: let in by the configuration. */
 bool sma_access_is_listed_group(const struct sma_access_rules *rules, struct sma_str chat_id);
 
-/* -- one event -------------------------------------------------------------------------------------------------- */
+/* -- one event --------------------------------------------------------------------------------- */
 /* How the bot was addressed; the same order as enum sma_addressed of messages.h. */
 enum sma_access_address
 {
@@ -92,8 +100,8 @@ struct sma_access_facts
     struct sma_str initiator; /* user id of who addressed the bot first here; empty = nobody yet */
     bool is_role_known;
     enum sma_access_role role;
-    enum sma_access_standing
-        standing;     /* by configuration and pairing, without the platform's role */
+    /* by configuration and pairing, without the platform's role */
+    enum sma_access_standing standing;
     bool is_rejected; /* somebody on the owner's side has said no: no further code is shown */
     /* of a group */
     bool is_let_in;         /* by the owner's side: only there the platform's word counts */
@@ -105,8 +113,10 @@ enum sma_access_decision
     SMA_ACCESS_RUN,
     SMA_ACCESS_RECORD, /* claimed and written to history, not answered */
     SMA_ACCESS_REFUSE, /* claimed and recorded; the refusal may be told */
-    SMA_ACCESS_PAIR, /* claimed and recorded; a code is shown; what came in private runs when that is confirmed */
-    SMA_ACCESS_ASK_ROLE, /* accepted; runs when the platform says that the person is an administrator */
+    /* claimed and recorded; a code is shown; what came in private runs when that is confirmed */
+    SMA_ACCESS_PAIR,
+    /* accepted; runs when the platform says that the person is an administrator */
+    SMA_ACCESS_ASK_ROLE,
 };
 struct sma_access_outcome
 {
@@ -127,8 +137,9 @@ struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules
                                             const struct sma_access_facts *facts);
 
 /**
- * The intent gate: does a message that does not address the bot, inside its author's window, read as meant for it?
- * Leading "@attach" lines are not looked at. Words in English and Chinese, as the reference §5.2 lists them.
+ * The intent gate: does a message that does not address the bot, inside its author's window, read
+ * as meant for it? Leading "@attach" lines are not looked at. Words in English and Chinese, as the
+ * reference §5.2 lists them.
  */
 bool sma_access_is_meant(struct sma_str text);
 

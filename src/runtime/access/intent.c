@@ -57,8 +57,8 @@ static struct sma_str skip_attachments(struct sma_str text)
     return text;
 }
 
-/* "@" and two word bytes: somebody is spoken to, and it is not the bot (that would have been a mention). An address of
- * electronic mail is no handle. */
+/* "@" and two word bytes: somebody is spoken to, and it is not the bot (that would have been a
+ * mention). An address of electronic mail is no handle. */
 static bool has_handle(struct sma_str text)
 {
     for (size_t i = 0; i + 2 < text.len; i++)

@@ -11,7 +11,7 @@
 #define PAIRING_MS (SMA_PAIRING_S * INT64_C(1000))
 #define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
 
-/* -- codes ------------------------------------------------------------------------------------------------------ */
+/* -- codes ------------------------------------------------------------------------------------- */
 struct sma_pairing_code sma_pairing_draw(uint64_t first, uint64_t second)
 {
     struct sma_pairing_code code = {{0}};
@@ -73,7 +73,7 @@ bool sma_pairing_read_words(struct sma_str text, struct sma_pairing_words *ret_w
     return false;
 }
 
-/* -- what a stranger sees --------------------------------------------------------------------------------------- */
+/* -- what a stranger sees ---------------------------------------------------------------------- */
 bool sma_pairing_may_show(const struct sma_pairing_shown *shown)
 {
     uint32_t max =
@@ -91,14 +91,15 @@ enum sma_pairing_kept sma_pairing_keep(const struct sma_pairing_message *message
                : SMA_PAIRING_IS_MORE;
 }
 
-/* -- names of strangers ----------------------------------------------------------------------------------------- */
+/* -- names of strangers ------------------------------------------------------------------------ */
 /* What would end the quotes, the line, or the text's own markup, in one byte. */
 static bool is_foreign_byte(char byte)
 {
     return (unsigned char)byte < ' ' || byte == 127 || strchr("\"[]<>`*~|\\", byte) != NULL;
 }
 
-/* Characters that are not seen and change how others are: C1 controls, marks of direction and of width. */
+/* Characters that are not seen and change how others are: C1 controls, marks of direction and of
+ * width. */
 static bool is_invisible(const unsigned char *at)
 {
     return (at[0] == 0xC2 && at[1] < 0xA0) ||
@@ -121,7 +122,7 @@ void sma_pairing_name(char *text, struct sma_str name)
     }
 }
 
-/* -- how much is kept of strangers ------------------------------------------------------------------------------ */
+/* -- how much is kept of strangers ------------------------------------------------------------- */
 enum sma_stranger_fate sma_stranger_fate(uint32_t of_one, uint32_t of_all)
 {
     if (of_one > SMA_STRANGER_MESSAGE_COUNT_MAX)

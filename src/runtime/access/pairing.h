@@ -1,14 +1,16 @@
 /*
- * pairing.h — the rules of pairing: codes, how often one is shown, what is kept of whom until then, and for how long.
+ * pairing.h — the rules of pairing: codes, how often one is shown, what is kept of whom until then,
+ * and for how long.
  *
- * Functions of what they are given: no store, no clock, no memory of their own. Who owns the records: actors/store/pairing.c.
+ * Functions of what they are given: no store, no clock, no memory of their own. Who owns the
+ * records: actors/store/pairing.c.
  */
 #ifndef SMA_RUNTIME_ACCESS_PAIRING_H
 #define SMA_RUNTIME_ACCESS_PAIRING_H
 
 #include "sma/base.h"
 
-/* -- codes ------------------------------------------------------------------------------------------------------ */
+/* -- codes ------------------------------------------------------------------------------------- */
 #define SMA_PAIRING_CODE_LEN 8
 #define SMA_PAIRING_ALPHABET "ACDEFGHJKMNPQRTUVWXY34679" /* nothing that is mistaken for another */
 
@@ -33,7 +35,7 @@ struct sma_pairing_words
 /** The word and the code behind it, nothing else. false: something else was said. */
 bool sma_pairing_read_words(struct sma_str text, struct sma_pairing_words *ret_words);
 
-/* -- what a stranger sees --------------------------------------------------------------------------------------- */
+/* -- what a stranger sees ---------------------------------------------------------------------- */
 #define SMA_PAIRING_SHOWN_COUNT_MAX 20      /* times that a person is shown one code, */
 #define SMA_PAIRING_GROUP_SHOWN_COUNT_MAX 5 /* ... and a group */
 struct sma_pairing_shown
@@ -62,20 +64,23 @@ struct sma_pairing_message
 };
 enum sma_pairing_kept sma_pairing_keep(const struct sma_pairing_message *message);
 
-/* -- names of strangers ----------------------------------------------------------------------------------------- */
+/* -- names of strangers ------------------------------------------------------------------------ */
 #define SMA_PAIRING_NAME_BYTES_MAX 64
-/** A name for people: one line, cut, without what could pass for our own words or markup. text holds NAME_BYTES_MAX + 1. */
+/** A name for people: one line, cut, without what could pass for our own words or markup. text
+ *  holds NAME_BYTES_MAX + 1. */
 void sma_pairing_name(char *text, struct sma_str name);
 
-/* -- how much is kept of strangers ------------------------------------------------------------------------------ */
+/* -- how much is kept of strangers ------------------------------------------------------------- */
 enum sma_stranger_fate
 {
     SMA_STRANGER_KEPT,
     SMA_STRANGER_CUT, /* recorded in part; it never runs */
-    SMA_STRANGER_UNKEPT, /* too many of all: claimed, without text; he is still answered how to get in */
+    /* too many of all: claimed, without text; he is still answered how to get in */
+    SMA_STRANGER_UNKEPT,
     SMA_STRANGER_SILENT, /* too many of one: claimed, and that is all */
 };
-/** By how many messages came today, this one included: of this person, and of all whose were kept. */
+/** By how many messages came today, this one included: of this person, and of all whose were
+ *  kept. */
 enum sma_stranger_fate sma_stranger_fate(uint32_t of_one, uint32_t of_all);
 
 #endif

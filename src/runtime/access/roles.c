@@ -11,7 +11,8 @@
 
 static const char *const standing_names[] = {"stranger", "member", "admin", "owner"};
 
-/* One entry: a person everywhere on a platform, or (chat not empty) in one chat. Slices point into `root`. */
+/* One entry: a person everywhere on a platform, or (chat not empty) in one chat. Slices point into
+ * `root`. */
 struct entry
 {
     struct sma_str channel, chat, user;
@@ -45,7 +46,7 @@ bool sma_access_is_trusted_channel(struct sma_str channel)
            sma_str_is_equal(channel, SMA_STR("web"));
 }
 
-/* -- one key ---------------------------------------------------------------------------------------------------- */
+/* -- one key ----------------------------------------------------------------------------------- */
 static bool is_plain(struct sma_str text)
 {
     if (text.len == 0 || text.len > SMA_ID_BYTES_MAX)
@@ -85,7 +86,7 @@ bool sma_access_key_split(struct sma_str key, struct sma_str *ret_channel, struc
     return is_plain(*ret_channel) && is_plain(*ret_user);
 }
 
-/* -- the lists -------------------------------------------------------------------------------------------------- */
+/* -- the lists --------------------------------------------------------------------------------- */
 static int compare_text(struct sma_str a, struct sma_str b)
 {
     size_t len = a.len < b.len ? a.len : b.len;
@@ -243,7 +244,7 @@ void sma_access_roles_destroy(struct sma_access_roles *roles)
     free(roles);
 }
 
-/* -- looking up ------------------------------------------------------------------------------------------------- */
+/* -- looking up -------------------------------------------------------------------------------- */
 static size_t find_first(const struct sma_access_roles *roles, struct sma_str user_id)
 {
     size_t low = 0, high = roles->count;

@@ -38,7 +38,7 @@ static void put_head(struct sma_buf *buf, char kind, char version)
     sma_buf_put_char(buf, version);
 }
 
-/* -- reading: the first wrong length makes the reader bad, and it stays so ---------------------------------------- */
+/* -- reading: the first wrong length makes the reader bad, and it stays so --------------------- */
 struct reader
 {
     const unsigned char *at;
@@ -81,7 +81,8 @@ static struct sma_str get_string(struct reader *reader)
     return text;
 }
 
-/* A count of things that take at least `bytes_min` each: a damaged count cannot ask for more memory than data. */
+/* A count of things that take at least `bytes_min` each: a damaged count cannot ask for more memory
+ * than data. */
 static uint32_t get_count(struct reader *reader, size_t bytes_min)
 {
     uint32_t count = get_u32(reader);
@@ -111,7 +112,7 @@ static struct reader open_data(struct sma_str data, char kind)
     return open_versions(data, kind, VERSION, &version);
 }
 
-/* -- answers ------------------------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *extra,
                           const struct sma_model_answer *answer)
 {
@@ -273,7 +274,7 @@ void sma_stored_answer_fini(struct sma_stored_answer *answer)
     *answer = (struct sma_stored_answer){0};
 }
 
-/* -- results ------------------------------------------------------------------------------------------------------ */
+/* -- results ----------------------------------------------------------------------------------- */
 void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results,
                            uint32_t count)
 {
@@ -319,7 +320,7 @@ void sma_stored_results_fini(struct sma_stored_results *results)
     *results = (struct sma_stored_results){0};
 }
 
-/* -- decisions ---------------------------------------------------------------------------------------------------- */
+/* -- decisions --------------------------------------------------------------------------------- */
 #define DIGEST_BYTES sizeof((struct sma_stored_decision){0}.digest)
 
 void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decision *list,
@@ -378,7 +379,7 @@ void sma_stored_decisions_fini(struct sma_stored_decisions *decisions)
     *decisions = (struct sma_stored_decisions){0};
 }
 
-/* -- waits -------------------------------------------------------------------------------------------------------- */
+/* -- waits ------------------------------------------------------------------------------------- */
 void sma_codec_put_wait(struct sma_buf *buf, const struct sma_stored_wait *wait)
 {
     put_head(buf, 'W', VERSION);
@@ -403,7 +404,7 @@ enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret
     return SMA_ERR_OK;
 }
 
-/* -- turns -------------------------------------------------------------------------------------------------------- */
+/* -- turns ------------------------------------------------------------------------------------- */
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
 {
     put_head(buf, 'T', TURN_VERSION);

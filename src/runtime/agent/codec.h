@@ -1,17 +1,22 @@
 /*
- * codec.h — how a run's steps and a session's turns look on disk: versioned, length-prefixed, little-endian.
+ * codec.h — how a run's steps and a session's turns look on disk: versioned, length-prefixed,
+ * little-endian.
  *
- * The store keeps these bytes without reading them. Reading never trusts them: every length is checked, and what does
- * not fit is CORRUPT. A live run reads its own answer back through the same functions as a resumed one.
+ * The store keeps these bytes without reading them. Reading never trusts them: every length is
+ * checked, and what does not fit is CORRUPT. A live run reads its own answer back through the same
+ * functions as a resumed one.
  *
  *   answer   "SMA" 'A' 2, facts, fragment, text, finish u8, key, line, call count u32,
- *            calls (id, name, arguments, is_invalid u8, is_cut u8, problem),
- *            then optionally: count u32, results known at once (call u32, is_error u8, content),
- *            then optionally: count u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a route)
+ *            calls (id, name, arguments, is_invalid u8, is_cut u8, problem), then optionally: count
+ *            u32, results known at once (call u32, is_error u8, content), then optionally: count
+ *            u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a
+ *            route)
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
- *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by an owner; digest 32 bytes, response)
+ *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by
+ *   an owner; digest 32 bytes, response)
  *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
- *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
+ *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments;
+ *   each list: count u32, strings
  *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
@@ -24,7 +29,8 @@
 
 #define SMA_STEP_BYTES_MAX (SMA_REQUEST_BYTES_MAX + 1024 * 1024) /* one encoded step or turn */
 
-/* One call as a step holds it, with the result when it was known before anything was carried out. */
+/* One call as a step holds it, with the result when it was known before anything was carried
+ * out. */
 struct sma_stored_call
 {
     struct sma_str id, name, arguments;
@@ -40,8 +46,8 @@ struct sma_stored_answer
 {
     struct sma_str facts; /* of the first answer of a run; otherwise empty */
     struct sma_str key; /* of the target that gave it (runtime/model/target.h); empty = not known */
-    struct sma_str
-        line; /* without calls: what was said to the model after it, as if from the user */
+    /* without calls: what was said to the model after it, as if from the user */
+    struct sma_str line;
     struct sma_str fragment, text;
     uint8_t finish; /* enum sma_finish */
     uint32_t call_count;
@@ -87,8 +93,8 @@ struct sma_stored_turn
     struct sma_str *blocks;    /* the user's text blocks */
     struct sma_str *fragments; /* one per message or group of results, in order */
     struct sma_str text;       /* the assistant's answer as plain text */
-    struct sma_str
-        key; /* of the target whose bytes the fragments are; the store keeps it beside the turn */
+    /* of the target whose bytes the fragments are; the store keeps it beside the turn */
+    struct sma_str key;
     bool is_break; /* the turns before this one were refused as they are: they go in plain form */
     struct sma_str *storage; /* owned by a decoded turn: holds the three lists */
 };
@@ -103,8 +109,9 @@ void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *ex
 /** Once, after sma_codec_put_answer: the results among calls[0..count) that are known already. */
 void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls,
                                  uint32_t count);
-/** Once, after sma_codec_put_known_results: the receivers among calls[0..count), so that people agree to a place and not to
- *  a name that may be somebody else's by then. Nothing when there are none. */
+/** Once, after sma_codec_put_known_results: the receivers among calls[0..count), so that people
+ *  agree to a place and not to a name that may be somebody else's by then. Nothing when there are
+ *  none. */
 void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *calls,
                              uint32_t count);
 /** OK | CORRUPT | NOMEM. Release with sma_stored_answer_fini. */

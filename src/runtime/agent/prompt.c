@@ -1,4 +1,5 @@
-/* prompt.c — the system text and the facts block. See prompt.h and docs/adr/0003-prompt-and-session.md. */
+/* prompt.c — the system text and the facts block. See prompt.h and
+ * docs/adr/0003-prompt-and-session.md. */
 #include "runtime/agent/prompt.h"
 #include "sma/text.h"
 

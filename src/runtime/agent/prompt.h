@@ -1,13 +1,16 @@
 /*
  * prompt.h — what the model is told besides the user's words. Three parts with different lives:
  *
- * - the system text: Agent.md and the house rules. Stable: the same bytes for every request of a configuration.
- * - the facts: time, speaker and kind of chat of one message, in one line. Volatile: a text block of its own before the
- *   user's text block, which stays untouched. Once sent it stays in the session as sent.
- * - what is the same for a whole chat (its ids, what it shows): a second line of the facts, only where the conversation
- *   that is sent along does not hold it.
- * Every value that comes from outside stands in the facts as a JSON string, so that a name cannot forge a line; and each
- * block begins with a word of this installation, which the system text names, so that a user's text cannot forge a block.
+ * - the system text: Agent.md and the house rules. Stable: the same bytes for every request of a
+ *   configuration.
+ * - the facts: time, speaker and kind of chat of one message, in one line. Volatile: a text block
+ *   of its own before the user's text block, which stays untouched. Once sent it stays in the
+ *   session as sent.
+ * - what is the same for a whole chat (its ids, what it shows): a second line of the facts, only
+ *   where the conversation that is sent along does not hold it.
+ * Every value that comes from outside stands in the facts as a JSON string, so that a name cannot
+ * forge a line; and each block begins with a word of this installation, which the system text
+ * names, so that a user's text cannot forge a block.
  */
 #ifndef SMA_RUNTIME_AGENT_PROMPT_H
 #define SMA_RUNTIME_AGENT_PROMPT_H

@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 
-/* -- the object --------------------------------------------------------------------------------------------------- */
+/* -- the object -------------------------------------------------------------------------------- */
 enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run)
 {
-    /* The same for everybody in the chat: tools come first in a request, and what a provider has cached ends where they
-     * change. What somebody may not do is refused when it is called. */
+    /* The same for everybody in the chat: tools come first in a request, and what a provider has
+     * cached ends where they change. What somebody may not do is refused when it is called. */
     uint32_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
     const struct sma_buf *head;
@@ -86,7 +86,7 @@ bool sma_run_waits_for_model(const struct sma_run *run)
     return run->state == RUN_MODEL;
 }
 
-/* -- small acts --------------------------------------------------------------------------------------------------- */
+/* -- small acts -------------------------------------------------------------------------------- */
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind)
 {
     struct sma_run_actions *actions = run->actions;
@@ -141,7 +141,7 @@ void run_settle(struct sma_run *run)
         run_end(run, false);
 }
 
-/* -- steps -------------------------------------------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------------------------- */
 void run_store_results(struct sma_run *run)
 {
     run->results_are_asked = true;
@@ -152,7 +152,8 @@ void run_store_results(struct sma_run *run)
                                      .data = sma_buf_str(&run->results_data)};
 }
 
-/* Not stored for want of disk: in the order of the numbers again after a second, unless the program is ending. */
+/* Not stored for want of disk: in the order of the numbers again after a second, unless the program
+ * is ending. */
 static void no_disk(struct sma_run *run, uint32_t number)
 {
     if (run->results_number != 0 && number <= run->results_number)
@@ -235,7 +236,7 @@ static void done_done(struct sma_run *run, const struct sma_step_done *step)
         run_wait(run);
 }
 
-/* -- beginning and ending ----------------------------------------------------------------------------------------- */
+/* -- beginning and ending ---------------------------------------------------------------------- */
 static void begin(struct sma_run *run)
 {
     run->session->is_loaded = true;
@@ -271,7 +272,8 @@ static void start(struct sma_run *run)
     }
 }
 
-/* A run whose DONE is asked waits for the verdict: only that tells whether it ended before it was stopped. */
+/* A run whose DONE is asked waits for the verdict: only that tells whether it ended before it was
+ * stopped. */
 static void stop(struct sma_run *run, bool is_by_user)
 {
     if (run->state == RUN_FINISHING)

@@ -3,19 +3,23 @@
  *
  *   LOADING -> MODEL -> (CHECKING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING -> over
  *                |                       |
- *                |                    parked: over here; resumed with a DECISION step -> TOOLS -> ...
- *                no model answers: STORING a WAIT step, over here; resumed when it is due -> MODEL -> ...
+ *                |                    parked: over here; resumed with a DECISION step -> TOOLS ->
+ *                ...
+ *                no model answers: STORING a WAIT step, over here; resumed when it is due -> MODEL
+ *                -> ...
  *
  * Invariants:
- * - No effect of an answer before the step that holds it is durable: ASK_TOOL to run, ASK_SEND, ASK_HISTORY and lookups
- *   by the model come only out of STEP_DONE DURABLE or of a fresh decision. (Checks, and the lookup that a
- *   chat_contact_send needs for its outbox row, come before; they change nothing.)
- * - When people must be asked about one call of an answer, none of its calls is carried out before the decision, except
- *   messages to the chat itself.
- * - What a decision allows is started at most once: in the run that is handed out with is_decided, and never again.
+ * - No effect of an answer before the step that holds it is durable: ASK_TOOL to run, ASK_SEND,
+ *   ASK_HISTORY and lookups by the model come only out of STEP_DONE DURABLE or of a fresh decision.
+ *   (Checks, and the lookup that a chat_contact_send needs for its outbox row, come before; they
+ *   change nothing.)
+ * - When people must be asked about one call of an answer, none of its calls is carried out before
+ *   the decision, except messages to the chat itself.
+ * - What a decision allows is started at most once: in the run that is handed out with is_decided,
+ *   and never again.
  * - Every call of an answer has exactly one result, in the order of the calls.
- * - A call that was under way when the program ended is never carried out again: it is answered "interrupted", or by
- *   the state of its outbox row.
+ * - A call that was under way when the program ended is never carried out again: it is answered
+ *   "interrupted", or by the state of its outbox row.
  * - Exactly one STORE_DONE (repeated after NO_DISK) ends a run that is not stopped.
  * Resume: the stored steps are read by the same functions that read the live ones.
  * Threads: the owner only. Time and chance are arguments.
@@ -31,8 +35,8 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-/* What all runs of one configuration share: whom to ask, what is known of them, and the head and tail of every request,
- * built once. */
+/* What all runs of one configuration share: whom to ask, what is known of them, and the head and
+ * tail of every request, built once. */
 struct sma_run_settings
 {
     const struct sma_config *config;
@@ -47,13 +51,15 @@ struct sma_run_settings
     bool is_configured;                       /* there is a model to ask */
     uint32_t use_count;                       /* the owner's */
 };
-/** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings. @before: of the configuration
- *  until now, or NULL: what is known of targets that stay the same is taken over. */
+/** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings.
+ *  @before: of the configuration until now, or NULL: what is known of targets that stay the same is
+ *  taken over. */
 SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config,
                                                  const struct sma_run_settings *before,
                                                  struct sma_run_settings **ret_settings);
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
-/** The target of this key refuses this member: its requests are made without it from now on. false: nothing new. */
+/** The target of this key refuses this member: its requests are made without it from now on. false:
+ *  nothing new. */
 bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str target,
                             struct sma_str member);
 
@@ -105,7 +111,8 @@ enum sma_run_action_kind
     SMA_RUN_PROGRESS,     /* progress, text: a signal */
     SMA_RUN_WAIT,         /* send RETRY in a second */
     SMA_RUN_END,          /* over: destroy the run. outcome; is_counted: its DONE is durable */
-    SMA_RUN_ASK_TOOL, /* call, tool (mode, is_approved, digest, name, arguments, receiver; the rest is the order's) */
+    /* call, tool (mode, is_approved, digest, name, arguments, receiver; the rest is the order's) */
+    SMA_RUN_ASK_TOOL,
     SMA_RUN_CANCEL_TOOLS, /* every open question to the tools; their answers are not wanted */
     SMA_RUN_LEARN,        /* learned: a target refuses a member; the settings know it already */
 };
@@ -162,13 +169,15 @@ struct sma_run_options
 SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options,
                                         struct sma_run **ret_run);
 void sma_run_destroy(struct sma_run *run); /* accepts NULL */
-/** One event: *actions is emptied and filled with what is to be done, in order. Events that do not fit are ignored. */
+/** One event: *actions is emptied and filled with what is to be done, in order. Events that do not
+ *  fit are ignored. */
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
                    struct sma_run_actions *actions);
 
 /** Bytes of the request that ASK_MODEL is about. */
 size_t sma_run_request_size(const struct sma_run *run);
-/** Write exactly that many bytes; fills round, turn_offset, turn_end, read_ns of *ask (not body). */
+/** Write exactly that many bytes; fills round, turn_offset, turn_end, read_ns of *ask (not
+ *  body). */
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask);
 /** What was noted since it was cleared last; for STEP and DONE. */
 struct sma_trace *sma_run_trace(struct sma_run *run);

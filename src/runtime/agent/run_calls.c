@@ -1,4 +1,5 @@
-/* run_calls.c — the calls of one answer: what may be done, what each waits for, its result. See run.h. */
+/* run_calls.c — the calls of one answer: what may be done, what each waits for, its result. See
+ * run.h. */
 #include "run_priv.h"
 
 #include "runtime/agent/same_text.h"
@@ -6,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* -- results of calls --------------------------------------------------------------------------------------------- */
+/* -- results of calls -------------------------------------------------------------------------- */
 void run_set_result(struct run_call *call, bool is_error)
 {
     call->has_result = true;
@@ -34,7 +35,7 @@ static void set_sent(struct run_call *call, enum sma_send_state state, struct sm
     run_set_result(call, state == SMA_SEND_FAILED);
 }
 
-/* -- open questions ----------------------------------------------------------------------------------------------- */
+/* -- open questions ---------------------------------------------------------------------------- */
 static bool is_at_tools(enum call_stage stage)
 {
     return stage == CALL_CHECK || stage == CALL_RUN;
@@ -62,8 +63,9 @@ struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_s
     return &run->calls[index];
 }
 
-/* -- what can be said before anything is done ----------------------------------------------------------------------- */
-/* A path that is one field of one line (see put_attachment), and not an address: adapters would fetch that. */
+/* -- what can be said before anything is done -------------------------------------------------- */
+/* A path that is one field of one line (see put_attachment), and not an address: adapters would
+ * fetch that. */
 static bool is_attachable(struct sma_str path)
 {
     for (size_t i = 0; i < path.len; i++) {
@@ -149,7 +151,7 @@ void run_check_call(struct sma_run *run, uint32_t index)
     }
 }
 
-/* -- carried out ---------------------------------------------------------------------------------------------------- */
+/* -- carried out ------------------------------------------------------------------------------- */
 void run_ask_contact(struct sma_run *run, uint32_t index)
 {
     run_open_call(run, index, CALL_CONTACT);
@@ -195,8 +197,8 @@ void run_put_delivery(struct sma_run *run, uint32_t index)
     }
 }
 
-/* What the live session holds already. Several questions of one answer share the list; a session only shrinks
- * during a run, so the room of the first time suffices. */
+/* What the live session holds already. Several questions of one answer share the list; a session
+ * only shrinks during a run, so the room of the first time suffices. */
 static bool list_session_ids(struct sma_run *run, uint32_t *ret_count)
 {
     const struct sma_session *session = run->session;
@@ -274,8 +276,9 @@ void run_delivery_state(struct sma_run *run, uint32_t index,
     action->outbox_id = delivery->outbox_id;
 }
 
-/* A file written beside a command could be the very script that people have agreed to: between the look at it and its start
- * it would be exchanged. What is written comes first, so that the look sees it. */
+/* A file written beside a command could be the very script that people have agreed to: between the
+ * look at it and its start it would be exchanged. What is written comes first, so that the look
+ * sees it. */
 static bool is_write(const struct sma_run *run, uint32_t index)
 {
     enum sma_tool tool = sma_tool_find(run->answer.calls[index].name);
@@ -317,7 +320,7 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         run_ask_tool(run, index, sma_tool_is_work(tool) ? SMA_TOOL_RUN : SMA_TOOL_CHECK);
 }
 
-/* -- results arrive ----------------------------------------------------------------------------------------------- */
+/* -- results arrive ---------------------------------------------------------------------------- */
 /* The result outlives the message that brought it: its strings move into the call. */
 static bool keep_route(struct run_call *call, const struct sma_contact_result *contact)
 {

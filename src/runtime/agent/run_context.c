@@ -11,10 +11,11 @@
 #define TINY_HEAD_BYTES 500 /* of a result when nothing else is left to shorten */
 #define TINY_TAIL_BYTES 250
 
-/* -- the bytes ---------------------------------------------------------------------------------------------------- */
-/* Where the provider is told to cache up to: the two newest parts of the turn that are not the model's, so that the next
- * request finds what this one has written. Earlier turns need none: the provider looks back far enough from the user's
- * message. The marks are in the written copy only: what is kept stays byte-identical. */
+/* -- the bytes --------------------------------------------------------------------------------- */
+/* Where the provider is told to cache up to: the two newest parts of the turn that are not the
+ * model's, so that the next request finds what this one has written. Earlier turns need none: the
+ * provider looks back far enough from the user's message. The marks are in the written copy only:
+ * what is kept stays byte-identical. */
 struct marks
 {
     uint32_t count;
@@ -63,7 +64,8 @@ static char *copy_turn(const struct sma_run *run, char *at)
     return copy(at, (struct sma_str){run->turn.ptr + done, run->turn.len - done});
 }
 
-/* The tail is the same for all chats but for these digits, which tell a provider which requests belong together. */
+/* The tail is the same for all chats but for these digits, which tell a provider which requests
+ * belong together. */
 static char *copy_tail(const struct sma_run *run, char *at)
 {
     static const uint8_t no_key[16];
@@ -99,7 +101,7 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     ask->read_ns = run->order->stamps.read_ns;
 }
 
-/* -- shorter ------------------------------------------------------------------------------------------------------ */
+/* -- shorter ----------------------------------------------------------------------------------- */
 /* One result of one round with its middle left out. @return bytes saved */
 static size_t shorten_result(struct run_round *round, uint32_t index, size_t head, size_t tail)
 {

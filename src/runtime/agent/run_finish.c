@@ -1,4 +1,5 @@
-/* run_finish.c — the ends of a run: its answer, a notice, and the turn that goes into the session. See run.h. */
+/* run_finish.c — the ends of a run: its answer, a notice, and the turn that goes into the session.
+ * See run.h. */
 #include "run_priv.h"
 
 #include "runtime/agent/prompt.h"
@@ -46,13 +47,14 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
                                                     .text = sma_buf_str(&run->done_text)};
 }
 
-/* -- the turn ----------------------------------------------------------------------------------------------------- */
-/* What a user may write that is kept for each later request, when the turn cannot be kept as it was. */
+/* -- the turn ---------------------------------------------------------------------------------- */
+/* What a user may write that is kept for each later request, when the turn cannot be kept as it
+ * was. */
 #define PLAIN_BYTES_MAX (SMA_SESSION_BYTES_MAX / 4)
 
 /*
- * Encode the turn for the store and add it to the session at once: the chat's next run may arrive before the answer
- * to DONE. A STOPPED verdict takes it out again.
+ * Encode the turn for the store and add it to the session at once: the chat's next run may arrive
+ * before the answer to DONE. A STOPPED verdict takes it out again.
  */
 static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
 {
@@ -99,7 +101,8 @@ static size_t blocks_bytes(const struct sma_run *run)
     return bytes;
 }
 
-/* A turn over the bounds of a session: the user's message and the newest rounds that fit. false: not even one does. */
+/* A turn over the bounds of a session: the user's message and the newest rounds that fit. false:
+ * not even one does. */
 static bool cut_rounds(const struct sma_run *run, struct sma_stored_turn *turn)
 {
     uint32_t first = turn->fragment_count, messages = run->fragment_messages[0];
@@ -127,7 +130,8 @@ enum turn_form
     TURN_DONE,   /* answered: over a bound what was said suffices */
     TURN_OPEN,   /* to be continued: over a bound the newest rounds stay */
     TURN_HIDDEN, /* refused by the model: not to be sent again */
-    TURN_REFUSED, /* by the provider, unread: whatever it was about, each later request would be refused for it */
+    /* by the provider, unread: whatever it was about, each later request would be refused for it */
+    TURN_REFUSED,
 };
 
 static void keep_form(struct sma_run *run, struct sma_stored_turn *turn, enum turn_form form)
@@ -218,7 +222,7 @@ static void keep_ended(struct sma_run *run, const char *why)
     keep_ended_as(run, why, TURN_OPEN);
 }
 
-/* -- the answer --------------------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 static void put_notice(struct sma_run *run, enum sma_notice notice)
 {
     if (run->done_text.len > 0)
@@ -257,7 +261,8 @@ static void finish_text(struct sma_run *run, const struct sma_model_answer *answ
     run_open_fragment(run);
     if (answer->fragment.len > 0 && answer->call_count == 0 && sma_str_trim(answer->text).len > 0)
         sma_buf_put_str(&run->turn, answer->fragment);
-    else /* calls that nobody answers are refused by providers, and so is a last part without words */
+    /* calls that nobody answers are refused by providers, and so is a last part without words */
+    else
         run->target->wire->put_assistant_text(
             &run->turn, run->target,
             sma_str_trim(answer->text).len > 0 ? answer->text : SMA_STR(RUN_NO_WORDS));
@@ -297,7 +302,9 @@ void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answe
     } else if (!run->has_delivered && !run->has_shown) {
         put_notice(run, SMA_NOTICE_NO_ANSWER);
         run_finish_notice(run, SMA_OUTCOME_FAILED, "without an answer");
-    } else { /* all was said and shown before; a blank message says nothing, and some providers refuse it */
+        /* all was said and shown before; a blank message says nothing, and some providers refuse
+         * it */
+    } else {
         build_turn(run,
                    run->has_delivered ? sma_buf_str(&run->sent_texts)
                                       : SMA_STR("[answered without words]"),
@@ -306,7 +313,7 @@ void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answe
     }
 }
 
-/* -- the other ends ----------------------------------------------------------------------------------------------- */
+/* -- the other ends ---------------------------------------------------------------------------- */
 void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char *why)
 {
     deliver(run, SMA_INTENT_NOTICE);
@@ -314,7 +321,8 @@ void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char
     finish(run, outcome);
 }
 
-/* The user has been sent something, and the model's closing word is missing. Mostly that was the answer, but "one moment" looks
+/* The user has been sent something, and the model's closing word is missing. Mostly that was the
+ * answer, but "one moment" looks
  * just so: whoever waits for more must not wait for ever. */
 static void finish_unclosed(struct sma_run *run, enum turn_form form)
 {
@@ -355,11 +363,13 @@ void run_finish_stopped(struct sma_run *run)
         run_store_done(run);
 }
 
-/* -- failures of the model ---------------------------------------------------------------------------------------- */
-/* What the provider said, its address and, last, the remedy: a shorter line would lose just that. */
+/* -- failures of the model --------------------------------------------------------------------- */
+/* What the provider said, its address and, last, the remedy: a shorter line would lose just
+ * that. */
 #define MODEL_REASON_BYTES_MAX 1000
 
-/* The plain sentence for this kind of trouble: no address, model or key, nothing about our files. */
+/* The plain sentence for this kind of trouble: no address, model or key, nothing about our
+ * files. */
 static enum sma_notice error_for_people(enum sma_model_trouble trouble)
 {
     switch (trouble) {
@@ -402,7 +412,8 @@ static void put_details(struct sma_run *run, struct sma_str why)
     sma_notice_format(&run->done_text, run->language, SMA_NOTICE_MODEL_DETAILS, text);
 }
 
-/* For what was said, or for nothing we know: in every form that it was sent in. Where a member is named it was not the words. */
+/* For what was said, or for nothing we know: in every form that it was sent in. Where a member is
+ * named it was not the words. */
 static bool is_refused_for_good(const struct sma_model_answer *answer)
 {
     return answer != NULL && answer->http_status >= 400 &&

@@ -1,4 +1,5 @@
-/* run_model.c — who is asked, and what an answer does: a round, the end, another target, a wait. See run.h. */
+/* run_model.c — who is asked, and what an answer does: a round, the end, another target, a wait.
+ * See run.h. */
 #include "run_priv.h"
 
 #include "sma/text.h"
@@ -6,7 +7,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define TELL_WAIT_MS 10000 /* a wait longer than this is told to the chat */
 
-/* -- who is asked ------------------------------------------------------------------------------------------------- */
+/* -- who is asked ------------------------------------------------------------------------------ */
 static void set_target(struct sma_run *run, size_t index)
 {
     run->target_index = index;
@@ -25,14 +26,15 @@ void run_pick_target(struct sma_run *run)
     set_target(run, index);
 }
 
-/* -- waiting ------------------------------------------------------------------------------------------------------ */
+/* -- waiting ----------------------------------------------------------------------------------- */
 static int64_t left_ms(const struct sma_run *run, size_t index)
 {
     uint64_t until_ns = run->settings->cooldowns[index].until_ns;
     return until_ns <= run->now_ns ? 1 : (int64_t)((until_ns - run->now_ns) / NS_PER_MS) + 1;
 }
 
-/* Can waiting help? asked_ms: what is the soonest that a server asked for, -1 when one may be back any time. */
+/* Can waiting help? asked_ms: what is the soonest that a server asked for, -1 when one may be back
+ * any time. */
 static bool may_wait(const struct sma_run *run, uint32_t targets, int64_t *ret_asked_ms)
 {
     bool may = false;
@@ -95,7 +97,7 @@ void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait)
     run->wait = *wait;
 }
 
-/* -- asking ------------------------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 /* Every target is cooled, and this one, the first that will be back, has said until when. */
 static bool must_wait(const struct sma_run *run)
 {
@@ -120,8 +122,9 @@ void run_ask_model(struct sma_run *run)
     (void)run_act(run, SMA_RUN_ASK_MODEL);
 }
 
-/* -- failures ----------------------------------------------------------------------------------------------------- */
-/* Without the member that was refused, once each. Another chat may have learned it while this request was on its way. */
+/* -- failures ---------------------------------------------------------------------------------- */
+/* Without the member that was refused, once each. Another chat may have learned it while this
+ * request was on its way. */
 static bool leave_out(struct sma_run *run, struct sma_str member)
 {
     struct sma_str key = sma_str(run->target->key);
@@ -137,8 +140,8 @@ static bool leave_out(struct sma_run *run, struct sma_str member)
     return true;
 }
 
-/* The conversation is refused: once without reasoning and with what was said of earlier turns, and when it is still refused
- * for what it is, once with this run's rounds told in words. */
+/* The conversation is refused: once without reasoning and with what was said of earlier turns, and
+ * when it is still refused for what it is, once with this run's rounds told in words. */
 static bool change_form(struct sma_run *run, const struct sma_model_answer *answer)
 {
     bool is_session = answer->trouble == SMA_MODEL_TROUBLE_SESSION;
@@ -195,7 +198,7 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
     run_finish_model_failed(run, answer);
 }
 
-/* -- answers ------------------------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 /* The target has answered: it is well, and what it was sent it takes. */
 static void note_success(struct sma_run *run)
 {
@@ -261,7 +264,7 @@ void run_next(struct sma_run *run)
         run_ask_model(run);
 }
 
-/* -- answers that are not the end --------------------------------------------------------------------------------- */
+/* -- answers that are not the end -------------------------------------------------------------- */
 void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line)
 {
     struct sma_model_answer plain = *answer;

@@ -1,7 +1,7 @@
 /*
- * run_nudge.c — answers of the model that are not the end, though they ask for nothing: an empty one, a text that was cut
- * off, and the last word when the steps are used up. What is said to the model then begins like our other blocks, so that it
- * is not taken for the user's. See run.h.
+ * run_nudge.c — answers of the model that are not the end, though they ask for nothing: an empty
+ * one, a text that was cut off, and the last word when the steps are used up. What is said to the
+ * model then begins like our other blocks, so that it is not taken for the user's. See run.h.
  */
 #include "run_priv.h"
 
@@ -41,7 +41,8 @@ static bool is_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* How much of the end of `parts` stands at the beginning of the next part again: the last word, or a longer piece. */
+/* How much of the end of `parts` stands at the beginning of the next part again: the last word, or
+ * a longer piece. */
 static size_t overlap(struct sma_str parts, struct sma_str text)
 {
     size_t most = parts.len < text.len ? parts.len : text.len;

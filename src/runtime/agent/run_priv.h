@@ -1,7 +1,8 @@
 /*
- * run_priv.h — inside of a run, shared by run.c (states), run_context.c (what is sent), run_model.c (what an answer does),
- * run_round.c (one answer and its results), run_calls.c (each call), run_tools.c (consent), run_nudge.c (answers that are
- * none), run_finish.c (ends), run_resume.c, run_settings.c.
+ * run_priv.h — inside of a run, shared by run.c (states), run_context.c (what is sent), run_model.c
+ * (what an answer does), run_round.c (one answer and its results), run_calls.c (each call),
+ * run_tools.c (consent), run_nudge.c (answers that are none), run_finish.c (ends), run_resume.c,
+ * run_settings.c.
  */
 #ifndef SMA_RUNTIME_AGENT_RUN_PRIV_H
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
@@ -16,8 +17,8 @@
 #define FRAGMENT_COUNT_MAX \
     (4 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, two at the limit \
                                         of steps, the last answer or how it ended */
-/* Stands for an answer without words: some models must be sent an answer between two messages of the other side, and none
- * takes a blank one. */
+/* Stands for an answer without words: some models must be sent an answer between two messages of
+ * the other side, and none takes a blank one. */
 #define RUN_NO_WORDS "[no words]"
 #define RUN_CACHE_KEY_BYTES 16 /* which chat it is, for providers that route by it */
 #define BLOCKS_FEW 3           /* facts, context, text */
@@ -69,7 +70,8 @@ struct run_call
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;
 };
-/* A round that is over, as no provider's format has it: the turn can be made again from it for any target. */
+/* A round that is over, as no provider's format has it: the turn can be made again from it for any
+ * target. */
 struct run_round
 {
     struct sma_buf answer_data,
@@ -114,8 +116,8 @@ struct sma_run
     bool has_shown;  /* a file or a reaction: an answer without words */
     bool tells_time; /* resumed long after the message: the next results say what time it is */
     bool has_worked; /* tools have given results since the user was last sent a text */
-    bool
-        is_answered; /* the last round only sent to this chat: that no model closes it is no news */
+    /* the last round only sent to this chat: that no model closes it is no news */
+    bool is_answered;
     bool is_waiting; /* WAIT was asked */
     uint32_t round, shrink_count, next_number;
 
@@ -130,8 +132,8 @@ struct sma_run
     bool fragment_is_user[FRAGMENT_COUNT_MAX]; /* made by put_user or put_results */
     struct run_round *rounds;                  /* made when there is one */
     uint32_t round_count, round_room;
-    enum run_form
-        form; /* of the session and of the first form_round_count rounds; later ones: OWN */
+    /* of the session and of the first form_round_count rounds; later ones: OWN */
+    enum run_form form;
     uint32_t form_round_count;
     uint32_t moved_first,
         moved_end; /* rounds before which something has changed since they were made */
@@ -154,8 +156,8 @@ struct sma_run
     uint32_t delivery_count;
     uint32_t answer_number;
     bool answer_is_asked;
-    uint32_t
-        wait_ms; /* > 0: it is no answer that is being stored, but that the run waits for a model */
+    /* > 0: it is no answer that is being stored, but that the run waits for a model */
+    uint32_t wait_ms;
     bool is_parking; /* the answer's step asks people: request */
     struct sma_buf request;
     struct sma_stored_decisions decisions;
@@ -217,18 +219,20 @@ void run_close_fragment(struct sma_run *run, uint32_t message_count);
 void run_say(struct sma_run *run, struct sma_str line);
 /* The user's message as the first fragment; stored_facts when it was sent before. */
 void run_put_user(struct sma_run *run, struct sma_str stored_facts);
-/* run->answer, whose results are these bytes (as in a RESULTS step; empty: it had no calls), is over: a round of the turn.
- * Takes run->answer_data. NULL: the turn has failed, the next request tells. */
+/* run->answer, whose results are these bytes (as in a RESULTS step; empty: it had no calls), is
+ * over: a round of the turn. Takes run->answer_data. NULL: the turn has failed, the next request
+ * tells. */
 struct run_round *run_add_round(struct sma_run *run, struct sma_str results);
 void run_drop_rounds(struct sma_run *run);
 /* Make the turn again: for another target, in another form. */
 void run_rebuild(struct sma_run *run);
-/* What stands before round `first` is not what its model has seen: of this and of later rounds so far, thinking that is bound to
- * it is left out of the turn, when it is made again. */
+/* What stands before round `first` is not what its model has seen: of this and of later rounds so
+ * far, thinking that is bound to it is left out of the turn, when it is made again. */
 void run_mark_moved(struct sma_run *run, uint32_t first);
 /* Make the next request shorter. false: there is nothing left to leave out. */
 bool run_shrink(struct sma_run *run);
-/* Session and head are what the target takes, and the request is within the bounds. false: the run has ended. */
+/* Session and head are what the target takes, and the request is within the bounds. false: the run
+ * has ended. */
 bool run_fit_request(struct sma_run *run);
 
 /* run_model.c */
@@ -241,22 +245,25 @@ void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait);
 /* A round is over: the next request, or the end when there were enough. */
 void run_next(struct sma_run *run);
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer);
-/* This answer is not the end: it stays in the turn, `line` is said after it as if by the user, and the model is asked
- * again as soon as the step that holds both is durable. answer->text may be blank. For run_nudge.c. */
+/* This answer is not the end: it stays in the turn, `line` is said after it as if by the user, and
+ * the model is asked again as soon as the step that holds both is durable. answer->text may be
+ * blank. For run_nudge.c. */
 void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line);
 
 /* Key of who answered since the last step that told the usage; empty = nobody. */
 struct sma_str run_usage_target(const struct sma_run *run);
 
 /* run_nudge.c */
-/* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an end) was called. */
+/* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an
+ * end) was called. */
 bool run_nudge(struct sma_run *run, const struct sma_model_answer *answer);
-/* A part that goes on where the ones before were cut off: what it repeats of their end is left out. */
+/* A part that goes on where the ones before were cut off: what it repeats of their end is left
+ * out. */
 void run_join_part(struct sma_buf *parts, struct sma_str text);
 /* run->answer has been read, live or again: count what was not the end. */
 void run_nudge_count(struct sma_run *run);
-/* The last step that a run may make is over, its results are in the turn. Live: results are stored already. Ends the run,
- * or asks a last time (run_ask_model). */
+/* The last step that a run may make is over, its results are in the turn. Live: results are stored
+ * already. Ends the run, or asks a last time (run_ask_model). */
 void run_nudge_limit(struct sma_run *run);
 
 /* run_round.c */
@@ -273,15 +280,17 @@ void run_check_round(struct sma_run *run);
 /* The run waits: store it. NULL delivery: the chat is not told. */
 void run_store_wait(struct sma_run *run, uint32_t wait_ms, const struct sma_stored_wait *wait,
                     const struct sma_step_delivery *delivery);
-/* Every call of the answer was known when it was stored, or is a message to this chat, whose row tells: no results are
- * stored of it. */
+/* Every call of the answer was known when it was stored, or is a message to this chat, whose row
+ * tells: no results are stored of it. */
 bool run_is_known_by_rows(const struct sma_run *run);
 /* Store this answer; line: see run_go_on. false: the run has failed. */
 bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
                      struct sma_str line);
-/* An answer and its results become part of the turn, of the tool calls and of what was delivered. */
+/* An answer and its results become part of the turn, of the tool calls and of what was
+ * delivered. */
 void run_absorb(struct sma_run *run, struct sma_str results);
-/* The results of all calls of the answer, encoded into run->results_data. false: the run has failed. */
+/* The results of all calls of the answer, encoded into run->results_data. false: the run has
+ * failed. */
 bool run_put_results(struct sma_run *run);
 /* The user has stopped the run in the middle of a round: the same with what there is. */
 void run_absorb_open(struct sma_run *run);
@@ -299,7 +308,8 @@ void run_delivery_state(struct sma_run *run, uint32_t index,
                         const struct sma_step_delivery_state *delivery);
 void run_set_error(struct run_call *call, struct sma_str text);
 void run_set_result(struct run_call *call, bool is_error);
-/* What can be said of a call without doing anything: its result, when it will not be carried out. Reads its arguments. */
+/* What can be said of a call without doing anything: its result, when it will not be carried out.
+ * Reads its arguments. */
 void run_check_call(struct sma_run *run, uint32_t index);
 /* A question about a call is open, or has been answered (NULL: no such question is open). */
 void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage);
@@ -328,9 +338,11 @@ void run_count_result(struct sma_run *run, const struct sma_stored_call *call, b
 
 /* run_finish.c */
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer);
-/* The end with a notice, which the caller has formatted into run->done_text. why: for the model, of its next turn. */
+/* The end with a notice, which the caller has formatted into run->done_text. why: for the model, of
+ * its next turn. */
 void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char *why);
-/* No model could be reached, or none took the request. OK and one soft line when run->is_answered. */
+/* No model could be reached, or none took the request. OK and one soft line when
+ * run->is_answered. */
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer);
 /* The user has stopped it, the store knows: what was done stays for the next turn. */
 void run_finish_stopped(struct sma_run *run);

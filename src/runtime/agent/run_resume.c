@@ -7,7 +7,8 @@
 
 #define LATE_MS (60 * 60 * 1000) /* the model does not know that so much time has passed */
 
-/* The facts as they were sent the first time, from the first answer; empty when there is none. Slices into the step. */
+/* The facts as they were sent the first time, from the first answer; empty when there is none.
+ * Slices into the step. */
 static struct sma_str stored_facts(const struct sma_run_order *order)
 {
     struct sma_str facts = {0};
@@ -63,7 +64,8 @@ static bool resume_results(struct sma_run *run, const struct sma_stored_step *st
     return true;
 }
 
-/* What people said about the calls of the answer before it. Whatever does not fit is damage: consent is not guessed. */
+/* What people said about the calls of the answer before it. Whatever does not fit is damage:
+ * consent is not guessed. */
 static bool resume_decisions(struct sma_run *run, const struct sma_stored_step *step)
 {
     enum sma_err err = sma_codec_get_decisions(step->data, &run->decisions);
@@ -109,8 +111,9 @@ static void set_known(struct run_call *call, const struct sma_stored_call *store
     call->is_error = stored->is_error;
 }
 
-/* The step after an answer without results: all of its calls were known when it was stored or are messages to this chat,
- * whose rows tell (run_is_known_by_rows). What is still on its way is not waited for: the run went on long ago. */
+/* The step after an answer without results: all of its calls were known when it was stored or are
+ * messages to this chat, whose rows tell (run_is_known_by_rows). What is still on its way is not
+ * waited for: the run went on long ago. */
 static bool resume_rows(struct sma_run *run, uint32_t before)
 {
     for (uint32_t i = 0; i < run->call_count; i++) {
@@ -187,7 +190,8 @@ static void set_interrupted(struct run_call *call)
                                       "not repeated: look before you do it again."));
 }
 
-/* The calls of an answer whose results were not stored: what is known of each, and nothing is done twice. */
+/* The calls of an answer whose results were not stored: what is known of each, and nothing is done
+ * twice. */
 static void resume_calls(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* -- the answer arrives ------------------------------------------------------------------------------------------- */
+/* -- the answer arrives ------------------------------------------------------------------------ */
 bool run_open_answer(struct sma_run *run)
 {
     enum sma_err err = run->answer_data.err;
@@ -58,8 +58,9 @@ void run_drop_answer(struct sma_run *run)
     sma_buf_clear(&run->answer_data);
 }
 
-/* Calls become deliveries of the step, so that their outbox rows are in its transaction. When people are asked about the
- * answer only what goes to the chat itself goes out before they have spoken. */
+/* Calls become deliveries of the step, so that their outbox rows are in its transaction. When
+ * people are asked about the answer only what goes to the chat itself goes out before they have
+ * spoken. */
 static void collect_deliveries(struct sma_run *run)
 {
     run->delivery_count = 0;
@@ -187,7 +188,7 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
         run_resolved(run);
 }
 
-/* -- the answer is durable: carry its calls out ------------------------------------------------------------------- */
+/* -- the answer is durable: carry its calls out ------------------------------------------------ */
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 {
     if (run->is_parking || run->wait_ms > 0) { /* nobody was asked: nothing may be done */
@@ -196,9 +197,9 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
         return;
     }
     if (run->is_draining) {
-        run_end(
-            run,
-            false); /* its rows are the store's and the dispatcher's now; the rest is told on resume */
+        run_end(run,
+                /* its rows are the store's and the dispatcher's now; the rest is told on resume */
+                false);
         return;
     }
     if (run->call_count == 0) {
@@ -226,7 +227,7 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
     run_check_round(run);
 }
 
-/* -- the round is over -------------------------------------------------------------------------------------------- */
+/* -- the round is over ------------------------------------------------------------------------- */
 static void put_tool_call(struct sma_run *run, const struct sma_stored_call *call,
                           struct sma_str output)
 {
@@ -260,8 +261,8 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
     sma_tool_args_fini(&args);
 }
 
-/* The round told its own chat something and did nothing else: nobody waits for what would come of it. A send that failed
- * is still to be told in another way. */
+/* The round told its own chat something and did nothing else: nobody waits for what would come of
+ * it. A send that failed is still to be told in another way. */
 static bool is_said_only(const struct run_round *round)
 {
     bool is_said = false;

@@ -1,4 +1,5 @@
-/* run_settings.c — what all runs of one configuration share: targets, heads and tails of requests. See run.h. */
+/* run_settings.c — what all runs of one configuration share: targets, heads and tails of requests.
+ * See run.h. */
 #include "run_priv.h"
 
 #include "runtime/agent/prompt.h"
@@ -9,7 +10,7 @@
 static const char key_place[] = "<-cache-of-chat>";
 _Static_assert(sizeof key_place == RUN_CACHE_KEY_BYTES + 1, "the key takes its place");
 
-/* -- heads and tails ---------------------------------------------------------------------------------------------- */
+/* -- heads and tails --------------------------------------------------------------------------- */
 static void drop_target(struct sma_run_settings *settings, size_t index)
 {
     for (size_t k = 0; k < SMA_TOOL_OFFER_SETS; k++)
@@ -77,7 +78,7 @@ enum sma_err run_find_head(struct sma_run_settings *settings, size_t target_inde
     return err;
 }
 
-/* -- the object --------------------------------------------------------------------------------------------------- */
+/* -- the object -------------------------------------------------------------------------------- */
 static void take_over_refusals(struct sma_target *target, const struct sma_target *from)
 {
     if (strcmp(target->key, from->key) != 0)

@@ -1,4 +1,5 @@
-/* run_tools.c — working tools and consent: checks, requests, what was decided, and calls that keep failing. See run.h. */
+/* run_tools.c — working tools and consent: checks, requests, what was decided, and calls that keep
+ * failing. See run.h. */
 #include "run_priv.h"
 
 #include "sma/text.h"
@@ -16,9 +17,9 @@ bool run_is_send(enum sma_tool tool)
            tool == SMA_TOOL_REACT;
 }
 
-/* -- questions to the tools --------------------------------------------------------------------------------------- */
-/* "<chat key> <name> (<who>)", for sends elsewhere. The chat key is the same for the check, the request and the check
- * after consent; who it is a resumed run does not know. */
+/* -- questions to the tools -------------------------------------------------------------------- */
+/* "<chat key> <name> (<who>)", for sends elsewhere. The chat key is the same for the check, the
+ * request and the check after consent; who it is a resumed run does not know. */
 static struct sma_str put_receiver(struct sma_run *run, const struct run_call *call)
 {
     sma_buf_clear(&run->scratch);
@@ -37,7 +38,8 @@ static struct sma_str put_receiver(struct sma_run *run, const struct run_call *c
     return sma_buf_str(&run->scratch);
 }
 
-/* Several questions of one event may be open: each receiver needs bytes of its own until the next event. */
+/* Several questions of one event may be open: each receiver needs bytes of its own until the next
+ * event. */
 static bool keep_receiver(struct sma_run *run, struct run_call *call, struct sma_str *ret_receiver)
 {
     struct sma_str text = put_receiver(run, call);
@@ -96,7 +98,7 @@ static void take_refusal(struct run_call *call, const struct sma_tool_answer *an
         take_content(call, answer->content, "Not carried out: it is not allowed.", true);
 }
 
-/* -- before the answer is stored ---------------------------------------------------------------------------------- */
+/* -- before the answer is stored --------------------------------------------------------------- */
 static void checked(struct sma_run *run, uint32_t index, const struct sma_tool_answer *answer)
 {
     struct run_call *call = run_close_call(run, index, CALL_CHECK);
@@ -153,7 +155,7 @@ bool run_build_request(struct sma_run *run)
     return true;
 }
 
-/* -- carried out -------------------------------------------------------------------------------------------------- */
+/* -- carried out ------------------------------------------------------------------------------- */
 static void ran(struct sma_run *run, uint32_t index, const struct sma_tool_answer *answer)
 {
     struct run_call *call = run_close_call(run, index, CALL_RUN);
@@ -179,7 +181,7 @@ static void ran(struct sma_run *run, uint32_t index, const struct sma_tool_answe
     run_check_round(run);
 }
 
-/* -- sends that were agreed to ------------------------------------------------------------------------------------ */
+/* -- sends that were agreed to ----------------------------------------------------------------- */
 /* Would people be asked for exactly what they have agreed to? */
 static bool is_agreed(struct sma_run *run, const struct run_call *call, struct sma_str item_json)
 {
@@ -300,7 +302,7 @@ void run_add_words(struct sma_run *run, uint32_t index)
     run_set_result(call, call->is_error);
 }
 
-/* -- calls that keep failing -------------------------------------------------------------------------------------- */
+/* -- calls that keep failing ------------------------------------------------------------------- */
 /* Of the name and of the arguments whatever order and spacing they have. */
 static uint64_t hash_call(const struct sma_run *run, const struct sma_stored_call *call)
 {
@@ -336,7 +338,8 @@ bool run_is_repeated(struct sma_run *run, const struct sma_stored_call *call)
     return failure != NULL && failure->count >= SMA_REPEAT_COUNT_MAX;
 }
 
-/* After a change of a file the same command may well end otherwise: `make` is not stopped while somebody mends. */
+/* After a change of a file the same command may well end otherwise: `make` is not stopped while
+ * somebody mends. */
 static bool is_change(struct sma_str name)
 {
     enum sma_tool tool = sma_tool_find(name);

@@ -1,4 +1,5 @@
-/* run_turn.c — the turn: the user's message and the rounds so far, as the target that is asked takes them. See run.h. */
+/* run_turn.c — the turn: the user's message and the rounds so far, as the target that is asked
+ * takes them. See run.h. */
 #include "run_priv.h"
 
 #include "sma/text.h"
@@ -10,7 +11,7 @@
 #define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
 #define ID_BYTES_MAX 64
 
-/* -- fragments ---------------------------------------------------------------------------------------------------- */
+/* -- fragments --------------------------------------------------------------------------------- */
 void run_open_fragment(struct sma_run *run)
 {
     SMA_ASSERT(run->fragment_count < FRAGMENT_COUNT_MAX);
@@ -33,7 +34,7 @@ static void close_user_fragment(struct sma_run *run, uint32_t message_count)
     run_close_fragment(run, message_count);
 }
 
-/* -- the user's message ------------------------------------------------------------------------------------------- */
+/* -- the user's message ------------------------------------------------------------------------ */
 /* One allocation instead of several while a buffer grows. What it was too small for still grows. */
 static void make_room(struct sma_buf *buf, size_t bytes)
 {
@@ -52,7 +53,8 @@ static void put_user(struct sma_run *run)
     close_user_fragment(run, 1);
 }
 
-/* Facts, then each earlier message, then context, then the text itself: blocks of one user message. */
+/* Facts, then each earlier message, then context, then the text itself: blocks of one user
+ * message. */
 static void fill_blocks(struct sma_run *run, const size_t *header_ends)
 {
     const struct sma_run_order *order = run->order;
@@ -77,8 +79,9 @@ static bool is_within(const struct sma_buf *buf, struct sma_str text)
     return buf->ptr != NULL && text.ptr >= buf->ptr && text.ptr < buf->ptr + buf->len;
 }
 
-/* A model can be talked into telling the word that our blocks begin with. It still serves nobody: in what people write it is
- * crossed out, in the same way each time, so that the bytes of a session stay. */
+/* A model can be talked into telling the word that our blocks begin with. It still serves nobody:
+ * in what people write it is crossed out, in the same way each time, so that the bytes of a session
+ * stay. */
 static bool cross_out_word(struct sma_run *run)
 {
     char word[17];
@@ -106,7 +109,8 @@ static bool cross_out_word(struct sma_run *run)
     return true;
 }
 
-/* Does the conversation that is sent along tell about the chat? After a cut, or a change of the word, it does not. */
+/* Does the conversation that is sent along tell about the chat? After a cut, or a change of the
+ * word, it does not. */
 static bool knows_chat(struct sma_run *run)
 {
     const struct sma_session *session = run->session;
@@ -167,7 +171,7 @@ void run_put_user(struct sma_run *run, struct sma_str stored_facts)
     put_user(run);
 }
 
-/* -- rounds ------------------------------------------------------------------------------------------------------- */
+/* -- rounds ------------------------------------------------------------------------------------ */
 static void put_line(struct sma_run *run, struct sma_str line)
 {
     run_open_fragment(run);
@@ -277,7 +281,8 @@ static void put_in_form(struct sma_run *run, const struct run_round *round)
     free(results);
 }
 
-/* For a model that takes neither its own calls back nor those of others: what was done, in words. */
+/* For a model that takes neither its own calls back nor those of others: what was done, in
+ * words. */
 static void put_told(struct sma_run *run, const struct run_round *round)
 {
     const struct sma_stored_answer *answer = &round->answer;

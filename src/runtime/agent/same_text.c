@@ -143,7 +143,8 @@ static void put(struct plain *plain, struct sma_str text)
     }
 }
 
-/* Shorter parts are words that may stand anywhere, as entries of a list: whole sentences of them count. */
+/* Shorter parts are words that may stand anywhere, as entries of a list: whole sentences of them
+ * count. */
 #define PART_BYTES_MIN 24
 
 /* Found as whole sentences or lines, and reaching beyond `least`. */

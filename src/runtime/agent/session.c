@@ -1,4 +1,5 @@
-/* session.c — sessions: a hash table, a list from the most to the least recently used, and arrays of turns. */
+/* session.c — sessions: a hash table, a list from the most to the least recently used, and arrays
+ * of turns. */
 #include "runtime/agent/session.h"
 #include "sma/text.h"
 
@@ -29,7 +30,7 @@ static struct sma_session **bucket_of(struct sma_sessions *sessions, struct sma_
     return &sessions->buckets[hash & (BUCKET_COUNT - 1)];
 }
 
-/* -- turns of one session ----------------------------------------------------------------------------------------- */
+/* -- turns of one session ---------------------------------------------------------------------- */
 static size_t lists_length(const struct sma_stored_turn *turn)
 {
     size_t len = turn->text.len + turn->key.len;
@@ -70,7 +71,8 @@ static struct sma_str copy(char **at, struct sma_str text)
     return kept;
 }
 
-/* One allocation: the struct, its three lists, the joined fragments, the bytes of the other strings. */
+/* One allocation: the struct, its three lists, the joined fragments, the bytes of the other
+ * strings. */
 static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_turn *stored,
                                           size_t joined_len)
 {
@@ -182,7 +184,7 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
     return skipped;
 }
 
-/* -- as a target takes it ----------------------------------------------------------------------------------------- */
+/* -- as a target takes it ---------------------------------------------------------------------- */
 void sma_session_make_plain(struct sma_session *session)
 {
     for (uint32_t i = 0; i < session->turn_count; i++)
@@ -203,7 +205,8 @@ bool sma_session_shorten(struct sma_session *session)
     return is_new;
 }
 
-/* OK: bytes are what the target takes | NOMEM | anything else: there is no such form of this turn */
+/* OK: bytes are what the target takes | NOMEM | anything else: there is no such form of this
+ * turn */
 static enum sma_err fit_turn(struct sma_session_turn *turn, const struct sma_target *target,
                              bool is_plain)
 {
@@ -279,7 +282,7 @@ bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *sessi
     return true;
 }
 
-/* -- the table ---------------------------------------------------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------------------------- */
 static void unlink_use(struct sma_sessions *sessions, struct sma_session *session)
 {
     if (session->newer != NULL)

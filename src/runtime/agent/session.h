@@ -1,13 +1,16 @@
 /*
- * session.h — the model's view of each chat, held in memory: whole turns as the very bytes that go on the wire, and what
- * other targets need to take them.
+ * session.h — the model's view of each chat, held in memory: whole turns as the very bytes that go
+ * on the wire, and what other targets need to take them.
  *
- * Invariants: a turn is added and removed only whole, so a tool call is never parted from its result; after every
- *             append a session holds at most SMA_SESSION_MESSAGE_COUNT_MAX messages and SMA_SESSION_BYTES_MAX bytes.
- *             Over a bound it is cut to half of it in one go, so that its prefix (what a provider caches) changes
- *             rarely. A pinned session (a run is on it) is never evicted.
- * Eviction:   only on activity (sma_sessions_evict): idle ones beyond SMA_SESSION_IDLE_S, and the idlest while there
- *             are more than SMA_SESSION_COUNT_MAX or SMA_SESSION_BYTES_TOTAL_MAX. No timer: an idle agent never wakes.
+ * Invariants: a turn is added and removed only whole, so a tool call is never parted from its
+ *             result; after every append a session holds at most SMA_SESSION_MESSAGE_COUNT_MAX
+ *             messages and SMA_SESSION_BYTES_MAX bytes. Over a bound it is cut to half of it in one
+ *             go, so that its prefix (what a provider caches) changes rarely. A pinned session (a
+ *             run is on it) is never evicted.
+ * Eviction:   only on activity (sma_sessions_evict): idle ones beyond SMA_SESSION_IDLE_S, and the
+ * idlest while there
+ *             are more than SMA_SESSION_COUNT_MAX or SMA_SESSION_BYTES_TOTAL_MAX. No timer: an idle
+ *             agent never wakes.
  * Threads:    the owner only.
  */
 #ifndef SMA_RUNTIME_AGENT_SESSION_H
@@ -23,8 +26,8 @@ struct sma_session_turn
     uint32_t message_count;
     uint32_t id_count;
     struct sma_str *ids; /* of the user's messages */
-    struct sma_str
-        bytes; /* what goes on the wire now: the fragments joined by commas, or the view */
+    /* what goes on the wire now: the fragments joined by commas, or the view */
+    struct sma_str bytes;
     struct sma_str joined;         /* the fragments, joined by commas */
     struct sma_stored_turn stored; /* the turn itself */
     struct sma_view_state state;
@@ -55,26 +58,30 @@ size_t sma_sessions_bytes(const struct sma_sessions *sessions);
 
 /** The session of a chat or NULL. */
 struct sma_session *sma_session_find(struct sma_sessions *sessions, struct sma_str chat_key);
-/** The same, made empty when there is none; pinned once more and the most recently used. NULL when out of memory. */
+/** The same, made empty when there is none; pinned once more and the most recently used. NULL when
+ *  out of memory. */
 struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key,
                                     uint64_t now_ns);
 void sma_session_unpin(struct sma_sessions *sessions, struct sma_session *session, uint64_t now_ns);
-/** Add a turn at the end and cut to the bounds. A turn that is over a bound alone is not kept. Allocates.
- *  OK | TOOBIG (not kept; what was there stays) | NOMEM. */
+/** Add a turn at the end and cut to the bounds. A turn that is over a bound alone is not kept.
+ *  Allocates. OK | TOOBIG (not kept; what was there stays) | NOMEM. */
 SMA_CHECKED enum sma_err sma_session_append(struct sma_sessions *sessions,
                                             struct sma_session *session, uint64_t seq,
                                             const struct sma_stored_turn *turn);
-/** Fill an empty session from the store's turns. Damaged ones are skipped. @return how many were skipped */
+/** Fill an empty session from the store's turns. Damaged ones are skipped. @return how many were
+ *  skipped */
 uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session,
                           const struct sma_session_turns *turns);
-/** Make `bytes` of each turn what this target takes; is_plain: in plain form all of them. What was made for another target
- *  is kept beside it, so that going back gives the same bytes as before. Turns that cannot be given are dropped. Allocates
- *  only for turns of other targets. OK | NOMEM. */
+/** Make `bytes` of each turn what this target takes; is_plain: in plain form all of them. What was
+ *  made for another target is kept beside it, so that going back gives the same bytes as before.
+ *  Turns that cannot be given are dropped. Allocates only for turns of other targets. OK |
+ *  NOMEM. */
 SMA_CHECKED enum sma_err sma_session_fit(struct sma_sessions *sessions, struct sma_session *session,
                                          const struct sma_target *target, bool is_plain);
 /** From now on: every turn in plain form. */
 void sma_session_make_plain(struct sma_session *session);
-/** From now on: results of calls shortened. Takes effect with the next sma_session_fit. false: they are, or there are none. */
+/** From now on: results of calls shortened. Takes effect with the next sma_session_fit. false: they
+ *  are, or there are none. */
 bool sma_session_shorten(struct sma_session *session);
 /** Drop the turns before this seq (all: UINT64_MAX). */
 void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,

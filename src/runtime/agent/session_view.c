@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* -- shorter results ---------------------------------------------------------------------------------------------- */
+/* -- shorter results --------------------------------------------------------------------------- */
 static bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
@@ -46,7 +46,7 @@ static void shorten_member(json_t *object, const char *name)
     sma_buf_fini(&buf);
 }
 
-/* -- without what belongs to one model ---------------------------------------------------------------------------- */
+/* -- without what belongs to one model --------------------------------------------------------- */
 static void keep_members(json_t *object, const char *const *names)
 {
     const char *name;
@@ -157,7 +157,7 @@ static bool strip(json_t *message, const char *wire)
     return true;
 }
 
-/* -- the forms ---------------------------------------------------------------------------------------------------- */
+/* -- the forms --------------------------------------------------------------------------------- */
 static bool is_same_wire(struct sma_str key, const char *wire)
 {
     size_t len = strlen(wire);

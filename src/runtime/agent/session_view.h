@@ -1,10 +1,11 @@
 /*
  * session_view.h — a stored turn as another target takes it.
  *
- * Fragments are good for the target of the turn's key only: reasoning, signatures and ids of items are bound to the model that
- * made them. For others of the same wire they are left out and calls and results stay; for another wire, or when the
- * fragments themselves were refused, what was said remains (the user's blocks and the assistant's text). Source:
- * protocols/models.md §5. Deterministic: equal input gives equal bytes.
+ * Fragments are good for the target of the turn's key only: reasoning, signatures and ids of items
+ * are bound to the model that made them. For others of the same wire they are left out and calls
+ * and results stay; for another wire, or when the fragments themselves were refused, what was said
+ * remains (the user's blocks and the assistant's text). Source: protocols/models.md §5.
+ * Deterministic: equal input gives equal bytes.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_AGENT_SESSION_VIEW_H
@@ -31,7 +32,9 @@ struct sma_view_state
     bool is_plain; /* its fragments were refused */
     bool is_short; /* its results must be short */
     bool
-        is_moved; /* what stood before it has changed: thinking that is bound to it is refused (messages wire) */
+        /* what stood before it has changed: thinking that is bound to it is refused (messages
+         * wire) */
+        is_moved;
 };
 /** The form in which this target takes the turn. */
 enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
@@ -41,7 +44,8 @@ enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
  *  OK | NOMEM | TOOBIG | CORRUPT: it has no blocks to make a plain form of. */
 SMA_CHECKED enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
                                       const struct sma_target *target, enum sma_view_form form);
-/** A result with its middle left out, when it is longer than head and tail together; else as it is. @return was it cut */
+/** A result with its middle left out, when it is longer than head and tail together; else as it is.
+ *  @return was it cut */
 bool sma_view_put_short(struct sma_buf *buf, struct sma_str content, size_t head_bytes,
                         size_t tail_bytes);
 

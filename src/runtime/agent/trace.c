@@ -17,7 +17,7 @@ enum trace_kind
 #define NUMBER_MAX (UINT64_C(1) << 53) /* what JSON's readers hold exactly */
 #define UNKNOWN 0                      /* a number is stored plus one where it may be unknown */
 
-/* -- writing ------------------------------------------------------------------------------------------------------ */
+/* -- writing ----------------------------------------------------------------------------------- */
 struct record
 {
     size_t len;
@@ -142,7 +142,7 @@ void sma_trace_end(struct sma_trace *trace, int64_t wall_ms, uint8_t outcome)
     keep(trace, &record);
 }
 
-/* -- reading ------------------------------------------------------------------------------------------------------ */
+/* -- reading ----------------------------------------------------------------------------------- */
 struct reader
 {
     const unsigned char *at, *end;

@@ -1,13 +1,17 @@
 /*
  * trace.h — the life of a run in a few bytes: what happened to it, when, and how long it took.
  *
- * The run notes records as they happen; each STEP and the DONE carry those since the one before to the store, which keeps
- * them without reading them and joins them in the run's result. No words of people, models or commands are in them.
+ * The run notes records as they happen; each STEP and the DONE carry those since the one before to
+ * the store, which keeps them without reading them and joins them in the run's result. No words of
+ * people, models or commands are in them.
  *
- *   record   kind u8, size u8, `size` bytes: wall ms as i64, then numbers and names as the kind has them. A number is
- *            LEB128, a name its length as a number and its bytes. A reader passes over kinds that it does not know.
+ *   record   kind u8, size u8, `size` bytes: wall ms as i64, then numbers and names as the kind has
+ *   them. A number is
+ *            LEB128, a name its length as a number and its bytes. A reader passes over kinds that
+ *            it does not know.
  *
- * Limits: SMA_TRACE_BYTES_MAX between two steps; further records are left out, and a record says so.
+ * Limits: SMA_TRACE_BYTES_MAX between two steps; further records are left out, and a record says
+ * so.
  * Threads: the owner's.
  */
 #ifndef SMA_RUNTIME_AGENT_TRACE_H
@@ -26,7 +30,8 @@ struct sma_trace
     char bytes[SMA_TRACE_BYTES_MAX];
 };
 
-/** The run begins, or goes on after waiting or after a restart. stamps: of this life, 0 = not known. */
+/** The run begins, or goes on after waiting or after a restart. stamps: of this life, 0 = not
+ *  known. */
 void sma_trace_begin(struct sma_trace *trace, int64_t wall_ms, uint64_t now_ns,
                      const struct sma_run_order *order);
 struct sma_trace_model

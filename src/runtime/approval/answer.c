@@ -10,7 +10,7 @@
 #define REASON_BYTES_MAX 2000u
 #define QUESTION_TEXT_BYTES_MAX 4000u
 
-/* -- rules ------------------------------------------------------------------------------------------------------- */
+/* -- rules ------------------------------------------------------------------------------------- */
 static bool is_verdict(const struct token *token)
 {
     return token->kind == TOKEN_AGREE || token->kind == TOKEN_REFUSE ||
@@ -27,7 +27,8 @@ static bool is_first_or_last(const struct words *words, uint32_t index)
     return is_first || is_last;
 }
 
-/* Something of a decision in it: worth a question to the model. Short words of everyday use count at the ends only. */
+/* Something of a decision in it: worth a question to the model. Short words of everyday use count
+ * at the ends only. */
 static bool may_be_answer(struct sma_str text, const struct words *words)
 {
     bool has_unknown = false;
@@ -86,7 +87,7 @@ void sma_answer_read(struct sma_str text, const struct sma_request *request,
     *ret_answer = answer;
 }
 
-/* -- the model as judge ------------------------------------------------------------------------------------------ */
+/* -- the model as judge ------------------------------------------------------------------------ */
 void sma_answer_put_question(struct sma_buf *buf, struct sma_str text,
                              const struct sma_request *request)
 {

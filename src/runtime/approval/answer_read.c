@@ -1,7 +1,8 @@
 /*
- * answer_read.c — the grammar of an answer. Words become verdicts ("yes", "don't approve") and targets ("1 and 3", "all",
- * "`git status`"), in one of three orders: verdicts alone, each before its target, each behind it. Every word must have its
- * place in that; whatever else is said makes it no answer for us.
+ * answer_read.c — the grammar of an answer. Words become verdicts ("yes", "don't approve") and
+ * targets ("1 and 3", "all", "`git status`"), in one of three orders: verdicts alone, each before
+ * its target, each behind it. Every word must have its place in that; whatever else is said makes
+ * it no answer for us.
  */
 #include "approval_priv.h"
 
@@ -45,7 +46,7 @@ static uint64_t all_items(const struct sma_request *request)
     return (UINT64_C(1) << request->item_count) - 1;
 }
 
-/* -- an item by its own words ------------------------------------------------------------------------------------ */
+/* -- an item by its own words ------------------------------------------------------------------ */
 static bool is_item(const struct sma_request_item *item, struct sma_str text)
 {
     SMA_AUTO(sma_json_freep) json_t *details = NULL;
@@ -57,7 +58,8 @@ static bool is_item(const struct sma_request_item *item, struct sma_str text)
            sma_str_is_equal(text, sma_json_str(details, "filePath"));
 }
 
-/* @return the mask of the one item whose title, command, path or rule this is, byte by byte; else 0 */
+/* @return the mask of the one item whose title, command, path or rule this is, byte by byte; else
+ * 0 */
 static uint64_t find_item(const struct sma_request *request, struct sma_str text)
 {
     uint64_t mask = 0;
@@ -74,7 +76,7 @@ static uint64_t find_item(const struct sma_request *request, struct sma_str text
     return mask;
 }
 
-/* -- words become elements --------------------------------------------------------------------------------------- */
+/* -- words become elements --------------------------------------------------------------------- */
 static const struct token *next_word(const struct words *words, uint32_t index, uint32_t end)
 {
     for (uint32_t i = index + 1; i < end; i++)
@@ -151,7 +153,8 @@ static bool take_only(struct reading *reading, const struct token *next)
     return true;
 }
 
-/* "ok, 10 minutes" may mean: not now. A time counts behind "for", or beside a verb of consent: "allow 10 minutes". */
+/* "ok, 10 minutes" may mean: not now. A time counts behind "for", or beside a verb of consent:
+ * "allow 10 minutes". */
 static bool take_time(struct reading *reading, const struct words *words, uint32_t index)
 {
     const struct token *token = &words->tokens[index];
@@ -280,7 +283,7 @@ static bool collect(struct reading *reading, const struct words *words, uint32_t
     return reading->count > 0;
 }
 
-/* -- elements become a decision ---------------------------------------------------------------------------------- */
+/* -- elements become a decision ---------------------------------------------------------------- */
 /* "all except 2" is one target: the others, and no more than those. */
 static bool join_exception(struct reading *reading)
 {
@@ -475,7 +478,7 @@ static bool decide_words(const struct words *words, uint32_t end, const struct s
     return true;
 }
 
-/* -- reasons ----------------------------------------------------------------------------------------------------- */
+/* -- reasons ----------------------------------------------------------------------------------- */
 static bool has_kind(const struct words *words, uint32_t from, enum token_kind kind)
 {
     for (uint32_t i = from; i < words->count; i++)
@@ -549,7 +552,7 @@ static bool decide_refusal(struct sma_str text, const struct words *words,
     return false;
 }
 
-/* -- the thing itself, without quotes ---------------------------------------------------------------------------- */
+/* -- the thing itself, without quotes ---------------------------------------------------------- */
 static bool is_tail(enum token_kind kind)
 {
     return kind == TOKEN_TIME || kind == TOKEN_FOR || kind == TOKEN_ONCE || kind == TOKEN_PLACE ||

@@ -1,8 +1,10 @@
-/* answer_table.c — the words of an answer, English and Chinese. Read by answer_words.c, see there. */
+/* answer_table.c — the words of an answer, English and Chinese. Read by answer_words.c, see
+ * there. */
 #include "approval_priv.h"
 
 #define STRONG true
-/* Of several that fit the longest counts. What looks like an answer and means something else is UNKNOWN here. */
+/* Of several that fit the longest counts. What looks like an answer and means something else is
+ * UNKNOWN here. */
 const struct answer_word answer_dictionary[] = {
     /* yes */
     {"yes", TOKEN_AGREE, 0},

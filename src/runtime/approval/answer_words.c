@@ -1,4 +1,5 @@
-/* answer_words.c — a message as the words of an answer. What is no such word is UNKNOWN, and stops every agreement. */
+/* answer_words.c — a message as the words of an answer. What is no such word is UNKNOWN, and stops
+ * every agreement. */
 #include "approval_priv.h"
 
 #include "sma/messages.h"
@@ -7,7 +8,8 @@
 #define GRANT_S_MAX (30 * INT64_C(86400))
 #define DIGIT_COUNT_MAX 6u
 
-/* The message in lower case, with one form of each sign: full-width, traditional and typographic ones become plain. */
+/* The message in lower case, with one form of each sign: full-width, traditional and typographic
+ * ones become plain. */
 struct plain
 {
     size_t len;
@@ -24,7 +26,7 @@ struct reader
     struct words *words;
 };
 
-/* -- one form of each sign --------------------------------------------------------------------------------------- */
+/* -- one form of each sign --------------------------------------------------------------------- */
 static size_t point_len(char lead)
 {
     unsigned char byte = (unsigned char)lead;
@@ -87,7 +89,7 @@ static void make_plain(struct plain *plain, struct sma_str text)
     plain->from[plain->len] = (uint16_t)text.len;
 }
 
-/* -- matching ---------------------------------------------------------------------------------------------------- */
+/* -- matching ---------------------------------------------------------------------------------- */
 static bool is_letter(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || byte == '_';
@@ -134,7 +136,7 @@ static struct token *add(struct reader *reader, enum token_kind kind, size_t fro
     return token;
 }
 
-/* -- numbers and times ------------------------------------------------------------------------------------------- */
+/* -- numbers and times ------------------------------------------------------------------------- */
 /* Digits at `at`. @return their count, 0 when there are none or too many */
 static size_t read_digits(const struct reader *reader, size_t at, int64_t *ret_number)
 {
@@ -318,7 +320,7 @@ static bool read_written_time(struct reader *reader)
     return true;
 }
 
-/* -- words ------------------------------------------------------------------------------------------------------- */
+/* -- words ------------------------------------------------------------------------------------- */
 static bool read_quoted(struct reader *reader)
 {
     const struct plain *plain = &reader->plain;

@@ -1,5 +1,6 @@
 /*
- * approval_priv.h — what the files about cards and answers share: showing untrusted text, and the words of an answer.
+ * approval_priv.h — what the files about cards and answers share: showing untrusted text, and the
+ * words of an answer.
  */
 #ifndef SMA_APPROVAL_PRIV_H
 #define SMA_APPROVAL_PRIV_H
@@ -7,9 +8,10 @@
 #include "runtime/approval/answer.h"
 #include "runtime/approval/card.h"
 
-/* -- showing what a stranger or a model wrote (show.c) ------------------------------------------------------------- */
-/* Text in which everything that does not show, or changes how the rest shows, stands as \n, \x1b or \u{202E}. With
- * keeps_lines, line feeds and tabs stay. Cut to bytes_max of the source with a notice that says so. */
+/* -- showing what a stranger or a model wrote (show.c) ----------------------------------------- */
+/* Text in which everything that does not show, or changes how the rest shows, stands as \n, \x1b or
+ * \u{202E}. With keeps_lines, line feeds and tabs stay. Cut to bytes_max of the source with a
+ * notice that says so. */
 bool sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
                    enum sma_language language);
 /* The same on one line as a Markdown code span that it cannot leave. */
@@ -19,7 +21,7 @@ bool sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_m
 bool sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
                          const char *info, bool is_markdown, enum sma_language language);
 
-/* -- the words of an answer (answer_words.c) ------------------------------------------------------------------------ */
+/* -- the words of an answer (answer_words.c) --------------------------------------------------- */
 #define ANSWER_BYTES_MAX 2000u /* nobody agrees at greater length; a longer one is for the model */
 #define ANSWER_TOKEN_COUNT_MAX 128u
 
@@ -51,7 +53,8 @@ struct token
 {
     enum token_kind kind;
     bool
-        is_strong; /* verdicts: a verb that may have what is meant behind it; NEGATE: may stand alone */
+        /* verdicts: a verb that may have what is meant behind it; NEGATE: may stand alone */
+        is_strong;
     uint64_t mask;       /* NUMBERS */
     int64_t seconds;     /* TIME; or SMA_GRANT_ALWAYS */
     struct sma_str text; /* QUOTED: the inside; slice of the message */
@@ -95,8 +98,9 @@ extern const size_t answer_word_count, answer_unit_count, answer_number_count, a
 
 void sma_answer_words(struct sma_str text, uint32_t item_count, struct words *words);
 
-/* -- what they mean together (answer_read.c) ------------------------------------------------------------------------ */
-/* Fill masks, grant and reason of *answer when all the words together say something, and one thing only. */
+/* -- what they mean together (answer_read.c) --------------------------------------------------- */
+/* Fill masks, grant and reason of *answer when all the words together say something, and one thing
+ * only. */
 bool sma_answer_decide(struct sma_str text, const struct words *words,
                        const struct sma_request *request, struct sma_answer *answer);
 

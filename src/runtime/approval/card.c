@@ -1,4 +1,5 @@
-/* card.c — button data, and the card as JSON. What stands in it is made in card_text.c. See card.h. */
+/* card.c — button data, and the card as JSON. What stands in it is made in card_text.c. See
+ * card.h. */
 #include "runtime/approval/card.h"
 
 #include "runtime/json/json_read.h"
@@ -16,7 +17,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* -- button data ------------------------------------------------------------------------------------------------- */
+/* -- button data ------------------------------------------------------------------------------- */
 /* base64url without padding. @return where it ended */
 static char *encode(char *to, const uint8_t *bytes, size_t len)
 {
@@ -139,7 +140,7 @@ enum sma_err sma_card_verify(const uint8_t key[SMA_CARD_KEY_BYTES], struct sma_s
     return SMA_ERR_OK;
 }
 
-/* -- JSON -------------------------------------------------------------------------------------------------------- */
+/* -- JSON -------------------------------------------------------------------------------------- */
 static void put_bool(struct sma_buf *buf, const char *key, bool value)
 {
     sma_buf_put_json_key(buf, key);

@@ -1,9 +1,11 @@
 /*
- * card.h — how a request and its outcome are put to people, made once by the core and laid out by each adapter with what
- * its platform can do. The text of deliveries with intent APPROVAL_REQUEST and APPROVAL_OUTCOME is a card as JSON.
+ * card.h — how a request and its outcome are put to people, made once by the core and laid out by
+ * each adapter with what its platform can do. The text of deliveries with intent APPROVAL_REQUEST
+ * and APPROVAL_OUTCOME is a card as JSON.
  *
- * Button data is at most 64 bytes, says which request, which items and what, and is signed: "sa1:" id(22) ":" item(1..2,
- * "*" = all) ":" action(1) ":" signature(16, base64url of HMAC-SHA256 cut to 96 bits). Items count from 1.
+ * Button data is at most 64 bytes, says which request, which items and what, and is signed: "sa1:"
+ * id(22) ":" item(1..2, "*" = all) ":" action(1) ":" signature(16, base64url of HMAC-SHA256 cut to
+ * 96 bits). Items count from 1.
  * Untrusted: button data comes back from the platform; anybody may have made it up.
  * Threads: any; no state.
  */
@@ -52,7 +54,8 @@ struct sma_card
     struct sma_str text; /* Markdown: what is asked, item by item; or the outcome and who decided */
     struct sma_str plain; /* the same with how to answer by words, for where there are no buttons */
     struct sma_str
-        message_id; /* outcome: the platform's id of the request's message; empty = send a new one */
+        /* outcome: the platform's id of the request's message; empty = send a new one */
+        message_id;
     bool is_outcome;
     uint32_t button_count; /* 0 in an outcome */
     struct sma_card_button buttons[SMA_CARD_BUTTON_COUNT_MAX];
@@ -75,8 +78,8 @@ struct sma_card_facts
     int64_t expire_s;     /* 0 = never */
     bool may_chat_decide; /* false: somebody else decides; the card says who and has no buttons */
 };
-/** Is what is asked for longer than a card shows? Then nobody who has read the card has read all of it: words do not agree
- *  to it, only the button does, or who decides where the whole is shown. */
+/** Is what is asked for longer than a card shows? Then nobody who has read the card has read all of
+ *  it: words do not agree to it, only the button does, or who decides where the whole is shown. */
 bool sma_card_is_cut(const struct sma_request *request);
 /** Append the card of a request as JSON. */
 void sma_card_put_request(struct sma_buf *buf, const struct sma_card_facts *facts);
@@ -85,8 +88,8 @@ void sma_card_put_outcome(struct sma_buf *buf, const struct sma_card_facts *fact
                           const enum sma_request_outcome *outcomes, struct sma_str by,
                           struct sma_str message_id);
 
-/** Untrusted text for a line of a notice or a list: controls become blanks, what does not show or turns the writing is
- *  escaped. */
+/** Untrusted text for a line of a notice or a list: controls become blanks, what does not show or
+ *  turns the writing is escaped. */
 void sma_card_put_line(struct sma_buf *buf, struct sma_str text);
 
 #endif

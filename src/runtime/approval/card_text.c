@@ -1,4 +1,5 @@
-/* card_text.c — the words of a card: what is asked, by whom, why, until when; what became of it. See card.h. */
+/* card_text.c — the words of a card: what is asked, by whom, why, until when; what became of it.
+ * See card.h. */
 #include "approval_priv.h"
 
 #include "runtime/json/json_read.h"
@@ -63,7 +64,7 @@ static void put_number(struct writer *writer, uint32_t index)
     sma_buf_printf(writer->buf, writer->is_markdown ? "**%u.** " : "%u. ", index + 1);
 }
 
-/* -- what is asked ----------------------------------------------------------------------------------------------- */
+/* -- what is asked ----------------------------------------------------------------------------- */
 static size_t share(size_t whole, uint32_t item_count)
 {
     if (item_count == 1)
@@ -228,7 +229,7 @@ static void write_request(struct writer *writer, const struct sma_card_facts *fa
     }
 }
 
-/* -- buttons ----------------------------------------------------------------------------------------------------- */
+/* -- buttons ----------------------------------------------------------------------------------- */
 struct board
 {
     const struct sma_card_facts *facts;
@@ -276,7 +277,7 @@ static void add_buttons(struct board *board)
     }
 }
 
-/* -- the cards --------------------------------------------------------------------------------------------------- */
+/* -- the cards --------------------------------------------------------------------------------- */
 struct card_texts
 {
     struct sma_buf title, text, plain;
@@ -296,7 +297,8 @@ static void init_texts(struct card_texts *texts, const uint8_t id[16])
     texts->id[32] = '\0';
 }
 
-/* Put the card, or leave the error of a text that could not be made in buf; the texts are gone then. */
+/* Put the card, or leave the error of a text that could not be made in buf; the texts are gone
+ * then. */
 static void put_card(struct sma_buf *buf, struct sma_card *card, struct card_texts *texts)
 {
     enum sma_err err = texts->text.err != SMA_ERR_OK    ? texts->text.err

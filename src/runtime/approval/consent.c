@@ -5,10 +5,11 @@
 
 #define LENGTH_S_MAX (INT64_C(3660) * 86400) /* ten years; longer is cut */
 #define CLOCK_READINGS_MS 60000              /* two readings of one clock may be that far apart */
-/* Our clock against a platform's: a message has to be that much younger than a card whose date only we know. */
+/* Our clock against a platform's: a message has to be that much younger than a card whose date only
+ * we know. */
 #define CLOCK_TOLERANCE_MS 5000
 
-/* -- the mark of a card: "id\nreply id\ndate", the date behind '~' when it is of our clock ------------------------ */
+/* -- the mark of a card: "id\nreply id\ndate", the date behind '~' when it is of our clock ----- */
 void sma_card_mark_put(struct sma_buf *buf, const struct sma_receipt *receipt, int64_t wall_ms)
 {
     const struct sma_str ids[] = {receipt->platform_message_id, receipt->reply_id};
@@ -42,7 +43,7 @@ struct sma_card_mark sma_card_mark_parse(struct sma_str text)
     return mark;
 }
 
-/* -- which request words mean ----------------------------------------------------------------------------------- */
+/* -- which request words mean ------------------------------------------------------------------ */
 bool sma_said_is_own(const struct sma_said *said)
 {
     return !said->is_forward && !said->is_edited;
@@ -77,7 +78,7 @@ enum sma_meant sma_said_means(const struct sma_said *said, uint32_t count, bool 
     return is_fresh ? SMA_MEANT_BELOW : SMA_MEANT_BURIED;
 }
 
-/* -- who may decide what ---------------------------------------------------------------------------------------- */
+/* -- who may decide what ----------------------------------------------------------------------- */
 uint64_t sma_consent_permitted(const struct sma_request *request,
                                const struct sma_consent_person *person)
 {
@@ -115,8 +116,9 @@ bool sma_words_decide(const struct sma_words *words)
            ((words->approved | words->refused) & words->permitted) != 0;
 }
 
-/* In a group words decide as the answer to the card. Said to us without that they may refuse: nothing but the request is
- * open between us there, and a refusal too many does no harm. Among people they mean something else. */
+/* In a group words decide as the answer to the card. Said to us without that they may refuse:
+ * nothing but the request is open between us there, and a refusal too many does no harm. Among
+ * people they mean something else. */
 static bool is_enough(const struct sma_words *words)
 {
     if (words->is_cut)
@@ -155,7 +157,7 @@ enum sma_words_fate sma_words_weigh(const struct sma_words *words)
                                                                       : SMA_WORDS_ORDINARY;
 }
 
-/* -- what the run is told --------------------------------------------------------------------------------------- */
+/* -- what the run is told ---------------------------------------------------------------------- */
 void sma_consent_put_response(struct sma_buf *buf, enum sma_request_outcome outcome,
                               struct sma_str by, struct sma_str response)
 {
@@ -168,7 +170,7 @@ void sma_consent_put_response(struct sma_buf *buf, enum sma_request_outcome outc
     sma_buf_put_str(buf, response);
 }
 
-/* -- permissions that last -------------------------------------------------------------------------------------- */
+/* -- permissions that last --------------------------------------------------------------------- */
 int64_t sma_grant_until(int64_t now_ms, int64_t length_s)
 {
     if (length_s == SMA_GRANT_ALWAYS)

@@ -1,7 +1,9 @@
 /*
- * consent.h — the rules of consent: which request words mean, who may decide which item of it, what follows from what he
- * says, and which permissions hold. No store, no clock, no I/O: they are functions of what they are told.
- * Story: docs/notes/approvals.md. Threads: any. Allocates: only sma_card_mark_put and sma_consent_put_response, in buf.
+ * consent.h — the rules of consent: which request words mean, who may decide which item of it, what
+ * follows from what he says, and which permissions hold. No store, no clock, no I/O: they are
+ * functions of what they are told.
+ * Story: docs/notes/approvals.md. Threads: any. Allocates: only sma_card_mark_put and
+ * sma_consent_put_response, in buf.
  */
 #ifndef SMA_APPROVAL_CONSENT_H
 #define SMA_APPROVAL_CONSENT_H
@@ -10,7 +12,7 @@
 #include "runtime/approval/request.h"
 #include "sma/messages.h"
 
-/* -- which request words mean ----------------------------------------------------------------------------------- */
+/* -- which request words mean ------------------------------------------------------------------ */
 
 /* What is kept of the receipt of a card: the ids by which the platform knows it, and its date. */
 struct sma_card_mark
@@ -33,7 +35,8 @@ struct sma_said
 };
 /** Is it one's own, said once? What is forwarded or edited means no request. */
 bool sma_said_is_own(const struct sma_said *said);
-/** Was it said when the card was there? Where our clock dated the card, five seconds of tolerance. */
+/** Was it said when the card was there? Where our clock dated the card, five seconds of
+ *  tolerance. */
 bool sma_said_is_after(const struct sma_said *said, const struct sma_card_mark *mark);
 /** Does it answer this very card? */
 bool sma_said_answers(const struct sma_said *said, const struct sma_card_mark *mark);
@@ -47,10 +50,11 @@ enum sma_meant
     SMA_MEANT_BURIED,         /* in private, and we said something else since */
     SMA_MEANT_ONE_OF_SEVERAL, /* the oldest of several requests */
 };
-/** How words mean the one request, or the oldest of `count`, that is shown where they are said and that they do not answer. */
+/** How words mean the one request, or the oldest of `count`, that is shown where they are said and
+ *  that they do not answer. */
 enum sma_meant sma_said_means(const struct sma_said *said, uint32_t count, bool is_fresh);
 
-/* -- who may decide what ---------------------------------------------------------------------------------------- */
+/* -- who may decide what ----------------------------------------------------------------------- */
 
 struct sma_consent_person
 {
@@ -106,16 +110,16 @@ enum sma_words_fate
 bool sma_words_decide(const struct sma_words *words);
 enum sma_words_fate sma_words_weigh(const struct sma_words *words);
 
-/* -- what the run is told --------------------------------------------------------------------------------------- */
+/* -- what the run is told ---------------------------------------------------------------------- */
 
 /** The reason of a refusal names who refused: the model is to know that it was not the clock. */
 void sma_consent_put_response(struct sma_buf *buf, enum sma_request_outcome outcome,
                               struct sma_str by, struct sma_str response);
 
-/* -- permissions that last -------------------------------------------------------------------------------------- */
+/* -- permissions that last --------------------------------------------------------------------- */
 
-/** Until when one holds that is given now for length_s seconds (SMA_GRANT_ALWAYS: 0, for good). Ten years at most; a negative
- *  length ends at once. */
+/** Until when one holds that is given now for length_s seconds (SMA_GRANT_ALWAYS: 0, for good). Ten
+ *  years at most; a negative length ends at once. */
 int64_t sma_grant_until(int64_t now_ms, int64_t length_s);
 /** Does it hold? A clock that was set back gives nobody more time than he was given. */
 bool sma_grant_holds(int64_t created_ms, int64_t until_ms, int64_t now_ms);

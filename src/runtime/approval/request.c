@@ -1,8 +1,8 @@
 /* request.c — see request.h. */
 #include "runtime/approval/request.h"
 
-#include "runtime/policy/owner_files.h"
 #include "runtime/json/json_read.h"
+#include "runtime/policy/owner_files.h"
 #include "sma/text.h"
 
 #define REQUEST_BYTES_MAX (64u * 1024 * 1024) /* a model's answer, escaped twice, with diffs */
@@ -18,8 +18,9 @@ const char *sma_request_outcome_name(enum sma_request_outcome outcome)
     return names[outcome];
 }
 
-/* -- writing ----------------------------------------------------------------------------------------------------- */
-/* JSON goes in as a string: so it comes out byte by byte as it went in, and its depth is checked on its own. */
+/* -- writing ----------------------------------------------------------------------------------- */
+/* JSON goes in as a string: so it comes out byte by byte as it went in, and its depth is checked on
+ * its own. */
 void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *item)
 {
     sma_buf_put_char(buf, '{');
@@ -48,7 +49,7 @@ void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *it
     sma_buf_put_char(buf, '}');
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 static enum sma_err load(struct sma_str json, json_t **ret_root)
 {
     if (json.len == 0 || json.len > REQUEST_BYTES_MAX)
@@ -122,7 +123,8 @@ static bool is_name_byte(char byte)
            (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("-_./", byte) != NULL);
 }
 
-/* A request from before items said whether they are for owners: by the file that is written, or any that a command names. */
+/* A request from before items said whether they are for owners: by the file that is written, or any
+ * that a command names. */
 static bool seems_owner_only(const struct sma_request_item *item)
 {
     json_t *details = NULL;

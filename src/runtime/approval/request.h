@@ -1,8 +1,9 @@
 /*
- * request.h — what people are asked: one request with one item for each call of an answer that needs their consent.
+ * request.h — what people are asked: one request with one item for each call of an answer that
+ * needs their consent.
  *
- * As JSON it goes from the agent to the store with the step that parks the run, into state.db, and from there into cards,
- * lists and the file of reference §10.4. Only this file knows its members.
+ * As JSON it goes from the agent to the store with the step that parks the run, into state.db, and
+ * from there into cards, lists and the file of reference §10.4. Only this file knows its members.
  * Untrusted: everything in it was written by a model. Reading it checks every member.
  * Threads: any; no state.
  */
@@ -33,18 +34,19 @@ struct sma_request_item
     uint32_t call;       /* index of the call in its answer */
     struct sma_str type; /* "exec_shell" "write_repo" "send" (reference §10.4, and one of ours) */
     struct sma_str tool; /* name of the tool */
-    struct sma_str
-        title; /* one line for people, at most 200 bytes: the command, the path, the receiver */
+    /* one line for people, at most 200 bytes: the command, the path, the receiver */
+    struct sma_str title;
     struct sma_str input_json; /* the call's arguments */
-    struct sma_str
-        details_json;    /* reference §10.4: {command}, {filePath,content}, {receiver,text} */
-    struct sma_str diff; /* unified, for writes; may be empty */
+    /* reference §10.4: {command}, {filePath,content}, {receiver,text} */
+    struct sma_str details_json;
+    struct sma_str diff;                  /* unified, for writes; may be empty */
     struct sma_str rule, program, reason; /* of the policy's decision, may be empty */
     struct sma_str grant_rule; /* what "always" would allow; empty: this can only be allowed once */
     uint8_t digest[32];        /* what exactly is agreed to */
     bool is_admin_only; /* only an owner or administrator may agree; else also who asked for it */
     bool
-        is_owner_only; /* only an owner: it changes what the agent is and may do, or what programs run */
+        /* only an owner: it changes what the agent is and may do, or what programs run */
+        is_owner_only;
 };
 struct sma_request
 {
@@ -55,7 +57,8 @@ struct sma_request
 
 /** Append one item as a JSON object. Cuts nothing: the caller keeps to the bounds. */
 void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *item);
-/** The whole: {"items":[...]} of `count` ready items, each with its call index set to calls[i]. OK | BADINPUT | NOMEM. */
+/** The whole: {"items":[...]} of `count` ready items, each with its call index set to calls[i]. OK
+ *  | BADINPUT | NOMEM. */
 SMA_CHECKED enum sma_err sma_request_put(struct sma_buf *buf, const struct sma_str *item_jsons,
                                          const uint32_t *calls, uint32_t count);
 /** OK | BADINPUT | NOMEM. Release with sma_request_fini. */

@@ -12,7 +12,8 @@ struct range
     uint32_t first, last;
 };
 
-/* Sorted. Controls, blanks that are none, marks that turn the direction of writing, and what has no shape at all. */
+/* Sorted. Controls, blanks that are none, marks that turn the direction of writing, and what has no
+ * shape at all. */
 static const struct range invisible[] = {
     {0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},
     {0x115F, 0x1160}, {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x2000, 0x200F},   {0x2028, 0x202F},
@@ -28,7 +29,8 @@ static bool is_invisible(uint32_t point)
     return sma_point_misleads(point, 0);
 }
 
-/* One code point at text[at]; bytes that are no UTF-8 are taken one by one, as points beyond Unicode. */
+/* One code point at text[at]; bytes that are no UTF-8 are taken one by one, as points beyond
+ * Unicode. */
 static uint32_t take_point(struct sma_str text, size_t *at)
 {
     unsigned char lead = (unsigned char)text.ptr[*at];

@@ -113,7 +113,8 @@ static enum sma_err split(struct sma_claims *claims, uint64_t hash)
 enum sma_err sma_claims_add(struct sma_claims *claims, uint64_t hash, uint64_t seq)
 {
     SMA_ASSERT(seq != 0);
-    /* Each round gives the segment one more bit of depth, so the directory's bound ends the loop. */
+    /* Each round gives the segment one more bit of depth, so the directory's bound ends the
+     * loop. */
     while (segment_of(claims, hash)->used >= SMA_CLAIMS_SEGMENT_USED_MAX) {
         enum sma_err err = split(claims, hash);
         if (err != SMA_ERR_OK)

@@ -1,13 +1,16 @@
 /*
  * claims.h — the table of claims in memory: 64-bit hash -> seq, several seqs a hash allowed.
  *
- * Extendible hashing: a directory indexed by the top bits of the hash points to segments of 4096 slots (linear probing by
- * the low bits). A full segment is split in two, so growing moves at most one segment's claims in one call and never
- * the whole table. 16 bytes a slot, segments 44 % to 87 % full.
+ * Extendible hashing: a directory indexed by the top bits of the hash points to segments of 4096
+ * slots (linear probing by the low bits). A full segment is split in two, so growing moves at most
+ * one segment's claims in one call and never the whole table. 16 bytes a slot, segments 44 % to 87
+ * % full.
  *
- * Invariants: a segment of local depth d holds exactly the hashes of its d-bit prefix; at most 7/8 of its slots are used.
+ * Invariants: a segment of local depth d holds exactly the hashes of its d-bit prefix; at most 7/8
+ * of its slots are used.
  * Threads:    the owner only.
- * Limits:     2^SMA_CLAIMS_DEPTH_MAX segments; the caller's bound is far below (SMA_CLAIM_COUNT_MAX).
+ * Limits:     2^SMA_CLAIMS_DEPTH_MAX segments; the caller's bound is far below
+ * (SMA_CLAIM_COUNT_MAX).
  */
 #ifndef SMA_CHAT_CLAIMS_H
 #define SMA_CHAT_CLAIMS_H
@@ -34,8 +37,9 @@ struct sma_claims_cursor
 
 SMA_CHECKED enum sma_err sma_claims_init(struct sma_claims *claims); /* OK | NOMEM */
 void sma_claims_fini(struct sma_claims *claims);                     /* accepts a zeroed struct */
-/** Add (hash, seq), seq > 0; the pair must not be there. @return OK | NOMEM | FULL (more equal hashes than a segment
- *  holds, or the directory at its bound). Blocks: never. Allocates: a segment now and then. */
+/** Add (hash, seq), seq > 0; the pair must not be there. @return OK | NOMEM | FULL (more equal
+ *  hashes than a segment holds, or the directory at its bound). Blocks: never. Allocates: a segment
+ *  now and then. */
 SMA_CHECKED enum sma_err sma_claims_add(struct sma_claims *claims, uint64_t hash, uint64_t seq);
 /** Remove the pair. @return whether it was there. Allocates: no. */
 bool sma_claims_remove(struct sma_claims *claims, uint64_t hash, uint64_t seq);

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* -- writing ---------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 /* Members in the order of the reference, each with `separator` before it. */
 struct member_writer
 {
@@ -120,7 +120,7 @@ enum sma_err sma_contacts_write(const struct sma_sys *sys, const char *path, int
     return err;
 }
 
-/* -- reading ---------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 static struct sma_str get_text(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);

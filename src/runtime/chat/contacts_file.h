@@ -1,7 +1,9 @@
 /*
- * contacts_file.h — `.ship/contacts.json`: the address book as people and the old program know it (reference §7.6).
+ * contacts_file.h — `.ship/contacts.json`: the address book as people and the old program know it
+ * (reference §7.6).
  *
- * The truth is in the store; this file is read once, at the first start of a project, and is a projection afterwards.
+ * The truth is in the store; this file is read once, at the first start of a project, and is a
+ * projection afterwards.
  * Threads: the owner only. May block on the disk.
  */
 #ifndef SMA_RUNTIME_CHAT_CONTACTS_FILE_H
@@ -22,15 +24,18 @@ struct sma_contact
 };
 
 /**
- * Append one contact as a compact JSON object, keys in the order of the reference. Errors: sticky in buf.
+ * Append one contact as a compact JSON object, keys in the order of the reference. Errors: sticky
+ * in buf.
  */
 void sma_contact_format(struct sma_buf *buf, const struct sma_contact *contact);
 
 /**
- * Read the file and give each usable contact to `each`, in the order of the file. Entries that lack channel,
- * username, chatId or chatKey, and everything of a file whose v is not 1, are left out silently.
- * The contact is valid during the call only. An error from `each` ends the reading with that error.
- * @return OK (also when there is no file) | CORRUPT (not JSON; *error says so) | TOOBIG | IO | NOMEM | the callback's
+ * Read the file and give each usable contact to `each`, in the order of the file. Entries that lack
+ * channel, username, chatId or chatKey, and everything of a file whose v is not 1, are left out
+ * silently. The contact is valid during the call only. An error from `each` ends the reading with
+ * that error.
+ * @return OK (also when there is no file) | CORRUPT (not JSON; *error says so) | TOOBIG | IO |
+ * NOMEM | the callback's
  */
 SMA_CHECKED enum sma_err sma_contacts_read(const struct sma_sys *sys, const char *path,
                                            enum sma_err (*each)(void *self,

@@ -9,7 +9,7 @@
 
 #define HISTORY_MAGIC 0x48495354u
 
-/* -- open and close --------------------------------------------------------------------------------------------- */
+/* -- open and close ---------------------------------------------------------------------------- */
 static size_t table_size_for(uint32_t chat_count_max)
 {
     size_t size = 64;
@@ -127,7 +127,7 @@ void sma_history_close(struct sma_history *history)
     free(history);
 }
 
-/* -- chats in memory -------------------------------------------------------------------------------------------- */
+/* -- chats in memory --------------------------------------------------------------------------- */
 static void unlink_use(struct sma_history *history, struct history_chat *chat)
 {
     if (chat->newer != NULL)
@@ -193,8 +193,8 @@ static void forget_chat(struct sma_history *history, struct history_chat *chat)
     free_chat(chat);
 }
 
-/* Forget the least recently used chat that owes nothing. When all owe something the table grows past its bound:
- * what was promised must be kept, and the caller's batches bound that. */
+/* Forget the least recently used chat that owes nothing. When all owe something the table grows
+ * past its bound: what was promised must be kept, and the caller's batches bound that. */
 static void make_room(struct sma_history *history)
 {
     if (history->chat_count < history->options.chat_count_max)
@@ -264,7 +264,7 @@ enum sma_err history_get_chat(struct sma_history *history, struct sma_str chat_k
     return SMA_ERR_OK;
 }
 
-/* -- open files ------------------------------------------------------------------------------------------------- */
+/* -- open files -------------------------------------------------------------------------------- */
 void history_note_dirty(struct sma_history *history, struct history_chat *chat)
 {
     if (chat->is_dirty)
@@ -372,8 +372,9 @@ enum sma_err history_open_main(struct sma_history *history, struct history_chat 
         link_open(history, chat);
         return SMA_ERR_OK;
     }
-    /* A dirty file may be closed: a later fdatasync through a new descriptor writes the same pages, and the kernel
-     * reports a failed write-back that nobody has seen to the next one who opens the file. */
+    /* A dirty file may be closed: a later fdatasync through a new descriptor writes the same pages,
+     * and the kernel reports a failed write-back that nobody has seen to the next one who opens the
+     * file. */
     while (history->fd_count >= history->options.fd_count_max)
         history_close_main(history, history->oldest_open);
     struct sma_error own = {0};

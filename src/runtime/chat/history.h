@@ -1,27 +1,39 @@
 /*
- * history.h — the history files of one project: `.ship/chats/<name>.jsonl` and `<name>.archive-<n>.jsonl`.
+ * history.h — the history files of one project: `.ship/chats/<name>.jsonl` and
+ * `<name>.archive-<n>.jsonl`.
  *
- * A chat's history is a list of lines, oldest first: archives 1, 2, ... and then the main file. A line is one entry,
- * compact JSON with keys in a fixed order (reference §7.1) and a newline; it is never changed after it was written.
- * Every line has a place: (generation, offset). The generation counts the rotations of the chat that the caller has
- * recorded; the offset is the byte in the main file of that generation. How the store uses it:
+ * A chat's history is a list of lines, oldest first: archives 1, 2, ... and then the main file. A
+ * line is one entry, compact JSON with keys in a fixed order (reference §7.1) and a newline; it is
+ * never changed after it was written. Every line has a place: (generation, offset). The generation
+ * counts the rotations of the chat that the caller has recorded; the offset is the byte in the main
+ * file of that generation. How the store uses it:
  *
- *   accept:   format the line, `reserve` its place, commit row + place + bytes; a failed commit `release`s the place
- *   then:     `write` the bytes at the place (lines of one chat that stand together may be one write)
- *   sometimes `sync_begin` every chat, `sync_directory_begin`, and `sync_look` until all is durable; only then may the
+ *   accept:   format the line, `reserve` its place, commit row + place + bytes; a failed commit
+ *   `release`s the place
+ *   then:     `write` the bytes at the place (lines of one chat that stand together may be one
+ *   write)
+ *   sometimes `sync_begin` every chat, `sync_directory_begin`, and `sync_look` until all is
+ *   durable; only then may the
  *             bytes leave the database
- *   start:    `rotate` every recorded plan, then `replay` every line that was not known to be synced, in order
- *   rotation: `is_rotation_due` -> `plan_rotation` -> commit the plan and generation + 1 -> `rotate` -> when the directory
- *             is synced, drop the plan
+ *   start:    `rotate` every recorded plan, then `replay` every line that was not known to be
+ *   synced, in order
+ *   rotation: `is_rotation_due` -> `plan_rotation` -> commit the plan and generation + 1 ->
+ *             `rotate` -> when the directory is synced, drop the plan
  *
- * File names: enc(chatKey) (reference §1.3). If that is over SMA_FILE_NAME_BYTES_MAX, or ends like the name of an
- * archive (".archive-7"), it is cut to a prefix and "~" + 16 hex digits of a fixed-key hash of the whole key follow.
+ * File names: enc(chatKey) (reference §1.3). If that is over SMA_FILE_NAME_BYTES_MAX, or ends like
+ * the name of an archive (".archive-7"), it is cut to a prefix and "~" + 16 hex digits of a
+ * fixed-key hash of the whole key follow.
  *
- * Invariants: one writer a directory; written <= reserved for every chat; bytes below `written` never change.
- * Errors:     IO is the trouble of this chat's files alone, CORRUPT a sync that failed: fatal, never repeated.
- * Effects:    every change of a file goes through struct sma_sys. Reading facts (fstat, readdir) is direct.
- * Threads:    the owner only; one thread of ours syncs files. Everything here may block on the disk.
- * Limits:     SMA_HISTORY_LINES_MAX, SMA_HISTORY_FILE_BYTES_MAX, SMA_HISTORY_BYTES_MAX, SMA_SEARCH_SLICE_BYTES,
+ * Invariants: one writer a directory; written <= reserved for every chat; bytes below `written`
+ * never change.
+ * Errors:     IO is the trouble of this chat's files alone, CORRUPT a sync that failed: fatal,
+ * never repeated.
+ * Effects:    every change of a file goes through struct sma_sys. Reading facts (fstat, readdir) is
+ * direct.
+ * Threads:    the owner only; one thread of ours syncs files. Everything here may block on the
+ * disk.
+ * Limits:     SMA_HISTORY_LINES_MAX, SMA_HISTORY_FILE_BYTES_MAX, SMA_HISTORY_BYTES_MAX,
+ * SMA_SEARCH_SLICE_BYTES,
  *             SMA_FILE_NAME_BYTES_MAX (limits.h).
  */
 #ifndef SMA_RUNTIME_CHAT_HISTORY_H
@@ -38,7 +50,7 @@
     (8 * 1024 * 1024)                      /* longer lines are damage: skipped and reported */
 #define SMA_HISTORY_KEYWORD_BYTES_MAX 1024 /* longer keywords are BADINPUT */
 
-/* -- entries ---------------------------------------------------------------------------------------------------- */
+/* -- entries ----------------------------------------------------------------------------------- */
 struct sma_history_entry
 {
     int64_t wall_ms;
@@ -46,8 +58,8 @@ struct sma_history_entry
     struct sma_str user_id, message_id; /* empty = omitted */
     struct sma_str role;                /* "user" or "assistant" */
     struct sma_str text;
-    struct sma_str
-        meta_json; /* raw JSON object without newlines, copied as it is; empty = omitted */
+    /* raw JSON object without newlines, copied as it is; empty = omitted */
+    struct sma_str meta_json;
 };
 
 /**
@@ -57,15 +69,17 @@ struct sma_history_entry
  */
 void sma_history_format(struct sma_buf *buf, const struct sma_history_entry *entry);
 
-/** Append the file name of a chat without directory and ending, see above. Errors: sticky in buf. */
+/** Append the file name of a chat without directory and ending, see above. Errors: sticky in
+ *  buf. */
 void sma_history_put_file_stem(struct sma_buf *buf, struct sma_str chat_key);
 
-/* -- the directory ---------------------------------------------------------------------------------------------- */
+/* -- the directory ----------------------------------------------------------------------------- */
 enum sma_history_report_kind
 {
     SMA_HISTORY_TAIL_MOVED,     /* a torn last line was moved to <file>.damaged */
     SMA_HISTORY_TAIL_COMPLETED, /* a complete last line lacked its newline and got it */
-    SMA_HISTORY_LINE_DAMAGED, /* a line that is not an entry of this chat; left where it is, skipped by readers */
+    /* a line that is not an entry of this chat; left where it is, skipped by readers */
+    SMA_HISTORY_LINE_DAMAGED,
     SMA_HISTORY_FILE_UNREADABLE, /* a walk left a chat out; path is the name without ending */
     SMA_HISTORY_LINE_MOVED, /* a line's place was taken by other bytes; it was appended instead */
 };
@@ -103,32 +117,38 @@ SMA_CHECKED enum sma_err sma_history_open(const struct sma_history_options *opti
 /** Close every file and free. Does not sync. Accepts NULL. */
 void sma_history_close(struct sma_history *history);
 
-/* -- writing ---------------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 /**
- * Give the next `len` bytes of the chat's main file to the caller. The first touch of a chat looks at the end of its main
- * file and repairs it when it is torn (see enum sma_history_report_kind). len 0 asks for the end without reserving.
+ * Give the next `len` bytes of the chat's main file to the caller. The first touch of a chat looks
+ * at the end of its main file and repairs it when it is torn (see enum sma_history_report_kind).
+ * len 0 asks for the end without reserving.
  * @ret_offset  offset of the place; the generation is the caller's
- * @return OK | TOOBIG (the key is over SMA_CHAT_KEY_BYTES_MAX) | NOMEM | IO | NOSPACE (while repairing)
+ * @return OK | TOOBIG (the key is over SMA_CHAT_KEY_BYTES_MAX) | NOMEM | IO | NOSPACE (while
+ * repairing)
  */
 SMA_CHECKED enum sma_err sma_history_reserve(struct sma_history *history, struct sma_str chat_key,
                                              size_t len, uint64_t *ret_offset,
                                              struct sma_error *error);
-/** Forget what is open, promised and written of a chat: its file cannot be used now. Its lines are to be replayed. */
+/** Forget what is open, promised and written of a chat: its file cannot be used now. Its lines are
+ *  to be replayed. */
 void sma_history_abandon(struct sma_history *history, struct sma_str chat_key);
 /** One line with its newline, as `replay` wants it? */
 bool sma_history_is_line(struct sma_str line);
-/** Give back everything reserved from offset on (a commit failed). Nothing at or after offset may have been written. */
+/** Give back everything reserved from offset on (a commit failed). Nothing at or after offset may
+ *  have been written. */
 void sma_history_release(struct sma_history *history, struct sma_str chat_key, uint64_t offset);
 
 enum sma_history_outcome
 {
     SMA_HISTORY_WRITTEN, /* the bytes stand at the place now */
-    SMA_HISTORY_SKIPPED, /* they stood there (or, exactly so, elsewhere in this chat's files) already */
-    SMA_HISTORY_APPENDED, /* the place holds other bytes (somebody edited the file): appended and reported */
+    /* they stood there (or, exactly so, elsewhere in this chat's files) already */
+    SMA_HISTORY_SKIPPED,
+    /* the place holds other bytes (somebody edited the file): appended and reported */
+    SMA_HISTORY_APPENDED,
 };
 /**
- * Write whole lines at a reserved place. Places of one chat are written in order. After an error the same call may be
- * repeated; until it succeeds later places of the chat give BUSY.
+ * Write whole lines at a reserved place. Places of one chat are written in order. After an error
+ * the same call may be repeated; until it succeeds later places of the chat give BUSY.
  * @lines  one or more lines, each with its newline
  * @return OK | BUSY (earlier reserved lines of this chat are not written) | NOSPACE | IO | NOMEM
  */
@@ -137,11 +157,13 @@ SMA_CHECKED enum sma_err sma_history_write(struct sma_history *history, struct s
                                            enum sma_history_outcome *ret_outcome,
                                            struct sma_error *error);
 /**
- * At start, before the chat's first `reserve`: make sure that one committed line stands in the files once. Lines of a
- * chat are replayed in the order of their acceptance, after its recorded rotation was finished. A line that stands there
- * is written again: pages that were never written look the same.
+ * At start, before the chat's first `reserve`: make sure that one committed line stands in the
+ * files once. Lines of a chat are replayed in the order of their acceptance, after its recorded
+ * rotation was finished. A line that stands there is written again: pages that were never written
+ * look the same.
  * @generation          of the line's place
- * @current_generation  of the chat; when they differ the line is looked for in the archives made since, too
+ * @current_generation  of the chat; when they differ the line is looked for in the archives made
+ * since, too
  * @return OK | BADINPUT (the bytes are no line: damaged) | NOSPACE | IO | NOMEM | CORRUPT
  */
 SMA_CHECKED enum sma_err sma_history_replay(struct sma_history *history, struct sma_str chat_key,
@@ -150,17 +172,20 @@ SMA_CHECKED enum sma_err sma_history_replay(struct sma_history *history, struct 
                                             enum sma_history_outcome *ret_outcome,
                                             struct sma_error *error);
 
-/* -- durable ---------------------------------------------------------------------------------------------------- */
+/* -- durable ----------------------------------------------------------------------------------- */
 /**
- * Make every written byte of one chat durable, on this thread: fdatasync when dirty, and the directory when the file is
- * new. @return OK | GONE (another file has the name: lines written since the last sync may be in the other one only;
- * replay them) | IO (it cannot be opened) | CORRUPT (the sync failed: end the program; nothing may be taken as flushed)
+ * Make every written byte of one chat durable, on this thread: fdatasync when dirty, and the
+ * directory when the file is new. @return OK | GONE (another file has the name: lines written since
+ * the last sync may be in the other one only; replay them) | IO (it cannot be opened) | CORRUPT
+ * (the sync failed: end the program; nothing may be taken as flushed)
  */
 SMA_CHECKED enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key,
                                           struct sma_error *error);
-/** The same for all dirty chats, the directory at most once. Afterwards every line written so far is durable. */
+/** The same for all dirty chats, the directory at most once. Afterwards every line written so far
+ *  is durable. */
 SMA_CHECKED enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error *error);
-/** Hand one chat's file to the syncing thread. What is written from now on is dirty again. BUSY: later; else as `sync`. */
+/** Hand one chat's file to the syncing thread. What is written from now on is dirty again. BUSY:
+ *  later; else as `sync`. */
 SMA_CHECKED enum sma_err sma_history_sync_begin(struct sma_history *history,
                                                 struct sma_str chat_key, struct sma_error *error);
 /** The same for the directory, when files were created or renamed. */
@@ -174,7 +199,7 @@ SMA_CHECKED enum sma_err sma_history_sync_look(const struct sma_history *history
 /** Chats with bytes not yet handed to a sync. */
 uint32_t sma_history_dirty_count(const struct sma_history *history);
 
-/* -- rotation --------------------------------------------------------------------------------------------------- */
+/* -- rotation ---------------------------------------------------------------------------------- */
 struct sma_history_plan
 {
     char chat_key[SMA_CHAT_KEY_BYTES_MAX + 1];
@@ -192,17 +217,21 @@ enum sma_history_rotation
 
 /** A first look at a long file leaves its lines uncounted: should they be counted now? */
 bool sma_history_needs_count(const struct sma_history *history, struct sma_str chat_key);
-/** Count the lines of the next mebibyte. @return OK | NOMEM | IO (it is given up: the count is a guess) */
+/** Count the lines of the next mebibyte. @return OK | NOMEM | IO (it is given up: the count is a
+ *  guess) */
 SMA_CHECKED enum sma_err sma_history_count_step(struct sma_history *history,
                                                 struct sma_str chat_key, struct sma_error *error);
-/** The chat has been touched, has more lines or bytes than allowed and nothing reserved that is not written. */
+/** The chat has been touched, has more lines or bytes than allowed and nothing reserved that is not
+ *  written. */
 bool sma_history_is_rotation_due(const struct sma_history *history, struct sma_str chat_key);
-/** The names of all archives are read once, in steps; plan_rotation reads the rest at once when this was not done. */
+/** The names of all archives are read once, in steps; plan_rotation reads the rest at once when
+ *  this was not done. */
 SMA_CHECKED enum sma_err sma_history_rotation_step(struct sma_history *history, bool *ret_is_ready,
                                                    struct sma_error *error);
 /**
  * Describe the rotation of a chat: its main file becomes a new archive. Changes nothing.
- * @return OK | EMPTY (nothing to rotate) | BUSY (reserved lines are not written) | TOOBIG | IO | NOMEM
+ * @return OK | EMPTY (nothing to rotate) | BUSY (reserved lines are not written) | TOOBIG | IO |
+ * NOMEM
  */
 SMA_CHECKED enum sma_err sma_history_plan_rotation(struct sma_history *history,
                                                    struct sma_str chat_key, uint64_t generation,
@@ -211,10 +240,11 @@ SMA_CHECKED enum sma_err sma_history_plan_rotation(struct sma_history *history,
 /** The plan was recorded by an older version: it did not record generation + 1 with it. */
 bool sma_history_plan_is_of_halves(const struct sma_history_plan *plan);
 /**
- * Carry out a plan that is durably recorded together with generation + 1, or finish one found at start. Safe to repeat
- * in every state it can leave behind. Between plan_rotation and this call nothing may be reserved for the chat. The plan
- * may be dropped when the directory is synced.
- * @return OK | IO, NOSPACE, NOMEM: keep the plan, do not use the chat's file, repeat later | CORRUPT
+ * Carry out a plan that is durably recorded together with generation + 1, or finish one found at
+ * start. Safe to repeat in every state it can leave behind. Between plan_rotation and this call
+ * nothing may be reserved for the chat. The plan may be dropped when the directory is synced.
+ * @return OK | IO, NOSPACE, NOMEM: keep the plan, do not use the chat's file, repeat later |
+ * CORRUPT
  */
 SMA_CHECKED enum sma_err sma_history_rotate(struct sma_history *history,
                                             const struct sma_history_plan *plan,
@@ -226,11 +256,12 @@ void sma_history_plan_format(struct sma_buf *buf, const struct sma_history_plan 
 SMA_CHECKED enum sma_err sma_history_plan_parse(struct sma_str json,
                                                 struct sma_history_plan *ret_plan);
 
-/* -- another key ------------------------------------------------------------------------------------------------ */
+/* -- another key ------------------------------------------------------------------------------- */
 /*
- * A chat goes on under another key: its files get the other name. Archives keep their order behind those that the new
- * name has; the main file stays the main file, or becomes the newest archive when the new name has one of its own.
- * Lines are not changed: they keep the key under which they were said.
+ * A chat goes on under another key: its files get the other name. Archives keep their order behind
+ * those that the new name has; the main file stays the main file, or becomes the newest archive
+ * when the new name has one of its own. Lines are not changed: they keep the key under which they
+ * were said.
  */
 struct sma_history_move
 {
@@ -247,8 +278,9 @@ SMA_CHECKED enum sma_err sma_history_plan_move(struct sma_history *history, stru
                                                struct sma_str to_key,
                                                struct sma_history_move *ret_move,
                                                struct sma_error *error);
-/** Carry out a plan that is durably recorded, or finish one found at start. Safe to repeat. Nothing may have touched
- *  either chat since the plan. @return OK (durable) | IO, NOMEM: keep the plan and stop */
+/** Carry out a plan that is durably recorded, or finish one found at start. Safe to repeat. Nothing
+ *  may have touched either chat since the plan. @return OK (durable) | IO, NOMEM: keep the plan and
+ *  stop */
 SMA_CHECKED enum sma_err sma_history_move(struct sma_history *history,
                                           const struct sma_history_move *move,
                                           struct sma_error *error);
@@ -257,17 +289,19 @@ void sma_history_move_format(struct sma_buf *buf, const struct sma_history_move 
 SMA_CHECKED enum sma_err sma_history_move_parse(struct sma_str json,
                                                 struct sma_history_move *ret_move);
 
-/* -- removing --------------------------------------------------------------------------------------------------- */
+/* -- removing ---------------------------------------------------------------------------------- */
 /**
- * Remove a chat's files: archives, what was torn off, and at last the main file. Safe to repeat; none there is OK. The next
- * line of the chat begins a new main file. Readers that are open read on.
+ * Remove a chat's files: archives, what was torn off, and at last the main file. Safe to repeat;
+ * none there is OK. The next line of the chat begins a new main file. Readers that are open read
+ * on.
  * @return OK | BUSY (lines are promised, or not synced) | IO | NOMEM | TOOBIG
  */
 SMA_CHECKED enum sma_err sma_history_remove(struct sma_history *history, struct sma_str chat_key,
                                             struct sma_error *error);
 
-/* -- reading: recent lines and search --------------------------------------------------------------------------- */
-/* A place that may have moved into an archive since; translated by the archives made after its generation. */
+/* -- reading: recent lines and search ---------------------------------------------------------- */
+/* A place that may have moved into an archive since; translated by the archives made after its
+ * generation. */
 struct sma_history_place
 {
     bool is_set;
@@ -282,8 +316,8 @@ struct sma_history_query
     bool is_raw; /* every valid entry, notices and other roles too; exclusions below still hold */
     uint64_t generation;             /* of the chat now; used with the places */
     struct sma_history_place before; /* lines at or after it are not given (the current message) */
-    struct sma_history_place
-        session_first; /* from it on: no assistant lines, no user lines of session_ids */
+    /* from it on: no assistant lines, no user lines of session_ids */
+    struct sma_history_place session_first;
     uint32_t session_id_count;
     const struct sma_str *session_ids; /* message ids; copied */
     int64_t from_ms, to_ms;            /* bounds of ts, inclusive; 0 = none */
@@ -294,16 +328,17 @@ struct sma_history_item
     bool is_user; /* else assistant, or another role when is_raw */
     struct sma_str role, user_id, user_name, message_id;
     struct sma_str text; /* cut at the answer's byte limit when it alone is longer */
-    struct sma_str
-        line; /* the entry as it stands in the file, without newline; empty unless is_raw */
+    /* the entry as it stands in the file, without newline; empty unless is_raw */
+    struct sma_str line;
 };
 struct sma_history_reader;
 
 /**
- * Start reading one chat from its newest line backwards, over main file and archives. What is appended or rotated
- * after this call is not seen. Keyword: a regular expression (PCRE2, case-insensitive, with match limits); a plain
- * case-insensitive substring when it does not compile. Only user and assistant lines with text that are not notices
- * (meta.notice true) are given, unless is_raw.
+ * Start reading one chat from its newest line backwards, over main file and archives. What is
+ * appended or rotated after this call is not seen. Keyword: a regular expression (PCRE2,
+ * case-insensitive, with match limits); a plain case-insensitive substring when it does not
+ * compile. Only user and assistant lines with text that are not notices (meta.notice true) are
+ * given, unless is_raw.
  * @return OK | BADINPUT (keyword too long or not UTF-8) | IO | NOMEM
  */
 SMA_CHECKED enum sma_err sma_history_read_begin(struct sma_history *history,
@@ -311,22 +346,24 @@ SMA_CHECKED enum sma_err sma_history_read_begin(struct sma_history *history,
                                                 struct sma_history_reader **ret_reader,
                                                 struct sma_error *error);
 /**
- * Read on for at most SMA_SEARCH_SLICE_BYTES or about two milliseconds. Other calls on the history may come between.
+ * Read on for at most SMA_SEARCH_SLICE_BYTES or about two milliseconds. Other calls on the history
+ * may come between.
  * @ret_is_done  true: nothing more to read; take the items
- * @return OK | TOOBIG (a line exceeded the pattern's match limit; error->text is fit for the model) | IO | NOMEM
+ * @return OK | TOOBIG (a line exceeded the pattern's match limit; error->text is fit for the model)
+ * | IO | NOMEM
  */
 SMA_CHECKED enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_is_done,
                                                struct sma_error *error);
 /**
- * The newest matches, oldest first, at most `limit` and SMA_HISTORY_BYTES_MAX of text (of lines when is_raw).
- * Valid until read_end. *ret_is_cut: more matched, or may match, than was allowed.
+ * The newest matches, oldest first, at most `limit` and SMA_HISTORY_BYTES_MAX of text (of lines
+ * when is_raw). Valid until read_end. *ret_is_cut: more matched, or may match, than was allowed.
  */
 const struct sma_history_item *sma_history_read_items(struct sma_history_reader *reader,
                                                       uint32_t *ret_count, bool *ret_is_cut);
 /** Free. Accepts NULL. The history must still be open. */
 void sma_history_read_end(struct sma_history_reader *reader);
 
-/* -- rebuilding after the database was lost --------------------------------------------------------------------- */
+/* -- rebuilding after the database was lost ---------------------------------------------------- */
 struct sma_history_record
 {
     struct sma_history_entry entry; /* decoded; meta_json is empty */
@@ -336,9 +373,10 @@ struct sma_history_record
     size_t line_bytes; /* with newline */
 };
 /**
- * Give every valid entry of every chat to `each`: chats in the order of their file names, the entries of one chat
- * oldest first. Finishes a half-done rotation whose plan is lost and removes temporaries. Damage is reported.
- * A callback that returns an error ends the walk with that error. The record is valid during the call only.
+ * Give every valid entry of every chat to `each`: chats in the order of their file names, the
+ * entries of one chat oldest first. Finishes a half-done rotation whose plan is lost and removes
+ * temporaries. Damage is reported. A callback that returns an error ends the walk with that error.
+ * The record is valid during the call only.
  * @return OK | IO | NOMEM | the callback's
  */
 SMA_CHECKED enum sma_err

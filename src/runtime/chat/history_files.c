@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define ARCHIVE_COUNT_MAX (1u << 20)        /* archives of one directory that are looked at */
-#define INDEX_STEP_COUNT 1000               /* names read in one step: about a millisecond */
+#define ARCHIVE_COUNT_MAX (1u << 20)            /* archives of one directory that are looked at */
+#define INDEX_STEP_COUNT 1000                   /* names read in one step: about a millisecond */
 #define LINE_NUMBER_BYTES_MAX (4 * 1024 * 1024) /* lines before a damaged one are counted so far */
-#define ARCHIVE_NUMBER_MAX 999999           /* a file with a higher number is nobody's archive */
+#define ARCHIVE_NUMBER_MAX 999999 /* a file with a higher number is nobody's archive */
 
-/* -- paths and reports ------------------------------------------------------------------------------------------ */
+/* -- paths and reports ------------------------------------------------------------------------- */
 void history_put_path(struct sma_buf *buf, const struct sma_history *history, const char *stem,
                       const char *ending)
 {
@@ -65,7 +65,8 @@ enum sma_err history_read_exact(const struct sma_sys *sys, int fd, void *bytes, 
     return SMA_ERR_OK;
 }
 
-/* A directory, a pipe or a device may have the name: what is opened may not block, and must be a file. */
+/* A directory, a pipe or a device may have the name: what is opened may not block, and must be a
+ * file. */
 enum sma_err history_open_file(struct sma_history *history, const char *path, int flags,
                                int *ret_fd, struct sma_error *error)
 {
@@ -87,7 +88,8 @@ enum sma_err history_open_file(struct sma_history *history, const char *path, in
     return err;
 }
 
-/* Number of the line that starts at offset. 0 when it cannot be read, or is far from the start of the file. */
+/* Number of the line that starts at offset. 0 when it cannot be read, or is far from the start of
+ * the file. */
 uint64_t history_line_number(const struct sma_history *history, int fd, uint64_t offset)
 {
     char block[4096];
@@ -117,7 +119,7 @@ void history_report_line(struct sma_history *history, const char *path, int fd, 
                    "this line is not a history entry of its chat; it is left in place and skipped");
 }
 
-/* -- archives --------------------------------------------------------------------------------------------------- */
+/* -- archives ---------------------------------------------------------------------------------- */
 bool history_parse_archive_name(struct sma_str name, size_t *ret_stem_len, uint32_t *ret_number)
 {
     static const char mark[] = ".archive-";

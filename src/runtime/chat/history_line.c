@@ -116,7 +116,8 @@ static int read_escape(const char *text)
     return value;
 }
 
-/* JSON.stringify writes half of a cut surrogate pair as \udXXX, which the parser refuses: make it \ufffd. */
+/* JSON.stringify writes half of a cut surrogate pair as \udXXX, which the parser refuses: make it
+ * \ufffd. */
 static bool mend_surrogates(char *text, size_t len)
 {
     bool is_changed = false;
@@ -128,7 +129,8 @@ static bool mend_surrogates(char *text, size_t len)
         int code = i + 6 <= len ? read_escape(text + i) : -1;
         if (code < 0xD800 || code > 0xDFFF) {
             i +=
-                2; /* an escape is at least two bytes; \\ must not be read as the start of another */
+                /* an escape is at least two bytes; \\ must not be read as the start of another */
+                2;
             continue;
         }
         int next = i + 12 <= len ? read_escape(text + i + 6) : -1;

@@ -1,6 +1,6 @@
 /*
- * history_match.c — does a text hold the keyword? A regular expression with bounds on its work, and a fast test on
- * raw lines that spares most of them from being parsed.
+ * history_match.c — does a text hold the keyword? A regular expression with bounds on its work, and
+ * a fast test on raw lines that spares most of them from being parsed.
  */
 #include "history_priv.h"
 
@@ -30,7 +30,8 @@ struct history_matcher
     pcre2_match_data *data;
     pcre2_match_context *context;
     uint64_t callout_count, window_start_ns, spent_ns;
-    /* Bytes that a line must hold, apart from ASCII case, unless it holds \u escapes; empty = no such test. */
+    /* Bytes that a line must hold, apart from ASCII case, unless it holds \u escapes; empty = no
+     * such test. */
     unsigned char needle[NEEDLE_BYTES_MAX];
     size_t needle_len;
     size_t shift[256]; /* Horspool: how far to go when this byte stands at the needle's end */
@@ -41,7 +42,7 @@ static unsigned char fold(unsigned char byte)
     return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte + 32) : byte;
 }
 
-/* -- the test on raw lines -------------------------------------------------------------------------------------- */
+/* -- the test on raw lines --------------------------------------------------------------------- */
 static bool is_plain(struct sma_str keyword)
 {
     for (size_t i = 0; i < keyword.len; i++) {
@@ -51,8 +52,8 @@ static bool is_plain(struct sma_str keyword)
     return true;
 }
 
-/* Bytes of the character at text that stand in a line just so: ASCII that JSON does not escape, or a character of the
- * CJK and Hangul blocks (three bytes, no case). 0 = neither. */
+/* Bytes of the character at text that stand in a line just so: ASCII that JSON does not escape, or
+ * a character of the CJK and Hangul blocks (three bytes, no case). 0 = neither. */
 static size_t safe_char_len(const unsigned char *text, size_t len)
 {
     if (text[0] >= 0x20 && text[0] < 0x7F)
@@ -113,7 +114,7 @@ bool history_matcher_may_match(const struct history_matcher *matcher, struct sma
            memmem(line.ptr, line.len, "\\u", 2) != NULL;
 }
 
-/* -- matching --------------------------------------------------------------------------------------------------- */
+/* -- matching ---------------------------------------------------------------------------------- */
 /* Not the clock on the wall: that others have the machine must not make an error of a search. */
 static uint64_t processor_ns(void)
 {
@@ -122,7 +123,8 @@ static uint64_t processor_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Match limits count backtracking, not the scanning between: so steps are counted and timed, too. */
+/* Match limits count backtracking, not the scanning between: so steps are counted and timed,
+ * too. */
 static int on_callout(pcre2_callout_block *block, void *data)
 {
     (void)block;
@@ -149,7 +151,8 @@ static pcre2_code *compile(struct sma_str keyword, uint32_t options)
 static enum sma_err prepare_code(struct history_matcher *matcher, struct sma_str keyword,
                                  struct sma_error *error)
 {
-    /* The options make it read patterns as JavaScript does where the two differ: \uXXXX, [], unset references. */
+    /* The options make it read patterns as JavaScript does where the two differ: \uXXXX, [], unset
+     * references. */
     matcher->code = compile(keyword, PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
                                          PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C);
     bool is_literal = matcher->code == NULL || is_plain(keyword);
@@ -213,8 +216,8 @@ static int match_window(struct history_matcher *matcher, struct sma_str text, si
                         size_t to)
 {
     matcher->window_start_ns = processor_ns();
-    /* The text comes out of the JSON parser, which lets no other than valid UTF-8 through. What stands before the window
-     * can be looked back at; ^ and $ are the ends of the text. */
+    /* The text comes out of the JSON parser, which lets no other than valid UTF-8 through. What
+     * stands before the window can be looked back at; ^ and $ are the ends of the text. */
     uint32_t options = PCRE2_NO_UTF_CHECK | (to < text.len ? PCRE2_NOTEOL : 0);
     int status = pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr), to,
                              from, options, matcher->data, matcher->context);

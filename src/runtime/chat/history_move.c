@@ -1,6 +1,7 @@
 /*
- * history_move.c — a chat's files get another name. Each file is renamed once; a file that is not there any more was
- * renamed before a crash. So the plan, which names every target, can be repeated until all are moved.
+ * history_move.c — a chat's files get another name. Each file is renamed once; a file that is not
+ * there any more was renamed before a crash. So the plan, which names every target, can be repeated
+ * until all are moved.
  */
 #include "history_priv.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* -- the plan --------------------------------------------------------------------------------------------------- */
+/* -- the plan ---------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err copy_key(char *to, struct sma_str key, struct sma_error *error)
 {
     if (key.len > SMA_CHAT_KEY_BYTES_MAX || memchr(key.ptr, '\0', key.len) != NULL)
@@ -104,7 +105,7 @@ enum sma_err sma_history_move_parse(struct sma_str json, struct sma_history_move
     return is_good ? SMA_ERR_OK : SMA_ERR_BADINPUT;
 }
 
-/* -- moving ----------------------------------------------------------------------------------------------------- */
+/* -- moving ------------------------------------------------------------------------------------ */
 static void put_file(struct sma_buf *buf, const struct sma_history *history, const char *stem,
                      uint32_t number)
 {

@@ -1,13 +1,14 @@
 /*
  * history_place.c — lines at their places: reserving, writing, replaying.
  *
- * A chat has two ends: `reserved`, up to which places were given away, and `written`, up to which they were dealt
- * with. Both equal the size of the file when nothing is outstanding. When somebody else changes the file they part
- * from its size; lines whose place is taken are then appended, and once every promise is kept both ends are the size
- * of the file again.
+ * A chat has two ends: `reserved`, up to which places were given away, and `written`, up to which
+ * they were dealt with. Both equal the size of the file when nothing is outstanding. When somebody
+ * else changes the file they part from its size; lines whose place is taken are then appended, and
+ * once every promise is kept both ends are the size of the file again.
  *
- * A line that is written at once is new, so it is looked for at its place only. One that is replayed may have been
- * written before: when its place holds something else it is looked for in the files that it can be in.
+ * A line that is written at once is new, so it is looked for at its place only. One that is
+ * replayed may have been written before: when its place holds something else it is looked for in
+ * the files that it can be in.
  */
 #include "history_priv.h"
 
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* -- places ----------------------------------------------------------------------------------------------------- */
+/* -- places ------------------------------------------------------------------------------------ */
 /* The chat with its end known. create: with its main file open, too. */
 static enum sma_err touch_chat(struct sma_history *history, struct sma_str chat_key, bool create,
                                struct history_chat **ret_chat, struct sma_error *error)
@@ -78,7 +79,8 @@ uint64_t history_count_newlines(struct sma_str bytes)
     return count;
 }
 
-/* The place that ends here has been dealt with. When it was the last promised one, both ends are the file's again. */
+/* The place that ends here has been dealt with. When it was the last promised one, both ends are
+ * the file's again. */
 static enum sma_err note_written(struct history_chat *chat, uint64_t end, struct sma_error *error)
 {
     if (chat->written < end)
@@ -108,8 +110,9 @@ enum place_state
 };
 
 /*
- * A file that was cut by a crash may have grown without all of its pages having been written: those read as zero
- * bytes, which no line ever contains. So zero bytes are places that still wait for their line.
+ * A file that was cut by a crash may have grown without all of its pages having been written: those
+ * read as zero bytes, which no line ever contains. So zero bytes are places that still wait for
+ * their line.
  */
 static bool is_unwritten_or_equal(const char *file_bytes, const char *line_bytes, size_t len,
                                   bool *ret_has_hole)
@@ -147,7 +150,8 @@ static enum sma_err look_at_place(struct sma_history *history, int fd, uint64_t 
     return SMA_ERR_OK;
 }
 
-/* Where exactly this line is in the file; false: nowhere. The file is read in overlapping blocks. */
+/* Where exactly this line is in the file; false: nowhere. The file is read in overlapping
+ * blocks. */
 static enum sma_err find_in_file(struct sma_history *history, int fd, struct sma_str line,
                                  bool *ret_found, uint64_t *ret_offset, struct sma_error *error)
 {
@@ -174,8 +178,9 @@ static enum sma_err find_in_file(struct sma_history *history, int fd, struct sma
     return SMA_ERR_OK;
 }
 
-/* -- replaying into an archive ---------------------------------------------------------------------------------- */
-/* Write the line where it stands, or belongs, in an archive; the pages that are there may never have reached the disk. */
+/* -- replaying into an archive ----------------------------------------------------------------- */
+/* Write the line where it stands, or belongs, in an archive; the pages that are there may never
+ * have reached the disk. */
 static enum sma_err write_again(struct sma_history *history, int fd, uint64_t offset,
                                 struct sma_str line, struct sma_error *error)
 {
@@ -184,7 +189,8 @@ static enum sma_err write_again(struct sma_history *history, int fd, uint64_t of
     return err == SMA_ERR_OK ? history_sync_file(history, fd, error) : err;
 }
 
-/* At its place when is_placed, else wherever it is in the archive. *ret_outcome is set when the line stands there now. */
+/* At its place when is_placed, else wherever it is in the archive. *ret_outcome is set when the
+ * line stands there now. */
 static enum sma_err place_in_archive(struct sma_history *history, int fd, bool is_placed,
                                      uint64_t offset, struct sma_str line,
                                      enum sma_history_outcome *ret_outcome, struct sma_error *error)
@@ -219,8 +225,9 @@ static enum sma_err open_archive(struct sma_history *history, const struct histo
 }
 
 /*
- * A line of an older generation: each rotation since made one archive of the whole file, the newest ones in order, so
- * the place tells which; the others made since are searched, too (an older version made two halves of a file).
+ * A line of an older generation: each rotation since made one archive of the whole file, the newest
+ * ones in order, so the place tells which; the others made since are searched, too (an older
+ * version made two halves of a file).
  */
 static enum sma_err replay_in_archives(struct sma_history *history, struct history_chat *chat,
                                        uint64_t rotations, uint64_t offset, struct sma_str line,
@@ -327,8 +334,9 @@ static enum sma_err place_lines(struct sma_history *history, struct history_chat
 }
 
 /*
- * Open the file anew when somebody replaced or removed it: what is written to the old one would stand in an editor's
- * backup only. Looked at with the first write after each sync; the sync itself looks again.
+ * Open the file anew when somebody replaced or removed it: what is written to the old one would
+ * stand in an editor's backup only. Looked at with the first write after each sync; the sync itself
+ * looks again.
  */
 static enum sma_err follow_replaced(struct sma_history *history, struct history_chat *chat,
                                     uint64_t *ret_size, struct sma_error *error)
@@ -372,10 +380,10 @@ enum sma_err sma_history_write(struct sma_history *history, struct sma_str chat_
     return SMA_ERR_OK;
 }
 
-/* -- replay ----------------------------------------------------------------------------------------------------- */
+/* -- replay ------------------------------------------------------------------------------------ */
 /*
- * The page cache is not asked: after a failed sync Linux keeps the pages, clean and never written, and the next sync of
- * them succeeds. So a line that "stands there" is written again.
+ * The page cache is not asked: after a failed sync Linux keeps the pages, clean and never written,
+ * and the next sync of them succeeds. So a line that "stands there" is written again.
  */
 static enum sma_err replay_in_main(struct sma_history *history, struct history_chat *chat,
                                    bool is_placed, uint64_t offset, struct sma_str line,

@@ -32,19 +32,22 @@ struct history_chat
     bool is_replaced; /* dirty bytes went to a file that has this name no more */
     uint64_t written; /* end of the places that were dealt with */
     uint64_t
-        reserved; /* end of the places that were promised; equal to written when nothing is outstanding */
+        /* end of the places that were promised; equal to written when nothing is outstanding */
+        reserved;
     /* Newlines in [0, counted_to) and behind count_end: all of them when the two have met. */
     uint64_t line_count, counted_to, count_end;
 };
 
-/* Highest archive number of a stem; only chats that have archives. hash 0 = a free place of the table. */
+/* Highest archive number of a stem; only chats that have archives. hash 0 = a free place of the
+ * table. */
 struct history_archive
 {
     uint64_t hash;
     uint32_t number_max;
 };
 
-/* How many lines a main file had when its chat was forgotten: a count need not be made twice. May be overwritten. */
+/* How many lines a main file had when its chat was forgotten: a count need not be made twice. May
+ * be overwritten. */
 struct history_count
 {
     uint64_t hash, size;
@@ -86,10 +89,12 @@ struct history_parsed
 };
 
 /* -- history_line.c -- */
-/** Parse one line (no newline) and apply the V1 check. chat_key.ptr NULL = any key. BADINPUT | NOMEM | OK; json_decref(root) after OK. */
+/** Parse one line (no newline) and apply the V1 check. chat_key.ptr NULL = any key. BADINPUT |
+ *  NOMEM | OK; json_decref(root) after OK. */
 SMA_CHECKED enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
                                        struct history_parsed *ret_parsed);
-/** Line without a trailing carriage return and, at the start of a file, without a byte order mark. */
+/** Line without a trailing carriage return and, at the start of a file, without a byte order
+ *  mark. */
 struct sma_str history_trim_line(struct sma_str line, bool is_first);
 uint64_t history_hash(const void *bytes, size_t len);
 
@@ -103,7 +108,8 @@ SMA_CHECKED enum sma_err history_open_main(struct sma_history *history, struct h
 void history_close_main(struct sma_history *history, struct history_chat *chat);
 /** The name stands for another file than the open one, or for none. */
 bool history_is_main_replaced(struct sma_history *history, const struct history_chat *chat);
-/** Nothing is known of the main file any more, and nothing promised; its dirty bytes are the caller's. */
+/** Nothing is known of the main file any more, and nothing promised; its dirty bytes are the
+ *  caller's. */
 void history_forget_main(struct sma_history *history, struct history_chat *chat);
 void history_note_dirty(struct sma_history *history, struct history_chat *chat);
 void history_note_clean(struct sma_history *history, struct history_chat *chat);
@@ -135,14 +141,16 @@ void history_report(struct sma_history *history, enum sma_history_report_kind ki
 uint64_t history_line_number(const struct sma_history *history, int fd, uint64_t offset);
 /** Report a damaged line once in the life of this history. */
 void history_report_line(struct sma_history *history, const char *path, int fd, uint64_t offset);
-/** Open a history file for reading or changing: never blocks, and IO for what is no regular file. */
+/** Open a history file for reading or changing: never blocks, and IO for what is no regular
+ *  file. */
 SMA_CHECKED enum sma_err history_open_file(struct sma_history *history, const char *path, int flags,
                                            int *ret_fd, struct sma_error *error);
 /** Read some names of the directory. *ret_is_read: the index is whole. */
 SMA_CHECKED enum sma_err history_index_step(struct sma_history *history, bool *ret_is_read,
                                             struct sma_error *error);
 void history_index_drop(struct sma_history *history);
-/** Highest archive number of the chat, 0 = none; reads the rest of the directory at once when it was not read. */
+/** Highest archive number of the chat, 0 = none; reads the rest of the directory at once when it
+ *  was not read. */
 SMA_CHECKED enum sma_err history_archive_max(struct sma_history *history, const char *stem,
                                              uint32_t *ret_number, struct sma_error *error);
 /** An archive with this number exists now. */
@@ -159,12 +167,14 @@ SMA_CHECKED enum sma_err history_read_exact(const struct sma_sys *sys, int fd, v
 uint64_t history_count_newlines(struct sma_str bytes);
 
 /* -- history_repair.c -- */
-/** Repair the end of an open main file, whose other lines are counted later. *ret_end is its size afterwards. */
+/** Repair the end of an open main file, whose other lines are counted later. *ret_end is its size
+ *  afterwards. */
 SMA_CHECKED enum sma_err history_check_main(struct sma_history *history, struct history_chat *chat,
                                             uint64_t *ret_end, struct sma_error *error);
 
 /* -- history_rotate_old.c -- */
-/** Finish what an older version planned: copies of two halves. Fills a plan's hashes are those of the files. */
+/** Finish what an older version planned: copies of two halves. Fills a plan's hashes are those of
+ *  the files. */
 SMA_CHECKED enum sma_err history_rotate_halves(struct sma_history *history,
                                                const struct sma_history_plan *plan,
                                                struct history_chat *chat,
@@ -185,7 +195,8 @@ void history_matcher_destroy(struct history_matcher *matcher);
 /** False when the text of this raw line cannot match: no need to parse it. */
 bool history_matcher_may_match(const struct history_matcher *matcher, struct sma_str line);
 /**
- * Does the decoded text match? Looks at one window from *at on and moves *at behind it; *at == text.len: all was seen.
+ * Does the decoded text match? Looks at one window from *at on and moves *at behind it; *at ==
+ * text.len: all was seen.
  * @return OK | TOOBIG: the pattern needs too much work | NOMEM
  */
 SMA_CHECKED enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text,

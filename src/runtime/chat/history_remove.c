@@ -1,6 +1,6 @@
 /*
- * history_remove.c — a chat that is forgotten: its files go. The main file goes last, so that a chat that still has one may
- * have archives, never the other way round.
+ * history_remove.c — a chat that is forgotten: its files go. The main file goes last, so that a
+ * chat that still has one may have archives, never the other way round.
  */
 #include "history_priv.h"
 

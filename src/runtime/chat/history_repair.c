@@ -1,10 +1,11 @@
 /*
- * history_repair.c — the first look at a main file: make its end whole. It costs the same for every length; how many
- * lines there are is counted later, in steps, and only in a file that may be due for a rotation.
+ * history_repair.c — the first look at a main file: make its end whole. It costs the same for every
+ * length; how many lines there are is counted later, in steps, and only in a file that may be due
+ * for a rotation.
  *
- * A crash can leave the last line torn: without its newline, or followed by zero bytes of pages never written. What
- * follows the last newline is completed when it is a whole entry, else moved to "<file>.damaged" and cut off. Bytes
- * before the last newline are never changed.
+ * A crash can leave the last line torn: without its newline, or followed by zero bytes of pages
+ * never written. What follows the last newline is completed when it is a whole entry, else moved to
+ * "<file>.damaged" and cut off. Bytes before the last newline are never changed.
  */
 #include "history_priv.h"
 
@@ -192,7 +193,7 @@ enum sma_err history_check_main(struct sma_history *history, struct history_chat
     return SMA_ERR_OK;
 }
 
-/* -- counting --------------------------------------------------------------------------------------------------- */
+/* -- counting ---------------------------------------------------------------------------------- */
 /* No line is shorter: what is small enough needs no counting. */
 #define LINE_BYTES_MIN 64
 

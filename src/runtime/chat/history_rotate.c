@@ -1,10 +1,11 @@
 /*
- * history_rotate.c — a full main file becomes the newest archive, by its name alone: no byte is read or copied, so a
- * rotation takes the same time for every file.
+ * history_rotate.c — a full main file becomes the newest archive, by its name alone: no byte is
+ * read or copied, so a rotation takes the same time for every file.
  *
- * The caller records the plan together with generation + 1, then the file is renamed, then the directory is synced, then
- * the plan is dropped. A plan found at start is carried out again: the archive is there, then it was renamed; it is not,
- * then it is renamed now. Between the two the lines that were not known to be synced find their place by their generation.
+ * The caller records the plan together with generation + 1, then the file is renamed, then the
+ * directory is synced, then the plan is dropped. A plan found at start is carried out again: the
+ * archive is there, then it was renamed; it is not, then it is renamed now. Between the two the
+ * lines that were not known to be synced find their place by their generation.
  */
 #include "history_priv.h"
 
@@ -15,7 +16,7 @@
 
 #define TAKEN_COUNT_MAX 1000 /* names that somebody else has taken since the directory was read */
 
-/* -- plans ------------------------------------------------------------------------------------------------------ */
+/* -- plans ------------------------------------------------------------------------------------- */
 bool sma_history_is_rotation_due(const struct sma_history *history, struct sma_str chat_key)
 {
     const struct history_chat *chat = history_find_chat(history, chat_key);
@@ -158,7 +159,7 @@ enum sma_err sma_history_plan_parse(struct sma_str json, struct sma_history_plan
     return SMA_ERR_OK;
 }
 
-/* -- carrying out ----------------------------------------------------------------------------------------------- */
+/* -- carrying out ------------------------------------------------------------------------------ */
 bool sma_history_plan_is_of_halves(const struct sma_history_plan *plan)
 {
     return plan->split_offset != 0;

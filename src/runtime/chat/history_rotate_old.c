@@ -1,6 +1,7 @@
 /*
- * history_rotate_old.c — rotations that an older version began: it copied the two halves of a file, renamed the copy of
- * the older one to the archive and then that of the newer one to the main file. One cut before the second renaming is
+ * history_rotate_old.c — rotations that an older version began: it copied the two halves of a file,
+ * renamed the copy of the older one to the archive and then that of the newer one to the main file.
+ * One cut before the second renaming is
  * undone: the archive is a copy of what the main file still holds. One cut behind it is done.
  */
 #include "history_priv.h"
@@ -11,7 +12,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-/* Hash of file bytes [0, to), block by block, each keyed by the hash before it; as the plans hold it. */
+/* Hash of file bytes [0, to), block by block, each keyed by the hash before it; as the plans hold
+ * it. */
 static enum sma_err hash_head(struct sma_history *history, int fd, uint64_t to, uint64_t *ret_hash,
                               struct sma_error *error)
 {

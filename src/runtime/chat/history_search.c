@@ -1,8 +1,9 @@
 /*
  * history_search.c — reading one chat from its newest line backwards, in slices.
  *
- * The reader has its own descriptor of the file it is in, so that a rotation between two slices does not concern it:
- * the main file it began with stays readable, and it goes on into the archives that existed then.
+ * The reader has its own descriptor of the file it is in, so that a rotation between two slices
+ * does not concern it: the main file it began with stays readable, and it goes on into the archives
+ * that existed then.
  */
 #include "history_priv.h"
 
@@ -51,7 +52,8 @@ struct sma_history_reader
     bool is_placed; /* the archives are known, and where the query's places are in them */
     uint64_t generation;
     struct sma_history_place before_place, session_place;
-    /* The line that the keyword is being looked for in: a long one takes several slices. root NULL = none. */
+    /* The line that the keyword is being looked for in: a long one takes several slices. root NULL
+     * = none. */
     struct history_parsed parsed;
     struct sma_str line; /* in the block, which stays while it is looked at */
     uint64_t line_offset;
@@ -64,7 +66,7 @@ struct sma_history_reader
     size_t item_bytes;
 };
 
-/* -- begin ------------------------------------------------------------------------------------------------------ */
+/* -- begin ------------------------------------------------------------------------------------- */
 static uint64_t archive_size(const struct sma_history *history, const char *stem, uint32_t number,
                              bool *ret_exists)
 {
@@ -77,7 +79,8 @@ static uint64_t archive_size(const struct sma_history *history, const char *stem
     return *ret_exists ? (uint64_t)status.st_size : 0;
 }
 
-/* Each rotation since the place's generation made one archive, the newest ones in order: walk the place through them. */
+/* Each rotation since the place's generation made one archive, the newest ones in order: walk the
+ * place through them. */
 static struct position translate(const struct sma_history *history, const char *stem,
                                  uint32_t archive_max, uint64_t generation,
                                  const struct sma_history_place *place)
@@ -173,7 +176,8 @@ static enum sma_err fill_reader(struct sma_history_reader *reader,
     return err;
 }
 
-/* A rotation since the begin gave the main file, which was opened then, the name of an archive: go on before that. */
+/* A rotation since the begin gave the main file, which was opened then, the name of an archive: go
+ * on before that. */
 static uint32_t first_archive(const struct sma_history_reader *reader, uint32_t archive_max)
 {
     struct stat main_file, archive;
@@ -286,7 +290,7 @@ void sma_history_read_end(struct sma_history_reader *reader)
     free(reader);
 }
 
-/* -- one line --------------------------------------------------------------------------------------------------- */
+/* -- one line ---------------------------------------------------------------------------------- */
 static bool is_blank(struct sma_str text)
 {
     return sma_str_trim(text).len == 0;
@@ -442,7 +446,7 @@ static enum sma_err match_on(struct sma_history_reader *reader, struct sma_error
     return take_parsed(reader, is_match, error);
 }
 
-/* -- blocks ----------------------------------------------------------------------------------------------------- */
+/* -- blocks ------------------------------------------------------------------------------------ */
 static enum sma_err grow_block(struct sma_history_reader *reader, size_t capacity,
                                struct sma_error *error)
 {
@@ -467,8 +471,8 @@ static size_t next_capacity(const struct sma_history_reader *reader)
 }
 
 /*
- * Read the block that ends where the unread part of the current one ends. Bytes of a line that is longer than any
- * line are dropped instead, so that memory stays bounded.
+ * Read the block that ends where the unread part of the current one ends. Bytes of a line that is
+ * longer than any line are dropped instead, so that memory stays bounded.
  */
 static enum sma_err load_block(struct sma_history_reader *reader, size_t *ret_bytes,
                                struct sma_error *error)
@@ -508,7 +512,8 @@ static void skip_bytes(struct sma_history_reader *reader)
                         reader->block_offset + reader->block_len);
 }
 
-/* The last whole line of the block, without newline; removes it. False when more must be read first. */
+/* The last whole line of the block, without newline; removes it. False when more must be read
+ * first. */
 static bool take_line(struct sma_history_reader *reader, struct sma_str *ret_line,
                       uint64_t *ret_offset)
 {

@@ -1,13 +1,16 @@
 /*
- * history_sync.c — making bytes durable. One fdatasync may take as long as the disk likes, and thousands of files may be
- * dirty: so a thread of our own does it, and the store only looks now and then whether it has come to a ticket.
+ * history_sync.c — making bytes durable. One fdatasync may take as long as the disk likes, and
+ * thousands of files may be
+ * dirty: so a thread of our own does it, and the store only looks now and then whether it has come
+ * to a ticket.
  *
- * The thread gets duplicates of descriptors, in the order they were handed over, and nothing else. Lock rank: leaf;
- * nothing is called while it is held. It sleeps when there is nothing to do. Without it (simulation) and at start and
- * end files are synced by the caller.
+ * The thread gets duplicates of descriptors, in the order they were handed over, and nothing else.
+ * Lock rank: leaf; nothing is called while it is held. It sleeps when there is nothing to do.
+ * Without it (simulation) and at start and end files are synced by the caller.
  *
- * A sync that fails is never repeated: the kernel has dropped the pages, the next one would say "fine" of nothing. It
- * is CORRUPT, for the caller to end the program; what is above the replay watermark is then written again.
+ * A sync that fails is never repeated: the kernel has dropped the pages, the next one would say
+ * "fine" of nothing. It is CORRUPT, for the caller to end the program; what is above the replay
+ * watermark is then written again.
  */
 #include "history_priv.h"
 
@@ -33,7 +36,7 @@ struct history_syncer
     bool is_closing;
 };
 
-/* -- the thread ------------------------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 static void *run(void *argument)
 {
     struct history_syncer *self = argument;
@@ -101,7 +104,7 @@ void history_syncer_stop(struct sma_history *history)
     history->syncer = NULL;
 }
 
-/* -- tickets ---------------------------------------------------------------------------------------------------- */
+/* -- tickets ----------------------------------------------------------------------------------- */
 enum sma_err history_sync_failed(struct sma_error *error, int os_errno)
 {
     (void)sma_fail_os(error, os_errno, "a history file cannot be synced");
@@ -177,8 +180,9 @@ enum sma_err history_sync_file(struct sma_history *history, int fd, struct sma_e
     return SMA_ERR_OK;
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------ */
-/* Dirty and still there under its name. GONE: the name is another file's, and dirty bytes may be in the old one only. */
+/* -- files ------------------------------------------------------------------------------------- */
+/* Dirty and still there under its name. GONE: the name is another file's, and dirty bytes may be in
+ * the old one only. */
 static enum sma_err open_dirty(struct sma_history *history, struct history_chat *chat,
                                struct sma_error *error)
 {

@@ -30,7 +30,7 @@ struct walk
     size_t file_count, file_capacity;
 };
 
-/* -- the directory ---------------------------------------------------------------------------------------------- */
+/* -- the directory ----------------------------------------------------------------------------- */
 static int compare_files(const void *a, const void *b)
 {
     const struct walk_file *x = a, *y = b;
@@ -92,7 +92,7 @@ static enum sma_err list_files(struct walk *walk)
     return err;
 }
 
-/* -- lines of one file, oldest first ---------------------------------------------------------------------------- */
+/* -- lines of one file, oldest first ----------------------------------------------------------- */
 struct line_source
 {
     struct sma_history *history;
@@ -253,8 +253,9 @@ static enum sma_err walk_file(struct walk *walk, const struct walk_file *file)
     return err == SMA_ERR_EMPTY || err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
-/* -- half-done rotations and torn ends -------------------------------------------------------------------------- */
-/* The chat key of a file, from its first good entry; EMPTY when it has none. Appended to key with a NUL. */
+/* -- half-done rotations and torn ends --------------------------------------------------------- */
+/* The chat key of a file, from its first good entry; EMPTY when it has none. Appended to key with a
+ * NUL. */
 static enum sma_err find_key(struct walk *walk, const struct walk_file *file, struct sma_buf *key)
 {
     struct line_source source;
@@ -276,7 +277,8 @@ static enum sma_err find_key(struct walk *walk, const struct walk_file *file, st
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_EMPTY : err;
 }
 
-/* Before the entries of a chat are given: files[first, end) are its archives and, last, its main file if it has one. */
+/* Before the entries of a chat are given: files[first, end) are its archives and, last, its main
+ * file if it has one. */
 static enum sma_err mend_chat(struct walk *walk, size_t first, size_t end)
 {
     const struct walk_file *main_file = &walk->files[end - 1];

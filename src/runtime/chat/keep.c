@@ -72,7 +72,8 @@ static enum sma_err keep_requests(const struct sma_keep *keep, struct sma_state 
                                     max, ret_removed);
 }
 
-/* They are given to nobody from their end on; a day later a clock that is put right does not bring them back. */
+/* They are given to nobody from their end on; a day later a clock that is put right does not bring
+ * them back. */
 static enum sma_err keep_grants(const struct sma_keep *keep, struct sma_state *state, uint32_t max,
                                 uint32_t *ret_removed)
 {

@@ -25,7 +25,7 @@ struct legacy
     struct sma_str channel, chat_key;
 };
 
-/* -- files and folders ------------------------------------------------------------------------------------------ */
+/* -- files and folders ------------------------------------------------------------------------- */
 /* A file as JSON, NULL when it is missing or not usable. */
 static json_t *load_json(struct legacy *legacy, const char *path, size_t bytes_max)
 {
@@ -89,7 +89,7 @@ static enum sma_err give_claim(struct legacy *legacy, struct sma_str message_id,
                                      message_id, claimed_ms);
 }
 
-/* -- ingress markers -------------------------------------------------------------------------------------------- */
+/* -- ingress markers --------------------------------------------------------------------------- */
 /* The name of the file alone is the claim; the time inside is welcome. */
 static enum sma_err read_marker(struct legacy *legacy, const char *folder, const char *name)
 {
@@ -139,7 +139,7 @@ static enum sma_err read_marker_channel(struct legacy *legacy, const char *folde
     return err;
 }
 
-/* -- Feishu's seen messages ------------------------------------------------------------------------------------- */
+/* -- Feishu's seen messages -------------------------------------------------------------------- */
 static enum sma_err read_feishu_ids(struct legacy *legacy, const json_t *root)
 {
     const json_t *ids = json_object_get(root, "ids");
@@ -176,7 +176,7 @@ static enum sma_err read_feishu_chat(struct legacy *legacy, const char *folder, 
     return err;
 }
 
-/* -- single files ----------------------------------------------------------------------------------------------- */
+/* -- single files ------------------------------------------------------------------------------ */
 static enum sma_err read_initiators(struct legacy *legacy, const char *cache, const char *channel)
 {
     struct sma_buf path;

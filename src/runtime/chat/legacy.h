@@ -1,9 +1,10 @@
 /*
- * legacy.h — what the old program left under `.ship/.cache`, given to callbacks once, at the first start of a project.
+ * legacy.h — what the old program left under `.ship/.cache`, given to callbacks once, at the first
+ * start of a project.
  *
- * Read: ingress markers, Telegram's last update id, Feishu's seen message ids, the initiators of group threads
- * (reference §1.4, §5.6). Nothing is changed. Whatever is not as expected is left out: old state must never keep a
- * project from starting.
+ * Read: ingress markers, Telegram's last update id, Feishu's seen message ids, the initiators of
+ * group threads (reference §1.4, §5.6). Nothing is changed. Whatever is not as expected is left
+ * out: old state must never keep a project from starting.
  * Threads: the owner only. Blocks on the disk.
  */
 #ifndef SMA_RUNTIME_CHAT_LEGACY_H
@@ -34,10 +35,11 @@ struct sma_legacy_counts
 };
 
 /**
- * Walk `<ship_directory>/.cache`. Slices are valid during a callback only; a NULL callback is not called. An error from
- * a callback ends the walk with that error. A missing folder is an empty one.
+ * Walk `<ship_directory>/.cache`. Slices are valid during a callback only; a NULL callback is not
+ * called. An error from a callback ends the walk with that error. A missing folder is an empty one.
  * @ret_counts  may be NULL
- * @return OK | NOMEM | TOOBIG (more than SMA_LEGACY_MARKER_COUNT_MAX markers; what was given stands) | the callback's
+ * @return OK | NOMEM | TOOBIG (more than SMA_LEGACY_MARKER_COUNT_MAX markers; what was given
+ * stands) | the callback's
  */
 SMA_CHECKED enum sma_err sma_legacy_walk(const struct sma_sys *sys, const char *ship_directory,
                                          const struct sma_legacy_sink *sink,

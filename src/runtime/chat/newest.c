@@ -1,6 +1,7 @@
 /*
- * Ids stand one after the other in `bytes`. At half as much again as is kept, the older ones go; what is older than the
- * oldest that stayed is not even copied from then on, so that sorting becomes rarer the more is added.
+ * Ids stand one after the other in `bytes`. At half as much again as is kept, the older ones go;
+ * what is older than the oldest that stayed is not even copied from then on, so that sorting
+ * becomes rarer the more is added.
  */
 #include "runtime/chat/newest.h"
 

@@ -1,7 +1,9 @@
 /*
- * newest.h — the newest so many of many message ids, for an import that may meet any number of them in any order.
+ * newest.h — the newest so many of many message ids, for an import that may meet any number of them
+ * in any order.
  *
- * Limits:  count_max ids and SMA_NEWEST_BYTES_MAX bytes of them are kept; half as much again is held while it is filled.
+ * Limits:  count_max ids and SMA_NEWEST_BYTES_MAX bytes of them are kept; half as much again is
+ * held while it is filled.
  * Threads: the owner only.
  */
 #ifndef SMA_CHAT_NEWEST_H

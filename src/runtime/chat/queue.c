@@ -1,9 +1,9 @@
 /*
- * The queue of queue.h: slots in order of arrival, a chain of slots per chat, a heap of the chats that could start,
- * and a Fenwick tree over the slots that counts the living ones before a place.
+ * The queue of queue.h: slots in order of arrival, a chain of slots per chat, a heap of the chats
+ * that could start, and a Fenwick tree over the slots that counts the living ones before a place.
  *
- * A chat has a record while it is busy or something of it waits, found by a hash table of its number. So neither memory
- * nor any walk depends on how many chats there are.
+ * A chat has a record while it is busy or something of it waits, found by a hash table of its
+ * number. So neither memory nor any walk depends on how many chats there are.
  */
 #include "runtime/chat/queue.h"
 
@@ -48,7 +48,7 @@ struct sma_queue
     uint64_t turn;
 };
 
-/* -- the counting tree ------------------------------------------------------------------------------------------ */
+/* -- the counting tree ------------------------------------------------------------------------- */
 static void count_add(struct sma_queue *queue, uint32_t slot, int32_t delta)
 {
     for (uint32_t i = slot + 1; i <= queue->slot_cap; i += i & (0u - i))
@@ -63,7 +63,7 @@ static uint32_t count_before(const struct sma_queue *queue, uint32_t slot)
     return count;
 }
 
-/* -- the heap of chats ------------------------------------------------------------------------------------------ */
+/* -- the heap of chats ------------------------------------------------------------------------- */
 static uint64_t chat_key(const struct sma_queue *queue, uint32_t at)
 {
     const struct chat *chat = &queue->chats[at];
@@ -132,8 +132,8 @@ static void heap_remove(struct sma_queue *queue, uint32_t at)
     heap_down(queue, queue->chats[last].heap_place);
 }
 
-/* After the head of a chat or its freedom changed: in the heap exactly when it could start. A changed head can only
- * have moved one way, but both are tried: it is two comparisons. */
+/* After the head of a chat or its freedom changed: in the heap exactly when it could start. A
+ * changed head can only have moved one way, but both are tried: it is two comparisons. */
 static void heap_settle(struct sma_queue *queue, uint32_t at)
 {
     struct chat *chat = &queue->chats[at];
@@ -151,7 +151,7 @@ static void heap_settle(struct sma_queue *queue, uint32_t at)
     heap_down(queue, chat->heap_place);
 }
 
-/* -- room ------------------------------------------------------------------------------------------------------- */
+/* -- room -------------------------------------------------------------------------------------- */
 static uint32_t table_home(const struct sma_queue *queue, uint32_t number)
 {
     return (number * 2654435769u >> 7) & (2 * queue->chat_cap - 1); /* Fibonacci hashing */
@@ -215,7 +215,8 @@ static SMA_CHECKED enum sma_err grow_chats(struct sma_queue *queue)
     return SMA_ERR_OK;
 }
 
-/* The chat's record, made if need be. Room grows only when no record is free, so all are in the table then. */
+/* The chat's record, made if need be. Room grows only when no record is free, so all are in the
+ * table then. */
 static SMA_CHECKED enum sma_err open_chat(struct sma_queue *queue, uint32_t number,
                                           uint32_t *ret_place)
 {
@@ -247,9 +248,10 @@ static void close_idle_chat(struct sma_queue *queue, uint32_t place)
     queue->chat_free = place;
 }
 
-/* Move the living slots together. Chains are rebuilt by mapping old places to new ones, in place: a living slot only
- * moves down, and its new place is the number of living ones before it. A chat's ends are met on the way: a new place is
- * never taken for an old one, because all that are met later were higher. */
+/* Move the living slots together. Chains are rebuilt by mapping old places to new ones, in place: a
+ * living slot only moves down, and its new place is the number of living ones before it. A chat's
+ * ends are met on the way: a new place is never taken for an old one, because all that are met
+ * later were higher. */
 static void compact(struct sma_queue *queue)
 {
     uint32_t living = 0;
@@ -301,7 +303,7 @@ static SMA_CHECKED enum sma_err reserve_slot(struct sma_queue *queue)
     return SMA_ERR_OK;
 }
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 enum sma_err sma_queue_create(const struct sma_queue_options *options, struct sma_queue **ret_queue)
 {
     struct sma_queue *queue = calloc(1, sizeof *queue);
@@ -341,7 +343,7 @@ void sma_queue_clear(struct sma_queue *queue)
         recount(queue);
 }
 
-/* -- in --------------------------------------------------------------------------------------------------------- */
+/* -- in ---------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq,
                                     bool is_resumed, bool is_held)
 {
@@ -409,7 +411,8 @@ enum sma_err sma_queue_push_held(struct sma_queue *queue, uint32_t chat, uint64_
     return add(queue, chat, seq, false, true);
 }
 
-/* The place of a waiting message of a chat and of the one before it; SLOT_NONE when there is none. */
+/* The place of a waiting message of a chat and of the one before it; SLOT_NONE when there is
+ * none. */
 static uint32_t find_place(const struct sma_queue *queue, uint32_t at, uint64_t seq,
                            uint32_t *ret_before)
 {
@@ -432,7 +435,7 @@ void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bo
     heap_settle(queue, at);
 }
 
-/* -- out -------------------------------------------------------------------------------------------------------- */
+/* -- out --------------------------------------------------------------------------------------- */
 static uint64_t take_head(struct sma_queue *queue, uint32_t at)
 {
     struct chat *chat = &queue->chats[at];
@@ -561,7 +564,7 @@ void sma_queue_finish(struct sma_queue *queue, uint32_t chat)
     close_idle_chat(queue, at);
 }
 
-/* -- questions -------------------------------------------------------------------------------------------------- */
+/* -- questions --------------------------------------------------------------------------------- */
 bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat)
 {
     uint32_t at = find_chat(queue, chat);
@@ -579,8 +582,8 @@ uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat)
     return at == CHAT_NONE ? 0 : queue->chats[at].waiting;
 }
 
-/* `rank` messages of its own chat stand before it. Fair: every other chat goes once at most before each of them, and once
- * before it; what else came earlier goes later. */
+/* `rank` messages of its own chat stand before it. Fair: every other chat goes once at most before
+ * each of them, and once before it; what else came earlier goes later. */
 static uint32_t count_ahead(const struct sma_queue *queue, uint32_t place, uint32_t rank)
 {
     uint32_t earlier = count_before(queue, place);

@@ -1,17 +1,20 @@
 /*
  * queue.h — which waiting message starts next: order, fairness and bounds, in memory only.
  *
- * Holds a number pair (seq, chat) per waiting message and nothing else; the rows are in state.db, and after a failed
- * transaction the owner clears the queue and fills it again from there.
+ * Holds a number pair (seq, chat) per waiting message and nothing else; the rows are in state.db,
+ * and after a failed transaction the owner clears the queue and fills it again from there.
  *
- * A message may be held: something of it is still being fetched. It keeps its place, and its chat waits for it.
+ * A message may be held: something of it is still being fetched. It keeps its place, and its chat
+ * waits for it.
  *
- * Invariants: a chat is busy between start and finish and never started while busy; messages of one chat leave in the
- *             order they came, resumed ones first; a chat is in the heap exactly when it is free, has messages and the
- *             first of them is not held.
- * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns. Resumed messages come
+ * Invariants: a chat is busy between start and finish and never started while busy; messages of one
+ *             chat leave in the order they came, resumed ones first; a chat is in the heap exactly
+ *             when it is free, has messages and the first of them is not held.
+ * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns.
+ * Resumed messages come
  *             before all others, oldest first.
- * Cost:       push, start, finish, position: O(log n); clear: O(n), n = chats that are busy or have messages: others cost
+ * Cost:       push, start, finish, position: O(log n); clear: O(n), n = chats that are busy or have
+ * messages: others cost
  *             nothing. About 28 bytes a waiting message, 44 a chat that has one.
  * Threads:    the owner only.
  */
@@ -37,7 +40,8 @@ void sma_queue_destroy(struct sma_queue *queue); /* accepts NULL */
 void sma_queue_clear(struct sma_queue *queue);
 
 /**
- * Add a message at the end of its chat. `chat` is the number the caller gives its chats. seq must be larger than any other waiting in this chat.
+ * Add a message at the end of its chat. `chat` is the number the caller gives its chats. seq must
+ * be larger than any other waiting in this chat.
  * @return OK | FULL: at the chat's or the global bound, nothing changed | NOMEM
  */
 SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq);
@@ -45,29 +49,36 @@ SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, 
 bool sma_queue_is_full(const struct sma_queue *queue);
 /** Would push be refused for its bound? OK | FULL. */
 SMA_CHECKED enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat);
-/** Add a message that was begun before: at the head of its chat and before all new ones. Not bounded. OK | NOMEM. */
+/** Add a message that was begun before: at the head of its chat and before all new ones. Not
+ *  bounded. OK | NOMEM. */
 SMA_CHECKED enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat,
                                                 uint64_t seq);
-/** Add a message that was accepted before this start of the program: like push, without the bounds. OK | NOMEM. */
+/** Add a message that was accepted before this start of the program: like push, without the bounds.
+ *  OK | NOMEM. */
 SMA_CHECKED enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat,
                                                  uint64_t seq);
 
 /** The same, held. */
 SMA_CHECKED enum sma_err sma_queue_push_held(struct sma_queue *queue, uint32_t chat, uint64_t seq);
-/** Hold a waiting message, or let it go. Nothing happens when it does not wait here. Cost: as position. */
+/** Hold a waiting message, or let it go. Nothing happens when it does not wait here. Cost: as
+ *  position. */
 void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bool is_held);
 /** Take a message out of the middle. false: it does not wait here. */
 bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq);
 /** The oldest waiting message of a chat, busy or not. false: none waits. */
 bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
 
-/** Which message would start next. false: none (nothing waits, or every chat with messages is busy or held). */
+/** Which message would start next. false: none (nothing waits, or every chat with messages is busy
+ *  or held). */
 bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq);
-/** Take the oldest message of a free chat and make the chat busy. false: the chat is busy, held or has none. */
+/** Take the oldest message of a free chat and make the chat busy. false: the chat is busy, held or
+ *  has none. */
 bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
-/** Take one more waiting message of a busy chat (collect). false: none waits, or the oldest is held. */
+/** Take one more waiting message of a busy chat (collect). false: none waits, or the oldest is
+ *  held. */
 bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
-/** Take the oldest waiting message of a chat, busy, held or not, if its seq is below mark. false: there is none. */
+/** Take the oldest waiting message of a chat, busy, held or not, if its seq is below mark. false:
+ *  there is none. */
 bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark, uint64_t *ret_seq);
 /** Make a chat busy without taking a message (a run that is open already). */
 SMA_CHECKED enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat);
@@ -77,7 +88,8 @@ void sma_queue_finish(struct sma_queue *queue, uint32_t chat);
 bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat);
 uint32_t sma_queue_waiting(const struct sma_queue *queue);
 uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat);
-/** So many of those that wait now go before this one at most; 0 = none, or not waiting. fifo: all that came earlier.
+/** So many of those that wait now go before this one at most; 0 = none, or not waiting. fifo: all
+ *  that came earlier.
  *  Cost: the chat's messages + log n. */
 uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq);
 /** Memory it has taken. */

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- errors --------------------------------------------------------------------------------------------------- */
+/* -- errors ------------------------------------------------------------------------------------ */
 
-/* items points to the array's pointer, whose type is not known here: it is read and written as bytes. */
+/* items points to the array's pointer, whose type is not known here: it is read and written as
+ * bytes. */
 enum sma_err sma_state_array_grow(void *items, size_t *capacity, size_t count, size_t item_bytes)
 {
     if (count <= *capacity)
@@ -73,7 +74,8 @@ enum sma_err sma_state_fail_change(struct sma_state *state, enum sma_err err)
     return err;
 }
 
-/* SQLite says FULL only of a write that met ENOSPC: a quota, or no room for the -shm, is an error of input and output to it. */
+/* SQLite says FULL only of a write that met ENOSPC: a quota, or no room for the -shm, is an error
+ * of input and output to it. */
 static bool is_no_room(const struct sma_state *state, int rc)
 {
     int os_errno = state->db == NULL ? 0 : sqlite3_system_errno(state->db);
@@ -109,7 +111,7 @@ const struct sma_error *sma_state_error(const struct sma_state *state)
     return &state->error;
 }
 
-/* ---- transactions --------------------------------------------------------------------------------------------- */
+/* -- transactions ------------------------------------------------------------------------------ */
 
 enum sma_err sma_state_begin(struct sma_state *state)
 {
@@ -160,7 +162,8 @@ static void roll_back_sql(struct sma_state *state)
     if (!state->is_begun || sqlite3_get_autocommit(state->db) != 0)
         return;
     int rc = sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
-    /* A rollback in WAL mode only drops pages from memory. Were it to fail, the next begin would find a transaction. */
+    /* A rollback in WAL mode only drops pages from memory. Were it to fail, the next begin would
+     * find a transaction. */
     if (rc != SQLITE_OK && sqlite3_get_autocommit(state->db) == 0)
         state->is_fatal = true;
 }
@@ -263,7 +266,7 @@ uint64_t sma_state_durable_seq(const struct sma_state *state)
     return state->durable_seq;
 }
 
-/* ---- open and close ------------------------------------------------------------------------------------------- */
+/* -- open and close ---------------------------------------------------------------------------- */
 
 static int note_wal_frames(void *user, sqlite3 *db, const char *database, int frames)
 {
@@ -326,7 +329,8 @@ static void close_connection(struct sma_state *state)
     state->db = NULL;
 }
 
-/* People's messages are in it: nobody else may read it. SQLite gives -wal and -shm the mode of the database. */
+/* People's messages are in it: nobody else may read it. SQLite gives -wal and -shm the mode of the
+ * database. */
 static enum sma_err create_file(struct sma_state *state)
 {
     int fd = open(state->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -336,7 +340,8 @@ static enum sma_err create_file(struct sma_state *state)
     return SMA_ERR_OK;
 }
 
-/* A new file gets its schema first: SQLite throws away the WAL of an empty database, so it is pre-grown after that. */
+/* A new file gets its schema first: SQLite throws away the WAL of an empty database, so it is
+ * pre-grown after that. */
 static enum sma_err open_database(struct sma_state *state, uint64_t wal_bytes)
 {
     enum sma_err err = create_file(state);

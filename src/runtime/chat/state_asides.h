@@ -1,8 +1,10 @@
 /*
- * state_asides.h — chats whose history files cannot be used now: their lines stay in the rows until they can.
+ * state_asides.h — chats whose history files cannot be used now: their lines stay in the rows until
+ * they can.
  *
- * A record says from which seq on the lines of a chat are not known to be in its files. Rows with such lines do not expire.
- * The place of a line that came while its chat was set aside is not known: SMA_STATE_LINE_WAITS.
+ * A record says from which seq on the lines of a chat are not known to be in its files. Rows with
+ * such lines do not expire. The place of a line that came while its chat was set aside is not
+ * known: SMA_STATE_LINE_WAITS.
  * Threads: as state.h.
  */
 #ifndef SMA_CHAT_STATE_ASIDES_H

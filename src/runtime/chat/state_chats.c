@@ -1,9 +1,11 @@
 /*
- * Chats: read when they are asked for, found by a chained hash of the key and one of the id, and kept for a while.
+ * Chats: read when they are asked for, found by a chained hash of the key and one of the id, and
+ * kept for a while.
  *
- * What is kept goes when a transaction begins, the longest unused first, until SMA_STATE_CHAT_KEPT_MAX are left: no undo
- * log points to one then. Not a chat with a `user`, and not one that has moved or its former records: those hold pointers
- * to each other and are few; they are read at start (state_move.c).
+ * What is kept goes when a transaction begins, the longest unused first, until
+ * SMA_STATE_CHAT_KEPT_MAX are left: no undo log points to one then. Not a chat with a `user`, and
+ * not one that has moved or its former records: those hold pointers to each other and are few; they
+ * are read at start (state_move.c).
  */
 #include "runtime/chat/state_priv.h"
 #include "sma/text.h"
@@ -28,7 +30,7 @@ static uint32_t today(const struct sma_state *state)
     return now_ms > 0 ? (uint32_t)(now_ms / DAY_MS) : 0;
 }
 
-/* ---- what is kept --------------------------------------------------------------------------------------------- */
+/* -- what is kept ------------------------------------------------------------------------------ */
 
 static struct sma_state_chat_entry **key_bucket(const struct sma_state *state, uint64_t hash)
 {
@@ -166,7 +168,8 @@ static bool is_needed(const struct sma_state_chat_entry *chat)
     return chat->pub.user != NULL || chat->moved_to != NULL || chat->next_former != NULL;
 }
 
-/* Those that are needed are put to the front and cost a step, so that the steps are bounded by what was read. */
+/* Those that are needed are put to the front and cost a step, so that the steps are bounded by what
+ * was read. */
 void sma_state_chats_sweep(struct sma_state *state)
 {
     struct sma_state_chats *chats = &state->chats;
@@ -189,7 +192,7 @@ void sma_state_set_chats_kept(struct sma_state *state, uint32_t count)
     state->chats.kept_max = count;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static SMA_CHECKED enum sma_err copy_rotation(struct sma_state_chat *chat, struct sma_str plan)
 {
@@ -345,7 +348,8 @@ enum sma_err sma_state_chat_find(struct sma_state *state, struct sma_str key,
     return err;
 }
 
-/* A read that fails is noted in the state and, with a transaction open, fails that: nothing is built on "there is none". */
+/* A read that fails is noted in the state and, with a transaction open, fails that: nothing is
+ * built on "there is none". */
 struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_str key)
 {
     struct sma_state_chat *chat = NULL;
@@ -403,7 +407,7 @@ enum sma_err sma_state_chats_load(struct sma_state *state)
     return err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND ? sma_state_moves_load(state) : err;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------- */
+/* -- changes ----------------------------------------------------------------------------------- */
 
 static SMA_CHECKED enum sma_err insert_row(struct sma_state *state,
                                            const struct sma_state_chat *chat)
@@ -511,7 +515,8 @@ enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_s
     return err == SMA_ERR_OK ? sma_state_turns_clear(state, chat, seq) : err;
 }
 
-/* Give the chat another plan; the old one is freed when the transaction ends, unless it was made in it. */
+/* Give the chat another plan; the old one is freed when the transaction ends, unless it was made in
+ * it. */
 static enum sma_err replace_rotation(struct sma_state *state, struct sma_state_chat *chat,
                                      struct sma_str plan)
 {
@@ -567,9 +572,10 @@ enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat 
     return sma_state_run(state, stmt);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------- */
+/* -- all of them ------------------------------------------------------------------------------- */
 
-/* A record that was read for this look only is not kept, so that a walk over a million needs no memory. */
+/* A record that was read for this look only is not kept, so that a walk over a million needs no
+ * memory. */
 enum sma_err sma_state_chat_visit(struct sma_state *state, uint32_t id, sma_state_chat_fn *each,
                                   void *user)
 {

@@ -1,20 +1,23 @@
 /*
- * The checkpointer: a thread of its own with a database connection of its own that copies the WAL into the database
- * while the writer goes on. It shares nothing with the writer but this struct: asked by a condition variable when the
- * WAL has grown by half its pre-grown size, asleep otherwise (idle = no wake-ups).
+ * The checkpointer: a thread of its own with a database connection of its own that copies the WAL
+ * into the database while the writer goes on. It shares nothing with the writer but this struct:
+ * asked by a condition variable when the WAL has grown by half its pre-grown size, asleep otherwise
+ * (idle = no wake-ups).
  *
- * This is the one thread of runtime/: SQLite wants its checkpoints on another connection, and the store actor may not
- * block for them. Lock rank: leaf; nothing is called while it is held.
+ * This is the one thread of runtime/: SQLite wants its checkpoints on another connection, and the
+ * store actor may not block for them. Lock rank: leaf; nothing is called while it is held.
  *
- * The writer never overtakes for long: SQLite starts the WAL anew only when everything in it was copied, which a
- * writer under load prevents. So at four times the pre-grown size the writer copies the short rest itself before its
- * next transaction, and at sixteen times it waits for the checkpointer first. The commit that begins a larger WAL anew
- * cuts it to four times the size (journal_size_limit).
+ * The writer never overtakes for long: SQLite starts the WAL anew only when everything in it was
+ * copied, which a writer under load prevents. So at four times the pre-grown size the writer copies
+ * the short rest itself before its next transaction, and at sixteen times it waits for the
+ * checkpointer first. The commit that begins a larger WAL anew cuts it to four times the size
+ * (journal_size_limit).
  *
- * A pass can fail in three ways. A failed fsync is the end: what the kernel has dropped is gone, and asking again would
- * be answered well; nothing is copied or committed any more and the owner is told on this thread, because an idle store
- * would not notice. Any other error, and a reader that holds old pages, are troubles: noted for the owner to tell
- * (sma_state_wal_trouble), tried again with the next commit, at most once a second.
+ * A pass can fail in three ways. A failed fsync is the end: what the kernel has dropped is gone,
+ * and asking again would be answered well; nothing is copied or committed any more and the owner is
+ * told on this thread, because an idle store would not notice. Any other error, and a reader that
+ * holds old pages, are troubles: noted for the owner to tell (sma_state_wal_trouble), tried again
+ * with the next commit, at most once a second.
  */
 #include "runtime/chat/state_priv.h"
 
@@ -34,7 +37,8 @@ struct outcome
     int rc, os_errno;
     uint64_t left, total, passes;
     bool
-        is_held; /* nothing more could be copied while nothing was wrong: somebody reads old pages */
+        /* nothing more could be copied while nothing was wrong: somebody reads old pages */
+        is_held;
 };
 
 struct sma_state_checkpointer
@@ -55,7 +59,7 @@ struct sma_state_checkpointer
     struct sma_state_passes noted;
 };
 
-/* ---- the thread ----------------------------------------------------------------------------------------------- */
+/* -- the thread -------------------------------------------------------------------------------- */
 
 /* @before_copied  what the pass before had copied; UINT64_MAX = there was none */
 static struct outcome pass(sqlite3 *db, uint64_t before_copied)
@@ -216,7 +220,7 @@ void sma_state_checkpointer_stop(struct sma_state *state)
     state->checkpointer = NULL;
 }
 
-/* ---- the writer's side ---------------------------------------------------------------------------------------- */
+/* -- the writer's side ------------------------------------------------------------------------- */
 
 static void take_fatal(struct sma_state *state)
 {

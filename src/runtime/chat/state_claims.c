@@ -1,9 +1,11 @@
 /*
- * Claims on disk: compact generations of SMA_STATE_BLOCK_COUNT pairs, written with a commit whenever that many are
- * pending; at start the generations are read, and the messages above the last one.
+ * Claims on disk: compact generations of SMA_STATE_BLOCK_COUNT pairs, written with a commit
+ * whenever that many are pending; at start the generations are read, and the messages above the
+ * last one.
  *
- * Expiry takes the oldest generation: first the finished rows of its range, a slice per call, then its claims and the
- * generation itself. Claims of unfinished rows stay in a smaller generation. A crash in between leaves claims whose row
+ * Expiry takes the oldest generation: first the finished rows of its range, a slice per call, then
+ * its claims and the generation itself. Claims of unfinished rows stay in a smaller generation. A
+ * crash in between leaves claims whose row
  * is gone: a hit on one is not verified, so it is no claim any more.
  */
 #include "runtime/chat/state_priv.h"
@@ -65,7 +67,7 @@ enum sma_err sma_state_claim_find(struct sma_state *state, uint32_t claim_id, ui
     return SMA_ERR_NOTFOUND;
 }
 
-/* ---- generations on disk -------------------------------------------------------------------------------------- */
+/* -- generations on disk ----------------------------------------------------------------------- */
 
 static void put_pair(uint8_t *bytes, struct sma_state_pair pair)
 {
@@ -163,8 +165,10 @@ void sma_state_blocks_undone(struct sma_state *state)
     state->pending.count = state->pending_at_begin;
     state->pending_taken = 0;
     state->blocks.count = state->blocks_at_begin;
-    if (state->expiry
-            .is_touched) { /* look at the range again from its start: rows that are gone cost nothing */
+    if (state
+            ->expiry
+            /* look at the range again from its start: rows that are gone cost nothing */
+            .is_touched) {
         state->expiry.next_seq = 0;
         state->expiry.kept.count = 0;
     }
@@ -183,7 +187,8 @@ static bool is_sound(struct sma_state_pair pair)
     return pair.seq != 0 && pair.seq <= SMA_STATE_SEQ_MAX;
 }
 
-/* A damaged pair is one event's misfortune: like one whose hash was changed it claims nothing, and stops nobody. */
+/* A damaged pair is one event's misfortune: like one whose hash was changed it claims nothing, and
+ * stops nobody. */
 static enum sma_err load_block(struct sma_state *state, sqlite3_stmt *stmt, uint64_t *ret_covered)
 {
     struct sma_str pairs = sma_state_column(stmt, 3);
@@ -219,7 +224,7 @@ enum sma_err sma_state_blocks_load(struct sma_state *state, uint64_t *ret_covere
     return err;
 }
 
-/* ---- bounds --------------------------------------------------------------------------------------------------- */
+/* -- bounds ------------------------------------------------------------------------------------ */
 
 uint64_t sma_state_claim_count(const struct sma_state *state)
 {
@@ -246,7 +251,7 @@ void sma_state_set_claim_hash(struct sma_state *state,
     state->test_hash = hash;
 }
 
-/* ---- expiry --------------------------------------------------------------------------------------------------- */
+/* -- expiry ------------------------------------------------------------------------------------ */
 
 static bool is_old_enough(const struct sma_state *state)
 {
@@ -254,8 +259,8 @@ static bool is_old_enough(const struct sma_state *state)
            state->blocks.items[state->expiry.index].uptime_ms + state->claims_age_min_ms;
 }
 
-/* The last eighth below the hard bound is for what comes while older ones go: people expect that intake does not stop,
- * and no platform repeats a message after a day (docs/adr/0024). */
+/* The last eighth below the hard bound is for what comes while older ones go: people expect that
+ * intake does not stop, and no platform repeats a message after a day (docs/adr/0024). */
 static bool is_nearly_full(const struct sma_state *state)
 {
     return state->claims.count >= state->claims_hard - state->claims_hard / 8;
@@ -379,7 +384,8 @@ static enum sma_err remove_claim(struct sma_state *state, struct sma_state_pair 
     return err;
 }
 
-/* All rows of the range were looked at: the claims of the removed ones go, the generation shrinks or goes. */
+/* All rows of the range were looked at: the claims of the removed ones go, the generation shrinks
+ * or goes. */
 static enum sma_err finish_block(struct sma_state *state, const struct sma_state_block *block)
 {
     sqlite3_stmt *get = sma_state_statement(state, SMA_SQL_BLOCK_GET);

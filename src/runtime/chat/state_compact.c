@@ -1,6 +1,7 @@
 /*
- * Making the file smaller: SQLite writes a copy without free pages, which takes the place of the file by one rename. An
- * incremental vacuum would need a map of pages in the file, that is one more page in nearly every commit.
+ * Making the file smaller: SQLite writes a copy without free pages, which takes the place of the
+ * file by one rename. An incremental vacuum would need a map of pages in the file, that is one more
+ * page in nearly every commit.
  */
 #include "runtime/chat/state_priv.h"
 

@@ -1,9 +1,10 @@
 /*
- * Contacts: who was seen where. Those of one name are read together when the name is asked for, and kept for a while;
- * nothing else of them is in memory.
+ * Contacts: who was seen where. Those of one name are read together when the name is asked for, and
+ * kept for a while; nothing else of them is in memory.
  *
- * A newer message in the same place changes memory at once and its row by and by ("late"), so that an ordinary message
- * writes no page of this table. What is late is kept until it is written; beyond LATE_MAX the row stays a little old.
+ * A newer message in the same place changes memory at once and its row by and by ("late"), so that
+ * an ordinary message writes no page of this table. What is late is kept until it is written;
+ * beyond LATE_MAX the row stays a little old.
  */
 #include "runtime/chat/state_priv.h"
 #include "sma/text.h"
@@ -38,7 +39,7 @@ static struct sma_state_name **bucket_of(struct sma_state *state, uint64_t hash)
     return &state->names.buckets[hash & (SMA_STATE_NAME_BUCKETS - 1)];
 }
 
-/* ---- what is kept --------------------------------------------------------------------------------------------- */
+/* -- what is kept ------------------------------------------------------------------------------ */
 
 static void unlink_use(struct sma_state_names *names, struct sma_state_name *name)
 {
@@ -253,7 +254,7 @@ enum sma_err sma_state_contacts_load(struct sma_state *state)
     return rc == SQLITE_ROW ? SMA_ERR_OK : sma_state_fail(state, rc, "read contacts");
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------- */
+/* -- changes ----------------------------------------------------------------------------------- */
 
 static void forget_late(struct sma_state *state, const struct sma_state_contact_entry *contact)
 {
@@ -338,7 +339,8 @@ static bool is_same_person(const struct sma_state_contact *a, const struct sma_s
     return sma_str_is_equal(a->user_id, b->user_id);
 }
 
-/* What this one takes the place of: the same person under the same name or, when too many share it, the longest unseen. */
+/* What this one takes the place of: the same person under the same name or, when too many share it,
+ * the longest unseen. */
 static struct sma_state_contact_entry *find_former(const struct sma_state_name *name,
                                                    const struct sma_state_contact *contact)
 {
@@ -475,7 +477,7 @@ uint64_t sma_state_contact_news(const struct sma_state *state)
     return state->contact_news;
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------ */
+/* -- questions --------------------------------------------------------------------------------- */
 
 uint32_t sma_state_contacts_named(struct sma_state *state, struct sma_str channel,
                                   struct sma_str user_name, struct sma_state_contact *ret_contacts,

@@ -1,6 +1,7 @@
 /*
- * Chats that are forgotten: which are idle, and letting go of one with its turns, contacts and record. Who may be forgotten
- * is the caller's decision. Rows of messages and results go with their claims; they need no record of their chat.
+ * Chats that are forgotten: which are idle, and letting go of one with its turns, contacts and
+ * record. Who may be forgotten is the caller's decision. Rows of messages and results go with their
+ * claims; they need no record of their chat.
  */
 #include "runtime/chat/state_priv.h"
 

@@ -7,7 +7,7 @@ static void bind_int(sqlite3_stmt *stmt, int index, int64_t number)
     (void)sqlite3_bind_int64(stmt, index, number); /* a valid index cannot fail */
 }
 
-/* -- reading ---------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 static struct sma_state_grant *add_item(struct sma_state_rows *rows, struct sma_state_grants *list)
 {
     size_t count = list->count;
@@ -130,7 +130,7 @@ enum sma_err sma_state_grants_next(struct sma_state *state, uint64_t after, uint
     return read_all(state, stmt, rows, ret_grants);
 }
 
-/* -- changing --------------------------------------------------------------------------------------------------- */
+/* -- changing ---------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err remove_one(struct sma_state *state, struct sma_str id)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_GRANT_DELETE);

@@ -1,10 +1,13 @@
 /*
- * state_grants.h — permissions that last, one row each: read when they are asked for, never kept in memory.
+ * state_grants.h — permissions that last, one row each: read when they are asked for, never kept in
+ * memory.
  *
- * Invariants: a chat and its former names have at most SMA_GRANT_COUNT_MAX together (grant_add makes the room); an id
- *             names one. Every read is a search in an index, whatever the number of all of them.
+ * Invariants: a chat and its former names have at most SMA_GRANT_COUNT_MAX together (grant_add
+ *             makes the room); an id names one. Every read is a search in an index, whatever the
+ *             number of all of them.
  * Threads:    as state.h. Changes need a transaction and are undone with it; readers see it.
- * Errors:     CORRUPT without sma_state_is_fatal: what was asked for cannot be read; everything else can.
+ * Errors:     CORRUPT without sma_state_is_fatal: what was asked for cannot be read; everything
+ * else can.
  */
 #ifndef SMA_CHAT_STATE_GRANTS_H
 #define SMA_CHAT_STATE_GRANTS_H
@@ -28,7 +31,8 @@ struct sma_state_grants
     size_t count;
 };
 
-/** Add one. The same tool and rule given before goes, and at the bound the oldest of the chat. EXISTS | BADINPUT */
+/** Add one. The same tool and rule given before goes, and at the bound the oldest of the chat.
+ *  EXISTS | BADINPUT */
 SMA_CHECKED enum sma_err sma_state_grant_add(struct sma_state *state,
                                              const struct sma_state_grant *grant);
 /** Remove one. NOTFOUND. */
@@ -42,7 +46,8 @@ SMA_CHECKED enum sma_err sma_state_grants_read(struct sma_state *state,
 SMA_CHECKED enum sma_err sma_state_grants_find(struct sma_state *state, struct sma_str beginning,
                                                struct sma_state_rows *rows,
                                                struct sma_state_grants *ret_grants);
-/** At most count_max with seq > after, oldest first: a slice of all of them, which begins with 0. */
+/** At most count_max with seq > after, oldest first: a slice of all of them, which begins with
+ *  0. */
 SMA_CHECKED enum sma_err sma_state_grants_next(struct sma_state *state, uint64_t after,
                                                uint32_t count_max, struct sma_state_rows *rows,
                                                struct sma_state_grants *ret_grants);

@@ -27,7 +27,7 @@ static SMA_CHECKED enum sma_err ask_number(struct sma_state *state, sqlite3_stmt
                                : sma_state_fail(state, rc, "ask for a number");
 }
 
-/* -- age -------------------------------------------------------------------------------------------------------- */
+/* -- age --------------------------------------------------------------------------------------- */
 enum sma_err sma_state_hour_note(struct sma_state *state)
 {
     int64_t hour = state->sys->wall_ms(state->sys->self) / HOUR_MS;
@@ -75,7 +75,7 @@ enum sma_err sma_state_seq_of_age(struct sma_state *state, int64_t now_ms, int64
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
-/* -- slices ----------------------------------------------------------------------------------------------------- */
+/* -- slices ------------------------------------------------------------------------------------ */
 /* DELETE with a bound as first number and the count as second. */
 static SMA_CHECKED enum sma_err remove_slice(struct sma_state *state, enum sma_state_sql sql,
                                              int64_t before, uint32_t rows_max,
@@ -137,9 +137,10 @@ enum sma_err sma_state_keep_usage(struct sma_state *state, int64_t before_day, u
     return remove_slice(state, SMA_SQL_KEEP_USAGE, before_day, rows_max, ret_removed);
 }
 
-/* -- results ---------------------------------------------------------------------------------------------------- */
-/* Each result has the sum up to itself, so that what all of them take needs no counting: the newest sum less the oldest.
- * Results come nearly in order of their runs, so the newest sum is among the last few. */
+/* -- results ----------------------------------------------------------------------------------- */
+/* Each result has the sum up to itself, so that what all of them take needs no counting: the newest
+ * sum less the oldest. Results come nearly in order of their runs, so the newest sum is among the
+ * last few. */
 static SMA_CHECKED enum sma_err know_results(struct sma_state *state)
 {
     if (state->is_results_known)
@@ -209,7 +210,7 @@ enum sma_err sma_state_keep_results(struct sma_state *state, uint64_t before_seq
     return err;
 }
 
-/* -- messages --------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static const struct sma_str stripped_name = {"kept.stripped", 13};
 
 static SMA_CHECKED enum sma_err know_stripped(struct sma_state *state)
@@ -292,7 +293,7 @@ enum sma_err sma_state_keep_messages(struct sma_state *state, uint64_t before_se
     return err;
 }
 
-/* -- sizes ------------------------------------------------------------------------------------------------------ */
+/* -- sizes ------------------------------------------------------------------------------------- */
 /* Rows and bytes of seqs in [from, to). */
 static SMA_CHECKED enum sma_err add_sample(struct sma_state *state, enum sma_state_sql sql,
                                            uint64_t from, uint64_t to,

@@ -1,7 +1,8 @@
 /*
- * The marks: small facts that would cost a page in every commit and may be a little old after a crash, written together
- * every SMA_STATE_MARKS_COMMITS commits or SMA_STATE_MARKS_ROWS rows and at close. Reading an old one costs only work:
- * a few more rows are scanned, a few lines are compared with their file again, claims look a little younger.
+ * The marks: small facts that would cost a page in every commit and may be a little old after a
+ * crash, written together every SMA_STATE_MARKS_COMMITS commits or SMA_STATE_MARKS_ROWS rows and at
+ * close. Reading an old one costs only work: a few more rows are scanned, a few lines are compared
+ * with their file again, claims look a little younger.
  */
 #include "runtime/chat/state_priv.h"
 
@@ -71,7 +72,7 @@ static enum sma_err get_meta(struct sma_state *state, struct sma_str name, char 
     return err;
 }
 
-/* ---- written with commits ------------------------------------------------------------------------------------- */
+/* -- written with commits ---------------------------------------------------------------------- */
 
 static enum sma_err write_marks(struct sma_state *state)
 {
@@ -120,7 +121,7 @@ void sma_state_marks_committed(struct sma_state *state)
     state->marks_seq = state->next_seq;
 }
 
-/* ---- read at start -------------------------------------------------------------------------------------------- */
+/* -- read at start ----------------------------------------------------------------------------- */
 
 static enum sma_err load_key(struct sma_state *state)
 {
@@ -173,7 +174,8 @@ static enum sma_err load_marks(struct sma_state *state)
     if (err != SMA_ERR_OK)
         return err;
     if (!are_marks_sound(bytes, len))
-        return SMA_ERR_OK; /* damaged: as if there were none. All rows are read, all lines looked at */
+        /* damaged: as if there were none. All rows are read, all lines looked at */
+        return SMA_ERR_OK;
     state->uptime_base_ms = get_u64(bytes + 8 * MARK_UPTIME_MS);
     state->next_seq = get_u64(bytes + 8 * MARK_NEXT_SEQ);
     state->history_flushed = get_u64(bytes + 8 * MARK_HISTORY_FLUSHED);
@@ -193,7 +195,7 @@ enum sma_err sma_state_marks_load(struct sma_state *state)
     return err == SMA_ERR_OK ? load_marks(state) : err;
 }
 
-/* ---- the caller's part ---------------------------------------------------------------------------------------- */
+/* -- the caller's part ------------------------------------------------------------------------- */
 
 void sma_state_set_history_flushed(struct sma_state *state, uint64_t seq)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- open rows ------------------------------------------------------------------------------------------------ */
+/* -- open rows --------------------------------------------------------------------------------- */
 
 /* Index of the first open seq >= the given one, in [open_head, count]. */
 static size_t find_open(const struct sma_state *state, uint64_t seq)
@@ -73,7 +73,8 @@ enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq, in
                                        .a = seq});
     if (err != SMA_ERR_OK)
         return err;
-    /* A row that was finished is open again: it may be below the watermark on disk, which must list it. */
+    /* A row that was finished is open again: it may be below the watermark on disk, which must list
+     * it. */
     if (is_open && seq < state->next_seq_at_begin)
         state->is_marks_forced = true;
     if (!is_open) {
@@ -97,7 +98,7 @@ uint64_t sma_state_open_count(const struct sma_state *state)
     return state->open.count - state->open_head;
 }
 
-/* ---- start ---------------------------------------------------------------------------------------------------- */
+/* -- start ------------------------------------------------------------------------------------- */
 
 enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t covered)
 {
@@ -111,7 +112,8 @@ enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
         if (seq > SMA_STATE_SEQ_MAX / 2)
-            continue; /* damaged: no program gets so far, and the next one is not to begin behind it */
+            /* damaged: no program gets so far, and the next one is not to begin behind it */
+            continue;
         int row_state = sqlite3_column_int(stmt, 3);
         struct sma_str event = sma_state_column(stmt, 4);
         if (seq >= low && sma_row_is_open(row_state))
@@ -131,7 +133,7 @@ enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t
     return err;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------- */
+/* -- changes ----------------------------------------------------------------------------------- */
 
 static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
 {
@@ -146,7 +148,8 @@ static void bind_place(sqlite3_stmt *stmt, int index, int64_t history_offset)
         bind_int(stmt, index, (uint64_t)history_offset);
 }
 
-/* The row's chat column says whose claim it is; read back, a record of a former key stands for its chat. */
+/* The row's chat column says whose claim it is; read back, a record of a former key stands for its
+ * chat. */
 static uint32_t claim_id_of(const struct sma_state_message *message)
 {
     return message->claim_id != 0 ? message->claim_id : message->chat->claim_id;
@@ -285,7 +288,7 @@ enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq, enum sma_r
     return run_update(state, stmt, seq, (int)row_state);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static struct sma_str copy_id(char *to, struct sma_str from)
 {

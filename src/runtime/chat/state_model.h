@@ -1,10 +1,11 @@
 /*
- * state_model.h — what the state database keeps about models: runs that wait for one, members of requests that targets
- * refuse, and what was used.
+ * state_model.h — what the state database keeps about models: runs that wait for one, members of
+ * requests that targets refuse, and what was used.
  *
  * Invariants: a wait exists only for an open run in state PARKED; what is learned is bounded by
- *             SMA_LEARNED_TARGET_COUNT_MAX x SMA_LEARNED_MEMBER_COUNT_MAX; a day has at most SMA_USAGE_DAY_ROW_COUNT_MAX + 1
- *             rows of usage, the last one for everything that found no room.
+ *             SMA_LEARNED_TARGET_COUNT_MAX x SMA_LEARNED_MEMBER_COUNT_MAX; a day has at most
+ *             SMA_USAGE_DAY_ROW_COUNT_MAX + 1 rows of usage, the last one for everything that found
+ *             no room.
  * Threads:    as state.h. Changes need a transaction and are undone with it.
  * Limits:     SMA_LEARNED_*, SMA_USAGE_* (limits.h).
  */
@@ -15,14 +16,14 @@
 
 struct sma_usage;
 
-/* ---- waiting runs --------------------------------------------------------------------------------------------- */
+/* -- waiting runs ------------------------------------------------------------------------------ */
 
 struct sma_state_wait
 {
     uint64_t run_seq;
     int64_t due_ms; /* wall clock */
-    int64_t
-        length_ms; /* how long it was when it began: a clock that was set back makes it no longer */
+    /* how long it was when it began: a clock that was set back makes it no longer */
+    int64_t length_ms;
 };
 /** Add, or replace the one of this run. */
 SMA_CHECKED enum sma_err sma_state_wait_set(struct sma_state *state,
@@ -36,10 +37,10 @@ typedef enum sma_err sma_state_wait_fn(void *user, const struct sma_state_wait *
 SMA_CHECKED enum sma_err sma_state_each_wait(struct sma_state *state, sma_state_wait_fn *each,
                                              void *user);
 
-/* ---- what targets refuse -------------------------------------------------------------------------------------- */
+/* -- what targets refuse ----------------------------------------------------------------------- */
 
-/** Remember a fact, or that it was seen again. Where there is no room the longest unseen goes. BADINPUT: empty or longer
- *  than SMA_LEARNED_BYTES_MAX. */
+/** Remember a fact, or that it was seen again. Where there is no room the longest unseen goes.
+ *  BADINPUT: empty or longer than SMA_LEARNED_BYTES_MAX. */
 SMA_CHECKED enum sma_err sma_state_learn(struct sma_state *state, struct sma_str target,
                                          struct sma_str member, int64_t now_ms);
 /** Remove what was not seen for SMA_LEARNED_DAYS, and what is from the future: providers change. */
@@ -48,7 +49,7 @@ SMA_CHECKED enum sma_err sma_state_learned_forget(struct sma_state *state, int64
 SMA_CHECKED enum sma_err sma_state_each_learned(struct sma_state *state, int64_t now_ms,
                                                 sma_state_pair_fn *each, void *user);
 
-/* ---- usage ---------------------------------------------------------------------------------------------------- */
+/* -- usage ------------------------------------------------------------------------------------- */
 
 /* Whose it is. */
 struct sma_state_usage_key
@@ -84,14 +85,15 @@ typedef enum sma_err sma_state_usage_fn(void *user, int64_t key, struct sma_str 
 SMA_CHECKED enum sma_err sma_state_each_usage(struct sma_state *state,
                                               const struct sma_state_usage_query *query,
                                               sma_state_usage_fn *each, void *user);
-/** The rows of one day, SMA_USAGE_DAY_ROW_COUNT_MAX + 1 at most: for who sums up many days in slices. */
+/** The rows of one day, SMA_USAGE_DAY_ROW_COUNT_MAX + 1 at most: for who sums up many days in
+ *  slices. */
 typedef enum sma_err sma_state_usage_row_fn(void *user, const struct sma_state_usage_key *key,
                                             const struct sma_usage *usage);
 SMA_CHECKED enum sma_err sma_state_usage_of_day(struct sma_state *state, int64_t day,
                                                 uint32_t chat_id, sma_state_usage_row_fn *each,
                                                 void *user);
 
-/* ---- usage of one run ------------------------------------------------------------------------------------------ */
+/* -- usage of one run -------------------------------------------------------------------------- */
 
 /** What the stored steps of an open run have used, added to *sum. */
 SMA_CHECKED enum sma_err sma_state_steps_usage(struct sma_state *state, uint64_t seq,

@@ -1,7 +1,9 @@
 /*
- * A chat that goes on under another key. Its record keeps its id, so rows, turns and deliveries stay where they are; the
- * two records exchange keys, and the other one, with whatever it had, stands for the chat from now on. Claims stay with
- * the keys: the records exchange their claim ids too, and a row's chat column is the claim id it was accepted under.
+ * A chat that goes on under another key. Its record keeps its id, so rows, turns and deliveries
+ * stay where they are; the two records exchange keys, and the other one, with whatever it had,
+ * stands for the chat from now on. Claims stay with
+ * the keys: the records exchange their claim ids too, and a row's chat column is the claim id it
+ * was accepted under.
  */
 #include "runtime/chat/state_priv.h"
 
@@ -18,7 +20,7 @@ const struct sma_state_chat *sma_state_chat_next_former(const struct sma_state_c
     return next == NULL ? NULL : &next->pub;
 }
 
-/* -- memory ----------------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 static void exchange(struct sma_state *state, struct sma_state_chat_entry *chat,
                      struct sma_state_chat_entry *other)
 {
@@ -125,7 +127,7 @@ enum sma_err sma_state_moves_load(struct sma_state *state)
     return err;
 }
 
-/* -- rows ------------------------------------------------------------------------------------------------------- */
+/* -- rows -------------------------------------------------------------------------------------- */
 static enum sma_err write_record(struct sma_state *state, const struct sma_state_chat_entry *record,
                                  struct sma_str key)
 {

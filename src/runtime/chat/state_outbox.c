@@ -22,8 +22,9 @@ static void bind_progress(sqlite3_stmt *stmt, const struct sma_state_delivery *d
     bind_int(stmt, 7, delivery->attempt_count);
 }
 
-/* Outbox ids begin anew with every new database, and a restored one gives them out again; a platform remembers keys
- * longer than that, for the whole app. So each row has random bits of its own, as old as the row. */
+/* Outbox ids begin anew with every new database, and a restored one gives them out again; a
+ * platform remembers keys longer than that, for the whole app. So each row has random bits of its
+ * own, as old as the row. */
 static uint64_t make_salt(const struct sma_state *state)
 {
     uint64_t salt = 0;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- cursors and access --------------------------------------------------------------------------------------- */
+/* -- cursors and access ------------------------------------------------------------------------ */
 
 enum sma_err sma_state_cursor_set(struct sma_state *state, struct sma_str name, int64_t value)
 {

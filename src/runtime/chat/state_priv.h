@@ -1,9 +1,9 @@
 /*
  * state_priv.h — what the state_*.c files share: the struct, the statements, the undo log.
  *
- * Every change goes through sma_state_change() first: it begins the SQL transaction lazily, so that an empty one costs
- * nothing, and refuses once a change has failed (SQLite may have rolled back by itself then, and a later statement
- * would run outside of any transaction).
+ * Every change goes through sma_state_change() first: it begins the SQL transaction lazily, so that
+ * an empty one costs nothing, and refuses once a change has failed (SQLite may have rolled back by
+ * itself then, and a later statement would run outside of any transaction).
  */
 #ifndef SMA_CHAT_STATE_PRIV_H
 #define SMA_CHAT_STATE_PRIV_H
@@ -17,8 +17,9 @@
 
 #include <sqlite3.h>
 
-/* Of a new database. A commit writes a page for each table and index it touches, mostly the same few last ones: with 4096
- * bytes a message alone cost 70 kB, with 1024 it is 30 kB (ADR 0023). Older databases keep theirs until compacted. */
+/* Of a new database. A commit writes a page for each table and index it touches, mostly the same
+ * few last ones: with 4096 bytes a message alone cost 70 kB, with 1024 it is 30 kB (ADR 0023).
+ * Older databases keep theirs until compacted. */
 #define SMA_STATE_PAGE_BYTES 1024
 #define SMA_STRING_OF_(text) #text
 #define SMA_STRING_OF(text) SMA_STRING_OF_(text)
@@ -404,8 +405,8 @@ struct sma_state
     bool is_new, was_clean, is_fatal, is_durability_none, is_single_threaded;
 
     /* the transaction */
-    uint32_t
-        live_reads; /* callbacks that look at a row under its statement: nothing may be changed */
+    /* callbacks that look at a row under its statement: nothing may be changed */
+    uint32_t live_reads;
     bool is_in_transaction, is_begun; /* is_begun: SQL BEGIN was done, something changed */
     enum sma_err failed;              /* of the first failed change */
     uint64_t save_number;             /* counts transactions and savepoints */
@@ -518,7 +519,8 @@ SMA_CHECKED enum sma_err sma_state_run(struct sma_state *state,
 void sma_state_done(sqlite3_stmt *stmt);                    /* reset and forget the bindings */
 void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text);
 struct sma_str sma_state_column(sqlite3_stmt *stmt, int index);
-/** Copy these slices into one piece of memory, so that the statement they come from can be reset. free() it; NULL: NOMEM. */
+/** Copy these slices into one piece of memory, so that the statement they come from can be reset.
+ *  free() it; NULL: NOMEM. */
 char *sma_state_own(struct sma_str *const *slices, size_t count);
 /* state_read.c */
 /** Must the row of this line stay because its chat is set aside? (state_asides.c) */
@@ -544,7 +546,8 @@ void sma_state_chat_unlink(struct sma_state *state, struct sma_state_chat_entry 
 void sma_state_chat_free(struct sma_state_chat_entry *chat);
 /** The newest chat was never made. */
 void sma_state_chat_unmake(struct sma_state *state, struct sma_state_chat_entry *chat);
-/** Keep the chat of the row under the statement, which is not kept yet. OK | NOMEM | CORRUPT (this row). */
+/** Keep the chat of the row under the statement, which is not kept yet. OK | NOMEM | CORRUPT (this
+ *  row). */
 SMA_CHECKED enum sma_err sma_state_chat_read(struct sma_state *state, sqlite3_stmt *stmt,
                                              struct sma_state_chat_entry **ret_chat);
 SMA_CHECKED enum sma_err sma_state_chat_visit(struct sma_state *state, uint32_t id,

@@ -7,7 +7,7 @@
 
 #define PIECE_BYTES ((size_t)4096)
 
-/* -- memory of copies ------------------------------------------------------------------------------------------- */
+/* -- memory of copies -------------------------------------------------------------------------- */
 struct sma_state_piece
 {
     struct sma_state_piece *next;
@@ -57,7 +57,8 @@ enum sma_err sma_state_rows_own(struct sma_state_rows *rows, struct sma_str *con
     return at == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }
 
-/* Room for one more item of a list: twice as many in a new place, the old place stays until all is freed. */
+/* Room for one more item of a list: twice as many in a new place, the old place stays until all is
+ * freed. */
 static void *list_grow(struct sma_state_rows *rows, void *items, size_t count, size_t item_bytes)
 {
     bool is_full = count == 0 || (count >= 8 && (count & (count - 1)) == 0);
@@ -69,7 +70,7 @@ static void *list_grow(struct sma_state_rows *rows, void *items, size_t count, s
     return grown;
 }
 
-/* -- one row ---------------------------------------------------------------------------------------------------- */
+/* -- one row ----------------------------------------------------------------------------------- */
 /* Of a row whose bytes SQLite itself cannot make out: other rows may be fine. */
 enum sma_err sma_state_fail_row(struct sma_state *state, int rc, const char *what)
 {
@@ -105,7 +106,7 @@ static sqlite3_stmt *bind_two(struct sma_state *state, enum sma_state_sql sql, u
     return stmt;
 }
 
-/* -- messages --------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static enum sma_err own_message(struct sma_state *state, sqlite3_stmt *stmt,
                                 struct sma_state_rows *rows, struct sma_state_message *ret_message)
 {
@@ -146,7 +147,7 @@ enum sma_err sma_state_unflushed_next(struct sma_state *state, uint64_t after,
     return err;
 }
 
-/* -- runs ------------------------------------------------------------------------------------------------------- */
+/* -- runs -------------------------------------------------------------------------------------- */
 enum sma_err sma_state_steps_read(struct sma_state *state, uint64_t seq,
                                   struct sma_state_rows *rows, struct sma_state_steps *ret_steps)
 {
@@ -200,7 +201,7 @@ enum sma_err sma_state_result_read(struct sma_state *state, uint64_t seq,
     return err;
 }
 
-/* -- outbox ----------------------------------------------------------------------------------------------------- */
+/* -- outbox ------------------------------------------------------------------------------------ */
 static enum sma_err own_delivery(struct sma_state *state, sqlite3_stmt *stmt,
                                  struct sma_state_rows *rows,
                                  struct sma_state_delivery *ret_delivery)
@@ -288,7 +289,7 @@ enum sma_err sma_state_outbox_open_read(struct sma_state *state, struct sma_stat
     return err;
 }
 
-/* -- approvals -------------------------------------------------------------------------------------------------- */
+/* -- approvals --------------------------------------------------------------------------------- */
 enum sma_err sma_state_approval_read(struct sma_state *state, struct sma_str id,
                                      struct sma_state_rows *rows,
                                      struct sma_state_approval *ret_approval)
@@ -455,7 +456,7 @@ enum sma_err sma_state_places_read(struct sma_state *state, uint64_t first_id, u
     return err;
 }
 
-/* -- with callbacks --------------------------------------------------------------------------------------------- */
+/* -- with callbacks ---------------------------------------------------------------------------- */
 /* For those who are called for each row: of copies as well, so that they may do what they like. */
 enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each,
                                       void *user)

@@ -4,11 +4,13 @@
  *     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
  *     err = sma_state_message_read(state, seq, &rows, &message);        all slices live in rows
  *
- * A reader is over when it returns: no statement is open, the caller may read and change whatever he likes. Copies
- * stay until their rows are freed, also when the row in the database changes or goes.
+ * A reader is over when it returns: no statement is open, the caller may read and change whatever
+ * he likes. Copies stay until their rows are freed, also when the row in the database changes or
+ * goes.
  *
- * Errors:  NOTFOUND. CORRUPT: this row alone is damaged (sma_state_error has the text); neither the transaction nor the
- *          program is the worse for it. IO, NOMEM: weather; a transaction that is open can only be ended.
+ * Errors:  NOTFOUND. CORRUPT: this row alone is damaged (sma_state_error has the text); neither the
+ *          transaction nor the program is the worse for it. IO, NOMEM: weather; a transaction that
+ *          is open can only be ended.
  * Threads: as state.h.
  */
 #ifndef SMA_CHAT_STATE_READ_H
@@ -25,7 +27,7 @@ struct sma_state_rows
 /** Free all copies; ready for new ones. */
 void sma_state_rows_free(struct sma_state_rows *rows);
 
-/* ---- messages ------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 
 SMA_CHECKED enum sma_err sma_state_message_read(struct sma_state *state, uint64_t seq,
                                                 struct sma_state_rows *rows,
@@ -33,15 +35,15 @@ SMA_CHECKED enum sma_err sma_state_message_read(struct sma_state *state, uint64_
 /** The open rows, one after the other: the smallest open seq > after, 0 = no more. From memory. */
 uint64_t sma_state_open_next(const struct sma_state *state, uint64_t after);
 /**
- * The lines to be replayed at start, one after the other: the first row with a line and seq > after, which begins as
- * sma_state_history_flushed(). NOTFOUND: no more. CORRUPT: ret_message->seq tells whose line cannot be read; go on
- * behind it.
+ * The lines to be replayed at start, one after the other: the first row with a line and seq >
+ * after, which begins as sma_state_history_flushed(). NOTFOUND: no more. CORRUPT: ret_message->seq
+ * tells whose line cannot be read; go on behind it.
  */
 SMA_CHECKED enum sma_err sma_state_unflushed_next(struct sma_state *state, uint64_t after,
                                                   struct sma_state_rows *rows,
                                                   struct sma_state_message *ret_message);
 
-/* ---- runs ----------------------------------------------------------------------------------------------------- */
+/* -- runs -------------------------------------------------------------------------------------- */
 
 struct sma_state_steps
 {
@@ -67,7 +69,8 @@ struct sma_state_turns
     struct sma_state_turn *items;
     size_t count;
 };
-/* After the clear mark, seq < before_seq, at most turns_max of at most bytes_max together (newest win). */
+/* After the clear mark, seq < before_seq, at most turns_max of at most bytes_max together (newest
+ * win). */
 struct sma_state_turns_wanted
 {
     const struct sma_state_chat *chat;
@@ -80,7 +83,7 @@ SMA_CHECKED enum sma_err sma_state_turns_read(struct sma_state *state,
                                               struct sma_state_rows *rows,
                                               struct sma_state_turns *ret_turns);
 
-/* ---- outbox --------------------------------------------------------------------------------------------------- */
+/* -- outbox ------------------------------------------------------------------------------------ */
 
 SMA_CHECKED enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id,
                                                  struct sma_state_rows *rows,
@@ -94,7 +97,8 @@ struct sma_state_deliveries
     struct sma_state_delivery *items;
     size_t count;
 };
-/** Every delivery of one run, open or not, in order of step and call. One that is damaged: CORRUPT for all. */
+/** Every delivery of one run, open or not, in order of step and call. One that is damaged: CORRUPT
+ *  for all. */
 SMA_CHECKED enum sma_err sma_state_deliveries_read(struct sma_state *state, uint64_t seq,
                                                    struct sma_state_rows *rows,
                                                    struct sma_state_deliveries *ret_deliveries);
@@ -107,16 +111,18 @@ struct sma_state_ids
 SMA_CHECKED enum sma_err sma_state_outbox_open_read(struct sma_state *state,
                                                     struct sma_state_rows *rows,
                                                     struct sma_state_ids *ret_ids);
-/** End a delivery whose row cannot be read: state FAILED and this error, whatever else stands there. NOTFOUND. */
+/** End a delivery whose row cannot be read: state FAILED and this error, whatever else stands
+ *  there. NOTFOUND. */
 SMA_CHECKED enum sma_err sma_state_outbox_fail(struct sma_state *state, uint64_t outbox_id,
                                                struct sma_str error, int64_t ended_ms);
 
-/* ---- approvals ------------------------------------------------------------------------------------------------ */
+/* -- approvals --------------------------------------------------------------------------------- */
 
 SMA_CHECKED enum sma_err sma_state_approval_read(struct sma_state *state, struct sma_str id,
                                                  struct sma_state_rows *rows,
                                                  struct sma_state_approval *ret_approval);
-/** The full ids that begin so, at most two, open or not: two tell that the beginning says too little. NOTFOUND: none. */
+/** The full ids that begin so, at most two, open or not: two tell that the beginning says too
+ *  little. NOTFOUND: none. */
 SMA_CHECKED enum sma_err sma_state_approval_ids(struct sma_state *state, struct sma_str beginning,
                                                 struct sma_state_rows *rows, struct sma_str ids[2],
                                                 uint32_t *ret_count);
@@ -166,7 +172,7 @@ SMA_CHECKED enum sma_err sma_state_places_read(struct sma_state *state, uint64_t
                                                struct sma_state_rows *rows,
                                                struct sma_state_places *ret_places);
 
-/* ---- access --------------------------------------------------------------------------------------------------- */
+/* -- access ------------------------------------------------------------------------------------ */
 
 struct sma_state_page
 {
@@ -183,7 +189,8 @@ struct sma_state_records
     struct sma_state_record *items;
     size_t count;
 };
-/** The next records in order of their keys; fewer than count_max: the last page. The open transaction's changes are seen. */
+/** The next records in order of their keys; fewer than count_max: the last page. The open
+ *  transaction's changes are seen. */
 SMA_CHECKED enum sma_err sma_state_access_page(struct sma_state *state,
                                                const struct sma_state_page *page,
                                                struct sma_state_rows *rows,

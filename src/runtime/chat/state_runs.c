@@ -101,7 +101,7 @@ enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq, uint32_t
     return SMA_ERR_OK;
 }
 
-/* -- the trace ---------------------------------------------------------------------------------------------------- */
+/* -- the trace --------------------------------------------------------------------------------- */
 /* Rows of one column, appended. */
 static enum sma_err append_traces(struct sma_state *state, sqlite3_stmt *stmt, struct sma_buf *out)
 {
@@ -148,7 +148,8 @@ static enum sma_err write_result(struct sma_state *state, const struct sma_state
     return sma_state_run(state, stmt);
 }
 
-/* What the steps hold, which go now, and what came after them. A buffer is needed only where there are both. */
+/* What the steps hold, which go now, and what came after them. A buffer is needed only where there
+ * are both. */
 static enum sma_err write_traced_result(struct sma_state *state,
                                         const struct sma_state_finish *finish)
 {

@@ -6,22 +6,26 @@
 /*
  * Migration i brings user_version i to i + 1. Never change one that was released: append.
  *
- * messages: small columns first, so that scans of heads never follow overflow pages. place NULL = no line.
- * steps.id = seq << 10 | number, outbox.id = seq << 16 | step << 6 | call: neighbours on disk, appended in order.
- * chats.moved: the chat that goes on under another key, of which this record only keeps the former one; claims: the id
- * that claims under this record's key are made with, 0 = its own; place: the chat id since the last such change.
- * outbox.salt: random, part of the row's idempotency keys; 0 = of a version without it.
- * outbox_open holds open deliveries only, approvals_open open requests; no index beside the keys is part of accepting a
- * message. approvals.request goes when the request is decided; doc says who decided.
- * waits: parked runs that wait for a model. usage: sums, chat 0 = what found no room; usage of steps and runs: what they
- * used (state_usage.c), NULL = nothing; trace: what happened (runtime/agent/trace.h), of a run once it is over.
- * outbox.made, ended: wall ms, 0 = not known. chats.seen: the day somebody wrote in it last. chats_rotating: those with a
- * plan under way. contacts_name: ASCII letters count as equal in both cases, as for people.
- * turns_chat: with seq as its second key, so that the newest turns of a chat are neighbours in it.
- * chats_moved: records of former keys. approvals_ended: requests that were decided, by when. asides: chats whose history file cannot be written, and from
- * which row on their lines wait. hours: the first seq of each hour (since 1970): how old a row is (state_keep.h).
- * runs.total: bytes of all results so far, this one included; 0 = of a version without it.
- * grants: permissions that last (state_grants.h); until 0 = for good. They were records "grant/<id>" of access.
+ * messages: small columns first, so that scans of heads never follow overflow pages. place NULL =
+ * no line. steps.id = seq << 10 | number, outbox.id = seq << 16 | step << 6 | call: neighbours on
+ * disk, appended in order. chats.moved: the chat that goes on under another key, of which this
+ * record only keeps the former one; claims: the id that claims under this record's key are made
+ * with, 0 = its own; place: the chat id since the last such change. outbox.salt: random, part of
+ * the row's idempotency keys; 0 = of a version without it. outbox_open holds open deliveries only,
+ * approvals_open open requests; no index beside the keys is part of accepting a message.
+ * approvals.request goes when the request is decided; doc says who decided.
+ * waits: parked runs that wait for a model. usage: sums, chat 0 = what found no room; usage of
+ * steps and runs: what they used (state_usage.c), NULL = nothing; trace: what happened
+ * (runtime/agent/trace.h), of a run once it is over. outbox.made, ended: wall ms, 0 = not known.
+ * chats.seen: the day somebody wrote in it last. chats_rotating: those with a plan under way.
+ * contacts_name: ASCII letters count as equal in both cases, as for people. turns_chat: with seq as
+ * its second key, so that the newest turns of a chat are neighbours in it. chats_moved: records of
+ * former keys. approvals_ended: requests that were decided, by when. asides: chats whose history
+ * file cannot be written, and from which row on their lines wait. hours: the first seq of each hour
+ * (since 1970): how old a row is (state_keep.h). runs.total: bytes of all results so far, this one
+ * included; 0 = of a version without it.
+ * grants: permissions that last (state_grants.h); until 0 = for good. They were records
+ * "grant/<id>" of access.
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -163,8 +167,8 @@ enum sma_err sma_state_migrate(struct sma_state *state)
 
 sqlite3_stmt *sma_state_statement(struct sma_state *state, enum sma_state_sql sql)
 {
-    /* A reader that is entered again from its own callback would bind a statement in use, fail, and take the row for
-     * missing; its reset frees what the outer reader still looks at. */
+    /* A reader that is entered again from its own callback would bind a statement in use, fail, and
+     * take the row for missing; its reset frees what the outer reader still looks at. */
     SMA_ASSERT(state->statements[sql] == NULL || !sqlite3_stmt_busy(state->statements[sql]));
     if (state->statements[sql] == NULL) {
         int rc = sqlite3_prepare_v3(state->db, statement_texts[sql], -1, SQLITE_PREPARE_PERSISTENT,
@@ -213,7 +217,8 @@ char *sma_state_own(struct sma_str *const *slices, size_t count)
 
 void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text)
 {
-    /* Borrowed for the length of one step; binding to a valid index with a static pointer cannot fail. */
+    /* Borrowed for the length of one step; binding to a valid index with a static pointer cannot
+     * fail. */
     if (is_text)
         (void)sqlite3_bind_text64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len,
                                   SQLITE_STATIC, SQLITE_UTF8);

@@ -1,6 +1,6 @@
 /*
- * Turns, found by chat through the index turns_chat: nothing about them is in memory. The turns of a chat that has moved
- * stay under the ids of its records, which are looked through together.
+ * Turns, found by chat through the index turns_chat: nothing about them is in memory. The turns of
+ * a chat that has moved stay under the ids of its records, which are looked through together.
  */
 #include "runtime/chat/state_keep.h"
 #include "runtime/chat/state_priv.h"
@@ -14,7 +14,7 @@ static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
     (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------------- */
+/* -- changes ----------------------------------------------------------------------------------- */
 
 static SMA_CHECKED enum sma_err run_bound(struct sma_state *state, enum sma_state_sql sql,
                                           uint64_t first, uint64_t second)
@@ -123,7 +123,7 @@ enum sma_err sma_state_late_turn(struct sma_state *state, const struct sma_state
     return sma_state_turn_add(state, chat, finish);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 /* The newest seqs of a chat, newest first. */
 struct newest

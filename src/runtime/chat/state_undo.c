@@ -56,7 +56,8 @@ static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
         sma_state_chat_move_undo(state, undo);
         break;
     }
-    /* Memory that was just released is asked for again; if even that fails, memory and disk disagree. */
+    /* Memory that was just released is asked for again; if even that fails, memory and disk
+     * disagree. */
     if (err != SMA_ERR_OK)
         state->is_fatal = true;
 }
@@ -80,7 +81,8 @@ void sma_state_undo_all(struct sma_state *state)
     sma_state_blocks_undone(state);
 }
 
-/* A chat that was changed before a savepoint and after it has two copies, which may share one plan: it is freed once. */
+/* A chat that was changed before a savepoint and after it has two copies, which may share one plan:
+ * it is freed once. */
 static void forget_plans(struct sma_state *state)
 {
     for (size_t i = 0; i < state->undo.count; i++) {
@@ -118,7 +120,7 @@ void sma_state_undo_forget(struct sma_state *state)
     sma_state_marks_committed(state);
 }
 
-/* ---- savepoints ----------------------------------------------------------------------------------------------- */
+/* -- savepoints -------------------------------------------------------------------------------- */
 
 enum sma_err sma_state_savepoint(struct sma_state *state)
 {
@@ -142,7 +144,8 @@ enum sma_err sma_state_savepoint(struct sma_state *state)
     return SMA_ERR_OK;
 }
 
-/* The savepoint of SQLite is made before the first change behind ours: an item that changes nothing costs nothing. */
+/* The savepoint of SQLite is made before the first change behind ours: an item that changes nothing
+ * costs nothing. */
 enum sma_err sma_state_savepoint_begin(struct sma_state *state)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_SAVEPOINT);

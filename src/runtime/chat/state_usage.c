@@ -7,7 +7,7 @@
 _Static_assert(NUMBER_COUNT * sizeof(uint64_t) == SMA_STATE_USAGE_BYTES, "a column holds them all");
 _Static_assert(sizeof(struct sma_usage) == SMA_STATE_USAGE_BYTES, "it has no other members");
 
-/* -- the numbers ------------------------------------------------------------------------------------------------ */
+/* -- the numbers ------------------------------------------------------------------------------- */
 static void spread(const struct sma_usage *usage, uint64_t numbers[NUMBER_COUNT])
 {
     const uint64_t list[NUMBER_COUNT] = {usage->request_count, usage->input,  usage->cached,
@@ -46,7 +46,7 @@ void sma_state_usage_get(struct sma_str bytes, struct sma_usage *ret_usage)
     *ret_usage = gather(numbers);
 }
 
-/* -- adding ----------------------------------------------------------------------------------------------------- */
+/* -- adding ------------------------------------------------------------------------------------ */
 /* What a server says is not believed without end: a sum of sums must stay a number. */
 static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
 {
@@ -121,7 +121,7 @@ enum sma_err sma_state_usage_add(struct sma_state *state, const struct sma_state
     return write_sums(state, SMA_SQL_USAGE_INSERT, has_room ? key : &others, usage, &is_written);
 }
 
-/* -- asking ----------------------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 enum sma_err sma_state_each_usage(struct sma_state *state,
                                   const struct sma_state_usage_query *query,
                                   sma_state_usage_fn *each, void *user)

@@ -17,10 +17,11 @@ struct counters
 /*
  * One of our files: the real one follows in the same allocation (SQLite gives szOsFile bytes).
  *
- * SQLite writes each frame of the WAL in two pieces, its header and its page. Nobody looks at them before the sync that
- * ends the commit, so neighbouring pieces are held and written in one call: by that sync, and before anything else that
- * could see the file. A write that then fails fails the sync, and with it the commit. Only a file that is synced at all
- * (durability is not "none") holds anything.
+ * SQLite writes each frame of the WAL in two pieces, its header and its page. Nobody looks at them
+ * before the sync that ends the commit, so neighbouring pieces are held and written in one call: by
+ * that sync, and before anything else that could see the file. A write that then fails fails the
+ * sync, and with it the commit. Only a file that is synced at all (durability is not "none") holds
+ * anything.
  */
 struct shim_file
 {

@@ -1,8 +1,10 @@
 /*
- * state_vfs.h — a thin SQLite file system layer over the default one: counts writes and syncs, and lets a test decide
- * what happens at each of them. Two names, so that the writer's calls and the checkpointer's are counted apart.
+ * state_vfs.h — a thin SQLite file system layer over the default one: counts writes and syncs, and
+ * lets a test decide what happens at each of them. Two names, so that the writer's calls and the
+ * checkpointer's are counted apart.
  *
- * Threads: counters are relaxed atomics. The hook is set before any database is open and not changed while one is.
+ * Threads: counters are relaxed atomics. The hook is set before any database is open and not
+ * changed while one is.
  */
 #ifndef SMA_CHAT_STATE_VFS_H
 #define SMA_CHAT_STATE_VFS_H
@@ -45,16 +47,18 @@ enum sma_state_vfs_action
 typedef enum sma_state_vfs_action sma_state_vfs_hook(enum sma_state_vfs_role role,
                                                      enum sma_state_vfs_call call, bool is_wal);
 
-/* Tests: told after every write, sync and truncate that reached the real file, or that the hook let fail (then ok is
- * false; nothing of it was done). offset: of the bytes, or the new size. On the thread that called. */
+/* Tests: told after every write, sync and truncate that reached the real file, or that the hook let
+ * fail (then ok is false; nothing of it was done). offset: of the bytes, or the new size. On the
+ * thread that called. */
 typedef void sma_state_vfs_watch(bool is_wal, enum sma_state_vfs_call call, bool is_good,
                                  int64_t offset, int len);
 
 #define SMA_STATE_VFS_EXIT_STATUS 77 /* of a process that the hook ended */
 
 struct sqlite3_file;
-/** From now on (until set again) the sync that ends a commit is left out: what it wrote is with the operating system and
- *  outlives this process, and the next sync of the file covers it. The header of a WAL that begins anew is still synced. */
+/** From now on (until set again) the sync that ends a commit is left out: what it wrote is with the
+ *  operating system and outlives this process, and the next sync of the file covers it. The header
+ *  of a WAL that begins anew is still synced. */
 void sma_state_vfs_set_lazy(struct sqlite3_file *wal, bool is_lazy);
 /** A sync was left out and none has come since. */
 bool sma_state_vfs_is_unsynced(const struct sqlite3_file *wal);

@@ -1,5 +1,6 @@
 /*
- * The file of the WAL itself: grown before it is used, bounded, believed only after a clean end, and who holds it back.
+ * The file of the WAL itself: grown before it is used, bounded, believed only after a clean end,
+ * and who holds it back.
  */
 #include "runtime/chat/state_priv.h"
 #include "sma/text.h"
@@ -30,10 +31,10 @@ uint64_t sma_state_wal_bytes(const struct sma_state *state)
     return wal != NULL && stat(wal, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* ---- pre-growing ---------------------------------------------------------------------------------------------- */
+/* -- pre-growing ------------------------------------------------------------------------------- */
 
-/* In small pieces: the page cache takes a piece as one folio, and a file system writes a folio whole. With pieces of 64 KiB
- * each commit of 2 KiB would write 64 KiB to the disk. */
+/* In small pieces: the page cache takes a piece as one folio, and a file system writes a folio
+ * whole. With pieces of 64 KiB each commit of 2 KiB would write 64 KiB to the disk. */
 static enum sma_err write_zeros(int fd, uint64_t from, uint64_t to)
 {
     static const char zeros[4096];
@@ -50,14 +51,15 @@ static enum sma_err write_zeros(int fd, uint64_t from, uint64_t to)
 }
 
 /*
- * Zeros at the end of a WAL are no frames, and a WAL of zeros is an empty one. Blocks that exist make fdatasync a write of
- * data alone, without one of the file's size.
+ * Zeros at the end of a WAL are no frames, and a WAL of zeros is an empty one. Blocks that exist
+ * make fdatasync a write of data alone, without one of the file's size.
  */
 enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes)
 {
     struct stat status;
     if (stat(state->path, &status) != 0 || status.st_size == 0)
-        return SMA_ERR_OK; /* SQLite would delete it: the caller comes again when the database is there */
+        /* SQLite would delete it: the caller comes again when the database is there */
+        return SMA_ERR_OK;
     SMA_AUTO(sma_freep) char *wal = path_with(state, "-wal");
     if (wal == NULL)
         return sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s",
@@ -72,15 +74,16 @@ enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes)
     int os_errno = errno;
     (void)close(fd); /* what was written is synced */
     if (err == SMA_ERR_NOSPACE)
-        return SMA_ERR_OK; /* the service starts and says that the disk is full; commits only cost a little more */
+        /* the service starts and says that the disk is full; commits only cost a little more */
+        return SMA_ERR_OK;
     if (err != SMA_ERR_OK)
         return sma_fail_os(&state->error, os_errno, "cannot grow %s", wal);
     /* Database and WAL may be new: their names must outlive a power cut as well. */
     return is_short ? sma_sys_sync_parent(state->sys, wal, &state->error) : SMA_ERR_OK;
 }
 
-/* SQLite cuts a WAL that is larger when it begins it anew, and with any limit to nothing when the last connection goes:
- * one that is kept has none then. */
+/* SQLite cuts a WAL that is larger when it begins it anew, and with any limit to nothing when the
+ * last connection goes: one that is kept has none then. */
 void sma_state_wal_limit(struct sma_state *state, bool is_closing)
 {
     char text[64];
@@ -92,7 +95,7 @@ void sma_state_wal_limit(struct sma_state *state, bool is_closing)
     (void)sqlite3_exec(state->db, text, NULL, NULL, NULL);
 }
 
-/* ---- after an unclean end ------------------------------------------------------------------------------------- */
+/* -- after an unclean end ---------------------------------------------------------------------- */
 
 /* Write every byte of the file where it stands. @return a SQLite code */
 static int write_again(sqlite3_file *wal, char *bytes, int piece)
@@ -126,9 +129,10 @@ static enum sma_err rewrite(struct sma_state *state)
 }
 
 /*
- * A sync that failed may have left pages in the cache that are on no disk and count as clean: the next one would answer
- * well for them. So what the WAL seems to hold is written again before anything is built on it, and then copied into the
- * database, whose pages may be such ones too. In this order: a checkpoint trusts its WAL.
+ * A sync that failed may have left pages in the cache that are on no disk and count as clean: the
+ * next one would answer well for them. So what the WAL seems to hold is written again before
+ * anything is built on it, and then copied into the database, whose pages may be such ones too. In
+ * this order: a checkpoint trusts its WAL.
  */
 static enum sma_err distrust(struct sma_state *state)
 {
@@ -160,7 +164,7 @@ enum sma_err sma_state_wal_settle(struct sma_state *state)
     return state->is_durability_none || was_clean(state) ? SMA_ERR_OK : distrust(state);
 }
 
-/* ---- who holds it back ---------------------------------------------------------------------------------------- */
+/* -- who holds it back ------------------------------------------------------------------------- */
 
 static void name_process(long pid, char *name, size_t name_max)
 {
@@ -176,7 +180,8 @@ static void name_process(long pid, char *name, size_t name_max)
     (void)snprintf(name, name_max, "process %ld (%s)", pid, comm);
 }
 
-/* Locks of readers on the shared memory are bytes 123 to 127. It may not be opened: closing it would drop our own. */
+/* Locks of readers on the shared memory are bytes 123 to 127. It may not be opened: closing it
+ * would drop our own. */
 void sma_state_wal_reader(const struct sma_state *state, char *name, size_t name_max)
 {
     struct stat status;

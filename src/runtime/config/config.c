@@ -1,5 +1,6 @@
 /*
- * config.c — a project folder becomes one immutable struct sma_config, or one line that says what to mend.
+ * config.c — a project folder becomes one immutable struct sma_config, or one line that says what
+ * to mend.
  */
 #include "config_load.h"
 
@@ -70,7 +71,7 @@ void config_warn(struct loading *loading, const char *format, ...)
     loading->warn(loading->user, line);
 }
 
-/* -- values of ship.json ---------------------------------------------------------------------------------------- */
+/* -- values of ship.json ----------------------------------------------------------------------- */
 static const json_t *find(const struct loading *loading, const char *object, const char *name)
 {
     const json_t *holder = object == NULL ? loading->root : json_object_get(loading->root, object);
@@ -146,7 +147,7 @@ const char *config_missing_variable(const struct loading *loading, const char *p
     return NULL;
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------ */
+/* -- files ------------------------------------------------------------------------------------- */
 static enum sma_err read_project_file(struct loading *loading, const char *name, char **ret_bytes,
                                       size_t *ret_len)
 {
@@ -156,7 +157,7 @@ static enum sma_err read_project_file(struct loading *loading, const char *name,
                              loading->error);
 }
 
-/* -- variables -------------------------------------------------------------------------------------------------- */
+/* -- variables --------------------------------------------------------------------------------- */
 static struct env_variable *find_in(const struct env_table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++)
@@ -207,8 +208,9 @@ static void env_table_fini(struct env_table *table)
     free(table->items);
 }
 
-/* What the first load put into the environment for the libraries that read it (proxies, say). Later loads, which run
- * beside other threads, must not touch the environment; they only have to know which values of it are not the user's. */
+/* What the first load put into the environment for the libraries that read it (proxies, say). Later
+ * loads, which run beside other threads, must not touch the environment; they only have to know
+ * which values of it are not the user's. */
 static struct env_table exported;
 static bool has_exported;
 
@@ -240,7 +242,8 @@ const char *config_find_variable(void *user, const char *name)
     return variable == NULL ? NULL : variable->value;
 }
 
-/* The names of this .env and of the one that was exported, so that no child process gets what a .env brought. */
+/* The names of this .env and of the one that was exported, so that no child process gets what a
+ * .env brought. */
 static void keep_env_names(struct loading *loading)
 {
     size_t count = loading->env.count + exported.count;
@@ -327,7 +330,7 @@ static enum sma_err load_ship_json(struct loading *loading)
                                loading->error);
 }
 
-/* -- the rest --------------------------------------------------------------------------------------------------- */
+/* -- the rest ---------------------------------------------------------------------------------- */
 /* Is it what runtime/access reads? path: of the block with this member in ship.json. */
 static enum sma_err check_access(struct loading *loading, const char *path, const char *member,
                                  json_t *value)

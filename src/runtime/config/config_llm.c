@@ -1,6 +1,6 @@
 /*
- * config_llm.c — whom to ask: llm, its fallbacks, its judge. Each is resolved in the same way: provider, address, wire,
- * model, keys, options.
+ * config_llm.c — whom to ask: llm, its fallbacks, its judge. Each is resolved in the same way:
+ * provider, address, wire, model, keys, options.
  */
 #include "config_load.h"
 
@@ -26,9 +26,12 @@ struct place
     struct sma_config_llm *llm;
     const struct sma_config_llm *main; /* the first target; NULL: this is it */
     bool
-        is_elsewhere; /* another provider is in use than this object speaks of: its key is not for that one */
+        /* another provider is in use than this object speaks of: its key is not for that one */
+        is_elsewhere;
     bool
-        is_same; /* the first target's provider and address, so that its key and headers are good here, too */
+        /* the first target's provider and address, so that its key and headers are good here,
+         * too */
+        is_same;
 };
 
 /* "${}" and other leftovers of a placeholder count as not configured (reference §2.2). */
@@ -64,7 +67,7 @@ static enum sma_err fail_missing(const struct place *place, const char *name, co
                     place->loading->file, place->path, name, variable, variable);
 }
 
-/* -- keys --------------------------------------------------------------------------------------------------------- */
+/* -- keys -------------------------------------------------------------------------------------- */
 static bool is_placeholder(const char *text)
 {
     return text != NULL && strncmp(text, "${", 2) == 0 && strlen(text) > 3 &&
@@ -104,8 +107,8 @@ static void add_key(const struct place *place, const char **keys, const char *wr
         config_keep_text(place->loading, is_placeholder(written) ? written : source);
 }
 
-/* Where ship.json names no key: the variables of the configured provider. A key of another provider must not leave the
- * house. */
+/* Where ship.json names no key: the variables of the configured provider. A key of another provider
+ * must not leave the house. */
 static void add_variable_key(const struct place *place, const char **keys)
 {
     struct sma_config_llm *llm = place->llm;
@@ -217,7 +220,7 @@ static enum sma_err choose_keys(const struct place *place)
                     loading->file, path, sma_provider_variables(llm->provider)[0], llm->provider);
 }
 
-/* -- where it is -------------------------------------------------------------------------------------------------- */
+/* -- where it is ------------------------------------------------------------------------------- */
 static enum sma_err choose_url(const struct place *place, const struct sma_provider *provider)
 {
     struct loading *loading = place->loading;
@@ -346,7 +349,7 @@ static enum sma_err choose_proxy(const struct place *place)
                     loading->file, json_object_get(place->json, "proxy") == NULL ? "proxy" : path);
 }
 
-/* -- what is added to requests ------------------------------------------------------------------------------------ */
+/* -- what is added to requests ----------------------------------------------------------------- */
 static enum sma_err read_extra_body(const struct place *place)
 {
     /* What holds the conversation, or decides how the answer is read. */
@@ -443,7 +446,7 @@ static enum sma_err read_extra_headers(const struct place *place)
     return SMA_ERR_OK;
 }
 
-/* -- options ------------------------------------------------------------------------------------------------------ */
+/* -- options ----------------------------------------------------------------------------------- */
 static int64_t read_ms(const json_t *timeouts, const char *name)
 {
     double number;
@@ -511,15 +514,15 @@ static enum sma_err read_prices(const struct place *place)
     return SMA_ERR_OK;
 }
 
-/* -- the whole ---------------------------------------------------------------------------------------------------- */
+/* -- the whole --------------------------------------------------------------------------------- */
 static void warn_user(void *user, const char *line)
 {
     struct loading *loading = user;
     config_warn(loading, "%s: %s", loading->file, line);
 }
 
-/* What a missing variable took away must not be left out in silence: a request without its proxy or its header goes where it
- * should not. Address, model and keys say so themselves. */
+/* What a missing variable took away must not be left out in silence: a request without its proxy or
+ * its header goes where it should not. Address, model and keys say so themselves. */
 static enum sma_err check_missing(const struct place *place)
 {
     static const char *const members[] = {"proxy", "extraBody", "extraHeaders", "prices", "effort"};
@@ -626,8 +629,8 @@ static enum sma_err read_fallbacks(struct loading *loading)
     return err;
 }
 
-/* Whether words are an answer needs no deep thought, and there are seconds for it only: llm.judge, else llm with the least
- * effort that it takes. */
+/* Whether words are an answer needs no deep thought, and there are seconds for it only: llm.judge,
+ * else llm with the least effort that it takes. */
 static enum sma_err read_judge(struct loading *loading, bool is_elsewhere)
 {
     struct sma_config *config = loading->config;

@@ -1,7 +1,8 @@
 /*
  * config_load.h — one load of a configuration, shared by the files that read its parts.
  *
- * Invariants: everything kept lives as long as the configuration. `root` is ship.json with placeholders replaced.
+ * Invariants: everything kept lives as long as the configuration. `root` is ship.json with
+ * placeholders replaced.
  * Threads:    the loader only.
  */
 #ifndef SMA_CONFIG_LOAD_H
@@ -51,7 +52,7 @@ void config_note_missing(void *user, const char *path, const char *variable);
 /** The variable whose absence removed `path`, or NULL. */
 const char *config_missing_variable(const struct loading *loading, const char *path);
 
-/* -- config_llm.c ------------------------------------------------------------------------------------------------- */
+/* -- config_llm.c ------------------------------------------------------------------------------ */
 /** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_patience_s. */
 SMA_CHECKED enum sma_err config_read_llm(struct loading *loading,
                                          const struct sma_config_overrides *overrides);

@@ -8,16 +8,17 @@
 #include "sma/config.h"
 #include <jansson.h>
 
-/* -- env_file.c ------------------------------------------------------------------------------------------------- */
+/* -- env_file.c -------------------------------------------------------------------------------- */
 typedef void sma_env_fn(void *user, const char *name, const char *value);
 /**
- * Parse the text of a .env file (reference §2.1, the dialect of dotenv 16): every assignment in order, so that a later
- * duplicate overrides an earlier one in the callback's hands. Lines that are no assignment are skipped, as there.
+ * Parse the text of a .env file (reference §2.1, the dialect of dotenv 16): every assignment in
+ * order, so that a later duplicate overrides an earlier one in the callback's hands. Lines that are
+ * no assignment are skipped, as there.
  * @return OK | NOMEM
  */
 SMA_CHECKED enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user);
 
-/* -- placeholders.c --------------------------------------------------------------------------------------------------- */
+/* -- placeholders.c ---------------------------------------------------------------------------- */
 /** Where the variables of `${NAME}` come from, and who hears of those that are not set. */
 struct sma_variables
 {
@@ -25,19 +26,20 @@ struct sma_variables
     void (*missing)(void *user, const char *path, const char *variable);
     void *user;
 };
-/** Replace `${NAME}` values in place (reference §2.2). Members whose variable is missing are removed; their paths are
- *  passed to `missing`. */
+/** Replace `${NAME}` values in place (reference §2.2). Members whose variable is missing are
+ *  removed; their paths are passed to `missing`. */
 SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
 
-/* -- schema.c --------------------------------------------------------------------------------------------------- */
-/** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to `warn`. */
+/* -- schema.c ---------------------------------------------------------------------------------- */
+/** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to
+ *  `warn`. */
 SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root,
                                              sma_config_warn_fn *warn, void *user,
                                              struct sma_error *error);
 
-/* -- providers.c ------------------------------------------------------------------------------------------------ */
-/** The variables that hold a key of this provider, the first one first; ends with NULL. "custom" and unknown ones: what no
- *  provider calls its own. */
+/* -- providers.c ------------------------------------------------------------------------------- */
+/** The variables that hold a key of this provider, the first one first; ends with NULL. "custom"
+ *  and unknown ones: what no provider calls its own. */
 const char *const *sma_provider_variables(const char *provider);
 
 #endif

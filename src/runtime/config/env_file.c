@@ -1,6 +1,7 @@
 /*
- * env_file.c — the .env dialect of the old program: KEY=VALUE or "KEY: VALUE", optional export, three kinds of quotes
- * that may span lines, \n and \r only in double quotes, # comments, no expansion.
+ * env_file.c — the .env dialect of the old program: KEY=VALUE or "KEY: VALUE", optional export,
+ * three kinds of quotes that may span lines, \n and \r only in double quotes, # comments, no
+ * expansion.
  */
 #include "config_priv.h"
 
@@ -169,7 +170,7 @@ enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user)
     return SMA_ERR_OK;
 }
 
-/* -- one variable, before there is a configuration --------------------------------------------------------------- */
+/* -- one variable, before there is a configuration --------------------------------------------- */
 #define ENV_FILE_BYTES_MAX (1024 * 1024)
 
 struct wanted

@@ -43,7 +43,8 @@ struct walk
     const struct sma_variables *variables;
 };
 
-/* The value a string becomes: itself (NULL), a new string, or json_null() as the mark of a missing variable. */
+/* The value a string becomes: itself (NULL), a new string, or json_null() as the mark of a missing
+ * variable. */
 static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
 {
     char name[128];

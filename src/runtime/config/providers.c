@@ -1,4 +1,5 @@
-/* providers.c — what configuration and `init` ask about providers. The table is runtime/model/profile_hosts.c. */
+/* providers.c — what configuration and `init` ask about providers. The table is
+ * runtime/model/profile_hosts.c. */
 #include "config_priv.h"
 
 const char *const *sma_provider_variables(const char *provider)

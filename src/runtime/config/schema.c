@@ -128,7 +128,8 @@ static const struct rule RULES[] = {
     {"cloudFiles", KIND_OBJECT, 0, 0, NULL},
 };
 
-/* Members of one adapter's block, whichever of the two places it stands in. Adapters without rows check their own. */
+/* Members of one adapter's block, whichever of the two places it stands in. Adapters without rows
+ * check their own. */
 static const struct rule ADAPTER_RULES[] = {
     {"telegram.enabled", KIND_BOOL, 0, 0, NULL},
     {"telegram.botToken", KIND_STRING, 0, 0, NULL},
@@ -199,7 +200,7 @@ static const char *const ADAPTER_NAMES[] = {"telegram", "feishu", "qq",
 
 #define PATH_BYTES_MAX 256
 
-/* -- types and ranges ------------------------------------------------------------------------------------------- */
+/* -- types and ranges -------------------------------------------------------------------------- */
 static const char *describe_kind(const struct rule *rule)
 {
     switch (rule->kind) {
@@ -314,7 +315,7 @@ static enum sma_err check_value(const char *file, const struct rule *rule, const
                     rule->kind == KIND_WORDS ? "one of " : "", describe_kind(rule));
 }
 
-/* -- unknown members -------------------------------------------------------------------------------------------- */
+/* -- unknown members --------------------------------------------------------------------------- */
 static void warn_unknown(const char *file, const char *path, const char *const *names,
                          size_t name_count, sma_config_warn_fn *warn, void *user)
 {
@@ -492,7 +493,8 @@ static void warn_unknown_key(const struct checking *checking, const char *path)
     warn_unknown(checking->file, path, names, SMA_COUNT_OF(RULES), checking->warn, checking->user);
 }
 
-/* One member of a fallback or of the judge: it follows the rule of the member of llm with that name. */
+/* One member of a fallback or of the judge: it follows the rule of the member of llm with that
+ * name. */
 static enum sma_err check_target_member(const struct checking *checking, const char *shown,
                                         const char *path, const json_t *value)
 {
@@ -592,7 +594,7 @@ enum sma_err sma_config_validate(const char *file, const json_t *root, sma_confi
     return check_object(&checking, "", root);
 }
 
-/* -- the schema for editors ------------------------------------------------------------------------------------- */
+/* -- the schema for editors -------------------------------------------------------------------- */
 static void put_type(struct sma_buf *buf, const struct rule *rule)
 {
     switch (rule->kind) {

@@ -1,12 +1,14 @@
 /*
- * policy.h — the rules of delivery: how often a chat may be written to, and what follows from one attempt's outcome.
+ * policy.h — the rules of delivery: how often a chat may be written to, and what follows from one
+ * attempt's outcome.
  *
- * Rates are kept by the generic cell rate algorithm: the whole state of one bucket is one number, the time at which
- * the bucket would be full again if nothing more were taken ("taken"). 0 is a full bucket.
+ * Rates are kept by the generic cell rate algorithm: the whole state of one bucket is one number,
+ * the time at which the bucket would be full again if nothing more were taken ("taken"). 0 is a
+ * full bucket.
  *
- * Invariants: in any window of length w at most burst + w / period sends are allowed; a part ends FAILED only when
- *             no attempt of it can have reached the platform; where a repeat may be shown twice at most one attempt
- *             follows an unknown outcome.
+ * Invariants: in any window of length w at most burst + w / period sends are allowed; a part ends
+ *             FAILED only when no attempt of it can have reached the platform; where a repeat may
+ *             be shown twice at most one attempt follows an unknown outcome.
  * Threads:    no state here; the caller's.
  */
 #ifndef SMA_DELIVERY_POLICY_H
@@ -43,7 +45,8 @@ enum sma_delivery_next
 {
     SMA_DELIVERY_NEXT_SENT, /* the part is out */
     SMA_DELIVERY_NEXT_WAIT, /* certainly not out: try again after delay_ns */
-    SMA_DELIVERY_NEXT_REPEAT, /* may be out: try again after delay_ns, same key, flagged as a repeat */
+    /* may be out: try again after delay_ns, same key, flagged as a repeat */
+    SMA_DELIVERY_NEXT_REPEAT,
     SMA_DELIVERY_NEXT_FAILED,  /* certainly not out, and will not be */
     SMA_DELIVERY_NEXT_UNKNOWN, /* may be out; given up */
 };
@@ -52,19 +55,23 @@ struct sma_delivery_decision
     enum sma_delivery_next next;
     uint64_t delay_ns;
     bool
-        is_ordered; /* the platform ordered the delay: it holds for the chat or, as it said, the whole adapter */
+        /* the platform ordered the delay: it holds for the chat or, as it said, the whole
+         * adapter */
+        is_ordered;
 };
 /**
  * What follows from an attempt's outcome; counts it in *try.
  * @retry_after_ms  of RETRY_AFTER; less than a second is taken as a second
- * @is_repeatable   of UNKNOWN: a repeat is hidden by the platform, or the platform itself answered that it failed
+ * @is_repeatable   of UNKNOWN: a repeat is hidden by the platform, or the platform itself answered
+ * that it failed
  * @random          any 64 random bits, for the jitter
  */
 struct sma_delivery_decision sma_delivery_decide(struct sma_delivery_try *try,
                                                  enum sma_attempt_class attempt_class,
                                                  uint32_t retry_after_ms, bool is_repeatable,
                                                  uint64_t random);
-/** Back-off before attempt number `attempt` + 1 (attempt >= 1): between half of and the whole doubled delay, capped. */
+/** Back-off before attempt number `attempt` + 1 (attempt >= 1): between half of and the whole
+ *  doubled delay, capped. */
 uint64_t sma_delivery_backoff_ns(uint32_t attempt, uint64_t random);
 
 #endif

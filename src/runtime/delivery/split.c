@@ -1,4 +1,5 @@
-/* split.c — see split.h. One pass over each part: remember the best place of every kind, then choose. */
+/* split.c — see split.h. One pass over each part: remember the best place of every kind, then
+ * choose. */
 #include "runtime/delivery/split.h"
 
 #include <utf8proc.h>
@@ -14,7 +15,8 @@ struct fence
     struct sma_str marker, line;
 };
 
-/* Where a part could end: bytes from the start of its body, with the fence open at that place. 0 = no such place. */
+/* Where a part could end: bytes from the start of its body, with the fence open at that place. 0 =
+ * no such place. */
 struct cut
 {
     size_t at;
@@ -41,7 +43,8 @@ static size_t line_end(struct sma_str text, size_t from)
     return newline == NULL ? from + look : (size_t)(newline - text.ptr);
 }
 
-/* The run of ` or ~ that opens or closes a fence at the start of this line; len 0 = none (CommonMark, section 4.5). */
+/* The run of ` or ~ that opens or closes a fence at the start of this line; len 0 = none
+ * (CommonMark, section 4.5). */
 static struct sma_str marker_of(struct sma_str line)
 {
     size_t from = 0;
@@ -80,7 +83,8 @@ static struct fence fence_after(struct fence open, struct sma_str line)
     return (struct fence){marker, again};
 }
 
-/* UTF-16 units of the code point at `at`; *ret_len its bytes, *ret_code its number (-1 = an invalid byte). */
+/* UTF-16 units of the code point at `at`; *ret_len its bytes, *ret_code its number (-1 = an invalid
+ * byte). */
 static size_t step(struct sma_str text, size_t at, size_t *ret_len, utf8proc_int32_t *ret_code)
 {
     utf8proc_ssize_t len = utf8proc_iterate((const utf8proc_uint8_t *)text.ptr + at,
@@ -108,7 +112,8 @@ static bool is_word_end(utf8proc_int32_t code)
     switch (code) {
     case ' ':
     case '\t':
-    case 0x3000: /* ideographic space, then full stop, !, ?, ; of Chinese and Japanese, which use no spaces */
+    /* ideographic space, then full stop, !, ?, ; of Chinese and Japanese, which use no spaces */
+    case 0x3000:
     case 0x3002:
     case 0xFF01:
     case 0xFF1F:
@@ -119,7 +124,8 @@ static bool is_word_end(utf8proc_int32_t code)
     }
 }
 
-/* Note the places at `at`, which is before the code point `code` and after `before` (0 at the start). */
+/* Note the places at `at`, which is before the code point `code` and after `before` (0 at the
+ * start). */
 static void note_place(struct scan *scan, struct sma_str rest, size_t at, utf8proc_int32_t before,
                        struct fence fence)
 {
@@ -203,7 +209,8 @@ static void put_line(struct part_bytes *bytes, const char *before, struct sma_st
     bytes->str = (struct sma_str){bytes->text, before_len + line.len + after_len};
 }
 
-/* Prefix and suffix must leave most of a part to the text, or the text is cut as if it had no fences. */
+/* Prefix and suffix must leave most of a part to the text, or the text is cut as if it had no
+ * fences. */
 static bool is_fence_small(const struct fence *fence, size_t units_max)
 {
     return fence->marker.len <= FENCE_LINE_BYTES_MAX &&
@@ -225,7 +232,8 @@ static size_t take_part(struct sma_str rest, size_t units_max, struct fence *fen
     struct cut cut = scan.is_complete ? (struct cut){.at = rest.len} : choose(&scan);
     if (cut.fence.marker.len != 0 && is_fence_small(&cut.fence, units_max) &&
         reserve * 2 < budget) {
-        /* the closing line needs room: look again with less, the cut may then fall before the block */
+        /* the closing line needs room: look again with less, the cut may then fall before the
+         * block */
         scan_part(&scan, rest, budget - reserve, *fence);
         cut = choose(&scan);
         if (cut.fence.marker.len != 0 && is_fence_small(&cut.fence, units_max)) {

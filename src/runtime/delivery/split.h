@@ -1,13 +1,14 @@
 /*
  * split.h — cut a text into parts that a platform takes, without hurting it.
  *
- * A part is prefix + body + suffix. The bodies joined are the text, byte for byte. Prefix and suffix are empty except
- * where a cut falls into a fenced code block: then the part's suffix closes the fence and the next part's prefix opens
- * it again with the same info string.
+ * A part is prefix + body + suffix. The bodies joined are the text, byte for byte. Prefix and
+ * suffix are empty except where a cut falls into a fenced code block: then the part's suffix closes
+ * the fence and the next part's prefix opens it again with the same info string.
  *
- * Where to cut, best first: before a fenced block, at an empty line, at a line end, after white space, between
- * grapheme clusters (never inside an emoji sequence, a flag or a letter with its marks). Only a cluster that is longer
- * than a whole part is cut between code points. White space at a cut stays with the part before it.
+ * Where to cut, best first: before a fenced block, at an empty line, at a line end, after white
+ * space, between grapheme clusters (never inside an emoji sequence, a flag or a letter with its
+ * marks). Only a cluster that is longer than a whole part is cut between code points. White space
+ * at a cut stays with the part before it.
  *
  * Lengths are UTF-16 code units; an invalid byte counts one. Same text, same limit: same parts.
  */

@@ -1,8 +1,9 @@
 /*
  * timers.h — one heap of all the times an actor waits for.
  *
- * A timer lives inside the thing that waits; the heap holds pointers only, its room is taken once at init, so setting
- * and clearing never fail. Equal times come out in the order in which they were set.
+ * A timer lives inside the thing that waits; the heap holds pointers only, its room is taken once
+ * at init, so setting and clearing never fail. Equal times come out in the order in which they were
+ * set.
  *
  * Invariants: timers[slot - 1] of a set timer is the timer itself; slot 0 = not set.
  * Threads:    the owner only.

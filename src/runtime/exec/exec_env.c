@@ -16,7 +16,8 @@ static const char *const SECRET_WORDS[] = {"KEY",        "TOKEN", "SECRET",     
                                            "CREDENTIAL", "AUTH",  "COOKIE",     "PRIVATE",
                                            "DSN",        "_PWD",  "SESSION_ID", "WEBHOOK"};
 
-/* These name a program, a library or a file of start-up commands, or a socket of the machine; a star stands for the rest. */
+/* These name a program, a library or a file of start-up commands, or a socket of the machine; a
+ * star stands for the rest. */
 static const char *const STEERING_NAMES[] = {"LD_*",
                                              "DYLD_*",
                                              "BASH_*",
@@ -184,8 +185,8 @@ static void add_kept(struct builder *builder, const struct sma_config *config,
     }
 }
 
-/* PATH without folders that are found from wherever one stands, and without those of the project: a program written there
- * would run in the place of the one that a rule names. */
+/* PATH without folders that are found from wherever one stands, and without those of the project: a
+ * program written there would run in the place of the one that a rule names. */
 static void add_path(struct builder *builder, const struct sma_config *config)
 {
     const char *path = getenv("PATH");
@@ -208,8 +209,9 @@ static void add_path(struct builder *builder, const struct sma_config *config)
     builder->count++;
 }
 
-/* A folder that looks like a repository without a working tree is one to git, with a config that names programs to run: it
- * takes nothing more than files to make one, so git is to use none that is not named. */
+/* A folder that looks like a repository without a working tree is one to git, with a config that
+ * names programs to run: it takes nothing more than files to make one, so git is to use none that
+ * is not named. */
 static void add_git(struct builder *builder)
 {
     static const char *const settings[][2] = {{"GIT_CONFIG_COUNT", "1"},

@@ -1,10 +1,11 @@
 /*
- * exec_env.h — the environment a command gets: what the service has, without what came from .env, what looks like a secret,
- * and what would change which program runs.
+ * exec_env.h — the environment a command gets: what the service has, without what came from .env,
+ * what looks like a secret, and what would change which program runs.
  *
- * Left out: config.dotenv_names; names with KEY, TOKEN, SECRET, PASS, AUTH ... in them; values that hold a known secret or an
- * address with a password; LD_*, BASH_ENV, GIT_*, NODE_OPTIONS and their like; sockets and folders that are not there in the
- * sandbox. `permissions.exec_shell.env` lets a name through whatever it looks like.
+ * Left out: config.dotenv_names; names with KEY, TOKEN, SECRET, PASS, AUTH ... in them; values that
+ * hold a known secret or an address with a password; LD_*, BASH_ENV, GIT_*, NODE_OPTIONS and their
+ * like; sockets and folders that are not there in the sandbox. `permissions.exec_shell.env` lets a
+ * name through whatever it looks like.
  * Threads: any; reads environ, which nobody changes after the first configuration was loaded.
  */
 #ifndef SMA_TOOLS_EXEC_ENV_H

@@ -1,7 +1,9 @@
 /*
- * exec_options.h — what `permissions.exec_shell` of ship.json says about how commands run (policy.h reads whether they may).
+ * exec_options.h — what `permissions.exec_shell` of ship.json says about how commands run (policy.h
+ * reads whether they may).
  *
- *   "exec_shell": { "sandbox": "auto" | "require" | "off", "network": false, "memoryMb": 2048, "env": ["NAME"] }
+ *   "exec_shell": { "sandbox": "auto" | "require" | "off", "network": false, "memoryMb": 2048,
+ *   "env": ["NAME"] }
  * Threads: an instance is constant and may be shared.
  */
 #ifndef SMA_TOOLS_EXEC_OPTIONS_H
@@ -33,7 +35,8 @@ struct sma_exec_options
 
 /**
  * @permissions_json  raw, "" or NULL: the defaults
- * @return OK | BADINPUT (*error names member and remedy) | NOMEM. Release with sma_exec_options_fini.
+ * @return OK | BADINPUT (*error names member and remedy) | NOMEM. Release with
+ * sma_exec_options_fini.
  */
 SMA_CHECKED enum sma_err sma_exec_options_parse(const char *permissions_json,
                                                 struct sma_exec_options *ret_options,

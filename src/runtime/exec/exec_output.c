@@ -12,7 +12,7 @@
 #define RESULT_FRAME_BYTES 1400 /* members, notes and the note between the halves */
 #define NOTE_BYTES_MAX 400
 
-/* -- keeping ---------------------------------------------------------------------------------------------------- */
+/* -- keeping ----------------------------------------------------------------------------------- */
 void sma_exec_stream_init(struct sma_exec_stream *stream)
 {
     memset(stream, 0, sizeof *stream);
@@ -120,7 +120,7 @@ bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream)
     return says(stream, signs, SMA_COUNT_OF(signs));
 }
 
-/* -- the result ------------------------------------------------------------------------------------------------- */
+/* -- the result -------------------------------------------------------------------------------- */
 /* Bytes that the character at text takes in a JSON string, at most; *ret_len: its own bytes. */
 static size_t json_cost(struct sma_str text, size_t *ret_len)
 {

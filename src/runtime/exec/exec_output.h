@@ -1,8 +1,10 @@
 /*
- * exec_output.h — what a command wrote: bounded for the model, whole for the log, secrets replaced in both.
+ * exec_output.h — what a command wrote: bounded for the model, whole for the log, secrets replaced
+ * in both.
  *
- * Of each stream the beginning and the end are kept. A result of at most SMA_TOOL_RESULT_BYTES_MAX is made of them; what is
- * left out is named with the handle that read_more takes. Memory is bounded by EXEC_HEAD + EXEC_TAIL a stream.
+ * Of each stream the beginning and the end are kept. A result of at most SMA_TOOL_RESULT_BYTES_MAX
+ * is made of them; what is left out is named with the handle that read_more takes. Memory is
+ * bounded by EXEC_HEAD + EXEC_TAIL a stream.
  * Threads: the owner.
  */
 #ifndef SMA_TOOLS_EXEC_OUTPUT_H
@@ -23,8 +25,8 @@ struct sma_exec_stream
 };
 void sma_exec_stream_init(struct sma_exec_stream *stream);
 void sma_exec_stream_fini(struct sma_exec_stream *stream); /* accepts a zeroed struct */
-/** Take bytes as they came; what is certainly no secret is kept and appended to `clean`. is_end: nothing follows.
- *  A failed allocation sets clean->err. */
+/** Take bytes as they came; what is certainly no secret is kept and appended to `clean`. is_end:
+ *  nothing follows. A failed allocation sets clean->err. */
 void sma_exec_stream_put(struct sma_exec_stream *stream, const struct sma_secrets *secrets,
                          struct sma_str piece, bool is_end, struct sma_buf *clean);
 
@@ -39,8 +41,8 @@ struct sma_exec_outcome
     int exit_code;
     bool is_timed_out;
     bool is_log_cut; /* the log has not all of it */
-    struct sma_str
-        log; /* file name under .ship/logs/exec; its path is the handle; empty: there is none */
+    /* file name under .ship/logs/exec; its path is the handle; empty: there is none */
+    struct sma_str log;
     struct sma_str note; /* what else the model should know; may be empty */
 };
 /** Append {"success","exitCode","stdout","stderr","timedOut","truncated","logPath","note"}, at most

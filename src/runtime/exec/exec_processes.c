@@ -118,7 +118,7 @@ void sma_processes_fini(struct sma_process_table *table)
     *table = (struct sma_process_table){.items = NULL};
 }
 
-/* -- whose ------------------------------------------------------------------------------------------------------ */
+/* -- whose ------------------------------------------------------------------------------------- */
 static const struct sma_process *find(const struct sma_process_table *table, pid_t pid)
 {
     struct sma_process key = {.pid = pid};
@@ -213,7 +213,7 @@ void sma_processes_own(struct sma_process_table *table, const struct sma_process
     }
 }
 
-/* -- what they hold, and their end ------------------------------------------------------------------------------ */
+/* -- what they hold, and their end ------------------------------------------------------------- */
 static bool is_living(const struct sma_process *process, int owner)
 {
     return process->owner == owner && process->state != 'Z' && process->state != 'X';

@@ -1,9 +1,11 @@
 /*
- * exec_processes.h — which processes of the machine belong to which command: counted, measured, ended, found again.
+ * exec_processes.h — which processes of the machine belong to which command: counted, measured,
+ * ended, found again.
  *
- * One look at /proc serves all commands. A process belongs to a command when it is one of its roots, has its session, descends
- * from one of its processes, or (adopted by us, since we are a subreaper) carries the command's marker in its environment.
- * In a sandbox everything descends from the first process of its pid namespace, so that nothing can get away.
+ * One look at /proc serves all commands. A process belongs to a command when it is one of its
+ * roots, has its session, descends from one of its processes, or (adopted by us, since we are a
+ * subreaper) carries the command's marker in its environment. In a sandbox everything descends from
+ * the first process of its pid namespace, so that nothing can get away.
  * Threads: the owner of the table. Blocks: reads /proc.
  */
 #ifndef SMA_TOOLS_EXEC_PROCESSES_H
@@ -43,14 +45,15 @@ struct sma_process_load
 /** Read /proc. Processes that come or go meanwhile may be missed. OK | NOMEM | IO. */
 SMA_CHECKED enum sma_err sma_processes_scan(struct sma_process_table *table);
 void sma_processes_fini(struct sma_process_table *table); /* accepts a zeroed struct */
-/** Give every process its owner. takes_strays: what we adopted and nobody claims belongs to the last root that has a
- *  marker. */
+/** Give every process its owner. takes_strays: what we adopted and nobody claims belongs to the
+ *  last root that has a marker. */
 void sma_processes_own(struct sma_process_table *table, const struct sma_process_root *roots,
                        size_t root_count, bool takes_strays);
 /** Living processes of one command. `skip`: not counted (the sandbox's own outer process). */
 struct sma_process_load sma_processes_measure(const struct sma_process_table *table, int owner,
                                               pid_t skip);
-/** Memory that the command's processes really hold: shared pages once. 0 when the kernel does not say. */
+/** Memory that the command's processes really hold: shared pages once. 0 when the kernel does not
+ *  say. */
 uint64_t sma_processes_exact_bytes(const struct sma_process_table *table, int owner);
 /** Signal every living process of one command except `skip`. @return how many */
 size_t sma_processes_signal(const struct sma_process_table *table, int owner, int signo,
@@ -59,7 +62,8 @@ size_t sma_processes_signal(const struct sma_process_table *table, int owner, in
  *  @gone  called for each */
 void sma_processes_reap(const struct sma_process_table *table, const struct sma_process_root *roots,
                         size_t root_count, void (*gone)(void *user, pid_t pid), void *user);
-/** End whatever carries a marker that begins with `prefix`: left by a service that was killed. @return how many */
+/** End whatever carries a marker that begins with `prefix`: left by a service that was killed.
+ *  @return how many */
 size_t sma_processes_end_marked(const char *prefix);
 /** Tasks of this user on the machine: what a limit on their number has to be added to. */
 size_t sma_processes_user_tasks(const struct sma_process_table *table);

@@ -30,7 +30,8 @@ static bool find_program(const struct sma_spawn *spawn, char *path, size_t size)
     return false;
 }
 
-/* As if nobody had blocked or ignored a signal before: a command that ignored SIGPIPE would never end. */
+/* As if nobody had blocked or ignored a signal before: a command that ignored SIGPIPE would never
+ * end. */
 static int set_attributes(posix_spawnattr_t *attributes, bool has_session)
 {
     sigset_t all, none;

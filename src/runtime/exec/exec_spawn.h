@@ -1,9 +1,10 @@
 /*
  * exec_spawn.h — start a program that gets what is meant for it, and nothing else of ours.
  *
- * The child closes every descriptor but those it is given before its program begins, so that it does not matter which library
- * opens a socket without close-on-exec, or when: nothing that another thread opens meanwhile can slip through. posix_spawn does it
- * on one copy of the address space's tables less than fork, and needs no program in between.
+ * The child closes every descriptor but those it is given before its program begins, so that it
+ * does not matter which library opens a socket without close-on-exec, or when: nothing that another
+ * thread opens meanwhile can slip through. posix_spawn does it on one copy of the address space's
+ * tables less than fork, and needs no program in between.
  * Threads: any. Blocks: until the program has begun or could not.
  */
 #ifndef SMA_TOOLS_EXEC_SPAWN_H
@@ -17,13 +18,14 @@
 struct sma_spawn
 {
     char *const *
-        arguments; /* NULL-terminated; the first one without '/' is looked for in the PATH of `variables` */
+        /* NULL-terminated; the first one without '/' is looked for in the PATH of `variables` */
+        arguments;
     char *const *variables; /* NULL-terminated "NAME=value" */
     const char *dir;        /* NULL = ours */
-    int fds
-        [SMA_SPAWN_FD_COUNT_MAX]; /* fds[n] becomes the child's descriptor n; stay the caller's */
-    size_t fd_count;              /* at least 3 */
-    bool has_session;             /* of its own, without a terminal */
+    /* fds[n] becomes the child's descriptor n; stay the caller's */
+    int fds[SMA_SPAWN_FD_COUNT_MAX];
+    size_t fd_count;  /* at least 3 */
+    bool has_session; /* of its own, without a terminal */
 };
 
 /** @return 0 and *ret_pid, to be waited for | errno */

@@ -22,8 +22,9 @@
 #define SHIP_PLACEHOLDER "{}\n"
 #define COMMONDIR_PLACEHOLDER ".\n"
 
-/* Around the command, in the sandbox: when it is over but has left processes behind, they get a moment to finish before
- * everything is ended with this shell. A trap is not inherited as one: the command still dies of SIGTERM. */
+/* Around the command, in the sandbox: when it is over but has left processes behind, they get a
+ * moment to finish before everything is ended with this shell. A trap is not inherited as one: the
+ * command still dies of SIGTERM. */
 static const char WAITING_SHELL[] =
     "trap : TERM INT HUP\n"
     "sh -c -- \"$1\" 4>&-\n"
@@ -32,7 +33,7 @@ static const char WAITING_SHELL[] =
     "[ $# -gt 2 ] && echo \"left $(($# - 2))\" >&4\n"
     "exit $c";
 
-/* -- a list of arguments ---------------------------------------------------------------------------------------- */
+/* -- a list of arguments ----------------------------------------------------------------------- */
 static void add(struct sma_sandbox_plan *plan, const char *text)
 {
     if (plan->argument_count + 2 > plan->argument_capacity) {
@@ -105,7 +106,7 @@ void sma_sandbox_plan_fini(struct sma_sandbox_plan *plan)
     *plan = (struct sma_sandbox_plan){.arguments = NULL};
 }
 
-/* -- guards ----------------------------------------------------------------------------------------------------- */
+/* -- guards ------------------------------------------------------------------------------------ */
 static enum sma_err guard(struct sma_sandbox_plan *plan, const char *path, struct sma_error *error)
 {
     if (plan->guard_count == SMA_SANDBOX_GUARD_COUNT_MAX)
@@ -138,7 +139,7 @@ const char *sma_sandbox_plan_breach(const struct sma_sandbox_plan *plan)
     return NULL;
 }
 
-/* -- the project ------------------------------------------------------------------------------------------------ */
+/* -- the project ------------------------------------------------------------------------------- */
 struct project
 {
     const char *dir;
@@ -159,7 +160,8 @@ static bool make_file(const char *path, const char *text, mode_t mode, bool may_
     size_t len = strlen(text);
     bool is_written = write(fd, text, len) == (ssize_t)len;
     int write_errno = errno;
-    /* On a full disk an empty one does as well where its text is for people only: the service starts all the same. */
+    /* On a full disk an empty one does as well where its text is for people only: the service
+     * starts all the same. */
     if (!is_written && may_be_empty)
         is_written = ftruncate(fd, 0) == 0;
     close(fd);
@@ -182,7 +184,8 @@ static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *p
     return SMA_ERR_OK;
 }
 
-/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says "here" keeps others out. */
+/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
+ * "here" keeps others out. */
 static enum sma_err put_commondir(struct sma_sandbox_plan *plan, const struct project *project,
                                   struct sma_error *error)
 {
@@ -194,7 +197,8 @@ static enum sma_err put_commondir(struct sma_sandbox_plan *plan, const struct pr
     return put_placeholder(plan, path, COMMONDIR_PLACEHOLDER, SMA_PLACEHOLDER_COMMONDIR, error);
 }
 
-/* A link's target is hidden, the link itself is watched: bubblewrap mounts over what a path leads to. */
+/* A link's target is hidden, the link itself is watched: bubblewrap mounts over what a path leads
+ * to. */
 static void hide(struct sma_sandbox_plan *plan, const struct project *project, const char *path)
 {
     char real[PATH_MAX];
@@ -255,7 +259,8 @@ static enum sma_err show_ship_json(struct sma_sandbox_plan *plan, const struct p
 
 static bool is_hidden_in_ship(const char *name)
 {
-    /* Secrets, and what other chats say: whoever may start a search here must not read the talks of everybody. */
+    /* Secrets, and what other chats say: whoever may start a search here must not read the talks of
+     * everybody. */
     static const char *const beginnings[] = {
         "state.db", "api-token", "approvals", "service.json", "lock", "mcp",   "routes", "chat",
         "threads",  "contacts",  "people",    "memory",       "logs", "queue", "runs",   ".debug"};
@@ -370,7 +375,7 @@ void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned p
     }
 }
 
-/* -- the rest of the machine ------------------------------------------------------------------------------------ */
+/* -- the rest of the machine ------------------------------------------------------------------- */
 static bool is_folder(const char *path)
 {
     struct stat facts;
@@ -507,7 +512,7 @@ static void add_machine(struct sma_sandbox_plan *plan, const struct sma_exec_opt
         show_resolver(plan);
 }
 
-/* -- together --------------------------------------------------------------------------------------------------- */
+/* -- together ---------------------------------------------------------------------------------- */
 static void add_limits(struct sma_sandbox_plan *plan, const struct sma_exec_options *options,
                        const struct sma_sandbox_limits *limits)
 {

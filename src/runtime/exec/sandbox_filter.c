@@ -1,9 +1,11 @@
 /*
- * sandbox_filter.c — the system calls that commands in the sandbox are refused, as a program for the kernel (docs/adr/0015).
+ * sandbox_filter.c — the system calls that commands in the sandbox are refused, as a program for
+ * the kernel (docs/adr/0015).
  *
- * A list of what is refused: what is allowed is all that compilers, interpreters and build tools of the next ten years call, and
- * nobody knows that. Refused are whole families that such tools do without and that holes in the kernel were found in again and
- * again, ways to make namespaces and mounts, and memory that no limit counts. Calls newer than this list are not there (ENOSYS):
+ * A list of what is refused: what is allowed is all that compilers, interpreters and build tools of
+ * the next ten years call, and nobody knows that. Refused are whole families that such tools do
+ * without and that holes in the kernel were found in again and again, ways to make namespaces and
+ * mounts, and memory that no limit counts. Calls newer than this list are not there (ENOSYS):
  * programs have a way around those.
  */
 #include "sandbox.h"
@@ -104,7 +106,8 @@ static const uint16_t not_permitted[] = {
 };
 /* Programs find another way when the kernel does not have these: ENOSYS. */
 static const uint16_t not_there[] = {
-    /* the flags lie in memory, where a filter cannot see them; the C library goes on to clone and openat */
+    /* the flags lie in memory, where a filter cannot see them; the C library goes on to clone and
+     * openat */
     SYS_clone3,
     SYS_openat2,
     /* large and young */
@@ -144,7 +147,8 @@ static void put_refusal(struct program *program, int error)
     put_return(program, SECCOMP_RET_ERRNO | (uint32_t)error);
 }
 
-/* What was loaded is compared: the next instruction if so, else `skip` further ones are left out. */
+/* What was loaded is compared: the next instruction if so, else `skip` further ones are left
+ * out. */
 static void put_if(struct program *program, uint16_t how, uint32_t value, uint8_t skip)
 {
     put(program, BPF_JMP | how | BPF_K, value, 0, skip);
@@ -195,7 +199,8 @@ static void put_personalities(struct program *program)
     put_refusal(program, EPERM);
 }
 
-/* Of the families of sockets those that programs talk by, and of netlink what lists addresses and routes. */
+/* Of the families of sockets those that programs talk by, and of netlink what lists addresses and
+ * routes. */
 static void put_sockets(struct program *program)
 {
     static const uint32_t usual[] = {AF_UNIX, AF_INET, AF_INET6};
@@ -224,8 +229,9 @@ static void put_segments(struct program *program)
     put_return(program, SECCOMP_RET_ALLOW);
 }
 
-/* A call that makes a file with this mode: a program of the service's user for every other user of the machine. `flags`: the
- * argument that says whether the mode counts; negative: it always does. */
+/* A call that makes a file with this mode: a program of the service's user for every other user of
+ * the machine. `flags`: the argument that says whether the mode counts; negative: it always
+ * does. */
 static void put_mode(struct program *program, uint32_t call, size_t mode, int flags)
 {
     put_if(program, BPF_JEQ, call, flags < 0 ? 4 : 7);

@@ -1,9 +1,11 @@
 /*
- * sandbox_owner.c — what only an owner may change is read-only for commands that no owner has agreed to.
+ * sandbox_owner.c — what only an owner may change is read-only for commands that no owner has
+ * agreed to.
  *
- * The policy judges what can be told from a command's text; what a program does by itself ends at these mounts. In the project's
- * folder every file of owner_files.h; of a repository its hooks (also where core.hooksPath puts them) and its configuration,
- * while commits still work; of scripts that rules run their folder, or the script alone where it lies in the project's folder.
+ * The policy judges what can be told from a command's text; what a program does by itself ends at
+ * these mounts. In the project's folder every file of owner_files.h; of a repository its hooks
+ * (also where core.hooksPath puts them) and its configuration, while commits still work; of scripts
+ * that rules run their folder, or the script alone where it lies in the project's folder.
  * Not kept: what does not exist yet, and recipes deeper in the tree.
  */
 #include "runtime/policy/owner_files.h"
@@ -53,7 +55,7 @@ static enum sma_err keep(struct keeping *keeping, const char *name)
     return sandbox_keep(keeping->plan, path, keeping->error);
 }
 
-/* -- the repository -------------------------------------------------------------------------------------------------- */
+/* -- the repository ---------------------------------------------------------------------------- */
 /* The value of core.hooksPath, when the configuration says it plainly. */
 static bool find_hooks_path(const char *config, char *ret_path, size_t size)
 {
@@ -94,7 +96,8 @@ static enum sma_err keep_repository(struct keeping *keeping)
         return keep(keeping, ".git");
     sandbox_pin(keeping->plan, git); /* else it could be moved away, mounts and all */
     (void)mkdir(hooks, 0755);        /* there already, as a rule: then nobody else can make it */
-    /* commondir names the folder whose configuration counts; worktrees and modules have their own ones */
+    /* commondir names the folder whose configuration counts; worktrees and modules have their own
+     * ones */
     static const char *const names[] = {".git/hooks",     ".git/config",    ".git/config.worktree",
                                         ".git/commondir", ".git/worktrees", ".git/modules"};
     enum sma_err err = SMA_ERR_OK;
@@ -105,7 +108,7 @@ static enum sma_err keep_repository(struct keeping *keeping)
     return err;
 }
 
-/* -- the project's folder ---------------------------------------------------------------------------------------------- */
+/* -- the project's folder ---------------------------------------------------------------------- */
 /* What sandbox.c looks after itself, and .git as a whole. */
 static bool is_seen_to(const char *name)
 {

@@ -1,5 +1,6 @@
 /*
- * sandbox_probe.c — does bubblewrap work here? Found out by doing it: containers often forbid what it needs.
+ * sandbox_probe.c — does bubblewrap work here? Found out by doing it: containers often forbid what
+ * it needs.
  */
 #include "exec_spawn.h"
 #include "sandbox.h"
@@ -115,8 +116,8 @@ static enum sma_err try_one(const struct sma_config *config, const struct sma_ex
     return SMA_ERR_OK;
 }
 
-/* With all belts; then without those that an older bubblewrap, the kernel or a container may refuse. Why it does not work at all
- * is said by the last. */
+/* With all belts; then without those that an older bubblewrap, the kernel or a container may
+ * refuse. Why it does not work at all is said by the last. */
 static enum sma_err probe(const struct sma_config *config, const struct sma_exec_options *options,
                           struct sma_sandbox *sandbox, struct sma_error *error)
 {

@@ -1,8 +1,8 @@
 /*
  * sandbox_shown.c — ship.json as commands see it: secrets written into it are replaced.
  *
- * What a command writes is cleaned of secrets by value, but `base64 ship.json` says the same in other words. So the file itself is
- * another one in the sandbox when it holds any.
+ * What a command writes is cleaned of secrets by value, but `base64 ship.json` says the same in
+ * other words. So the file itself is another one in the sandbox when it holds any.
  */
 #include "sandbox.h"
 

@@ -1,5 +1,6 @@
 /*
- * sandbox_tmpfs.c — the folders in memory that a command may fill: together as much as it may have memory.
+ * sandbox_tmpfs.c — the folders in memory that a command may fill: together as much as it may have
+ * memory.
  */
 #include "sandbox.h"
 

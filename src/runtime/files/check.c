@@ -2,11 +2,11 @@
 #include "runtime/files/check.h"
 
 #include "runtime/approval/card.h"
-#include "runtime/policy/owner_files.h"
 #include "runtime/approval/request.h"
-#include "runtime/policy/shell.h"
 #include "runtime/files/file_tools_priv.h"
 #include "runtime/files/write_judge.h"
+#include "runtime/policy/owner_files.h"
+#include "runtime/policy/shell.h"
 #include "sma/text.h"
 
 #include <dirent.h>
@@ -96,7 +96,7 @@ void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf 
     sma_buf_put_char(buf, '\n');
 }
 
-/* -- commands and files ----------------------------------------------------------------------------------------- */
+/* -- commands and files ------------------------------------------------------------------------ */
 static struct sma_write_rules write_rules(const struct checking *checking)
 {
     return (struct sma_write_rules){.policy = checking->rules->policy,
@@ -153,7 +153,7 @@ void sma_tool_rules_decide(const struct sma_tool_rules *rules, struct sma_shell 
     sma_policy_decide(rules->policy, shell, &query, ret_decision);
 }
 
-/* -- what all share --------------------------------------------------------------------------------------------- */
+/* -- what all share ---------------------------------------------------------------------------- */
 static void set_text(char *to, size_t size, struct sma_str text)
 {
     size_t len = sma_utf8_cut(text, size - 1);
@@ -194,7 +194,8 @@ bool file_tools_hash(const struct sma_str *fields, size_t count, uint8_t ret_dig
     return is_good;
 }
 
-/* A text for people: one line without control characters, what misleads the eye escaped, no secret. */
+/* A text for people: one line without control characters, what misleads the eye escaped, no
+ * secret. */
 static void put_line(const struct checking *checking, struct sma_buf *buf, struct sma_str text,
                      size_t max)
 {
@@ -300,7 +301,7 @@ static enum sma_err put_item(struct checking *checking, struct item_texts *texts
     return SMA_ERR_OK;
 }
 
-/* -- exec_shell ------------------------------------------------------------------------------------------------- */
+/* -- exec_shell -------------------------------------------------------------------------------- */
 /* The bytes of a script; a pipe or a device is not waited for. */
 static enum sma_err read_script(void *user, const char *path, size_t max, char **ret_bytes,
                                 size_t *ret_len)
@@ -447,7 +448,7 @@ static enum sma_err check_command(struct checking *checking)
     return err;
 }
 
-/* -- write_file, edit_file -------------------------------------------------------------------------------------- */
+/* -- write_file, edit_file --------------------------------------------------------------------- */
 static void decide_write(struct checking *checking, struct sma_str path)
 {
     static const enum sma_tool_verdict verdicts[] = {[SMA_POLICY_WRITE_FREE] = SMA_TOOL_ALLOWED,
@@ -543,7 +544,7 @@ static enum sma_err check_write(struct checking *checking)
     return err;
 }
 
-/* -- sends ------------------------------------------------------------------------------------------------------ */
+/* -- sends ------------------------------------------------------------------------------------- */
 static enum sma_err check_send_file(struct checking *checking)
 {
     int fd;
@@ -560,7 +561,7 @@ static enum sma_err check_send_file(struct checking *checking)
                                      checking->args.kind, checking->args.caption};
     checking->check.is_complete = true;
     return file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest) ? SMA_ERR_OK
-                                                                             : SMA_ERR_NOMEM;
+                                                                                 : SMA_ERR_NOMEM;
 }
 
 static void decide_send(struct checking *checking, struct sma_str chat_key)
@@ -623,7 +624,7 @@ static enum sma_err check_send(struct checking *checking)
     return err;
 }
 
-/* -- all of them ------------------------------------------------------------------------------------------------ */
+/* -- all of them ------------------------------------------------------------------------------- */
 static enum sma_err check_tool(struct checking *checking)
 {
     switch (checking->tool) {
@@ -636,7 +637,8 @@ static enum sma_err check_tool(struct checking *checking)
         return check_send_file(checking);
     case SMA_TOOL_CONTACT_SEND:
         return check_send(checking);
-    default: /* reading asks its own rules when it is done; a reaction is none of anybody else's business */
+    /* reading asks its own rules when it is done; a reaction is none of anybody else's business */
+    default:
         decide(checking, SMA_TOOL_ALLOWED, "", "it changes nothing outside of this chat");
         checking->check.is_complete = true;
         return SMA_ERR_OK;

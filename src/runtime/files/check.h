@@ -1,13 +1,16 @@
 /*
  * check.h — may this call of a working tool be done, and what exactly would be agreed to?
  *
- * One function for exec_shell, write_file, edit_file, send_file, react and sends to another chat: standing, `permissions` of
- * ship.json, grants, and the state of the files it touches decide. Nothing is done. The digest covers everything that makes
- * the call what it is (command, directory, scripts; path, old and new content; receiver and text), so that what was agreed to
- * can be told from what would be done now.
- * Defaults: strangers get no tool at all; read_repo true; write_repo asks; exec_shell asks with rm refused; sends elsewhere
- * ask (`permissions.send_elsewhere`: "ask" default, "allow", "refuse"); send_file and react in the own chat are allowed.
- * Threads: rules are constant and shared; everything else belongs to the caller. Blocks: reads project files.
+ * One function for exec_shell, write_file, edit_file, send_file, react and sends to another chat:
+ * standing, `permissions` of ship.json, grants, and the state of the files it touches decide.
+ * Nothing is done. The digest covers everything that makes the call what it is (command, directory,
+ * scripts; path, old and new content; receiver and text), so that what was agreed to can be told
+ * from what would be done now.
+ * Defaults: strangers get no tool at all; read_repo true; write_repo asks; exec_shell asks with rm
+ * refused; sends elsewhere ask (`permissions.send_elsewhere`: "ask" default, "allow", "refuse");
+ * send_file and react in the own chat are allowed.
+ * Threads: rules are constant and shared; everything else belongs to the caller. Blocks: reads
+ * project files.
  */
 #ifndef SMA_TOOLS_CHECK_H
 #define SMA_TOOLS_CHECK_H
@@ -22,14 +25,17 @@ SMA_CHECKED enum sma_err sma_tool_rules_create(const struct sma_config *config,
                                                struct sma_tool_rules **ret_rules,
                                                struct sma_error *error);
 void sma_tool_rules_destroy(struct sma_tool_rules *rules); /* accepts NULL */
-/** Say on cards between what walls commands run: one of SMA_REQUEST_WALLS_*, a constant. Before the rules are shared. */
+/** Say on cards between what walls commands run: one of SMA_REQUEST_WALLS_*, a constant. Before the
+ *  rules are shared. */
 void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls);
 /** Of the configuration's `exec_shell`; lives as long as the rules. */
 const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules);
-/** Two lines for the start log and `status`, "commands: ..." and "files: ...", each ended by a newline. Appends. */
+/** Two lines for the start log and `status`, "commands: ..." and "files: ...", each ended by a
+ *  newline. Appends. */
 void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf);
 
-/** What the command policy says of `command` where nobody has granted anything: for the command line. Nothing is done.
+/** What the command policy says of `command` where nobody has granted anything: for the command
+ *  line. Nothing is done.
  *  Blocks: on files that the command names. */
 void sma_tool_rules_decide(const struct sma_tool_rules *rules, struct sma_shell *shell,
                            struct sma_str command, struct sma_policy_decision *ret_decision);

@@ -1,7 +1,8 @@
 /*
  * diff.c — a unified diff of two texts, for people who are asked. See file_tools.h.
  *
- * Common lines at both ends are set aside; between them the shortest way is searched (Myers, "An O(ND) Difference Algorithm",
+ * Common lines at both ends are set aside; between them the shortest way is searched (Myers, "An
+ * O(ND) Difference Algorithm",
  * 1986) as long as it is short; a longer change is shown as all old lines out, all new lines in.
  */
 #include "runtime/files/file_tools.h"
@@ -48,7 +49,8 @@ static bool split(const char *text, struct lines *lines)
     return true;
 }
 
-/* Walk the recorded frontiers back to the beginning. trace: for each distance d, the row of 2d+1 furthest points. */
+/* Walk the recorded frontiers back to the beginning. trace: for each distance d, the row of 2d+1
+ * furthest points. */
 static void walk_back(const int *trace, int distance, size_t old_count, size_t new_count,
                       struct script *script, size_t at)
 {
@@ -74,8 +76,8 @@ static void walk_back(const int *trace, int distance, size_t old_count, size_t n
         script->ops[--at] = OP_SAME;
 }
 
-/* The shortest script for the middle, appended to script; false: longer than DISTANCE_MAX. Row d of the trace holds the
- * furthest x on the diagonals -d..d and begins at d*d. */
+/* The shortest script for the middle, appended to script; false: longer than DISTANCE_MAX. Row d of
+ * the trace holds the furthest x on the diagonals -d..d and begins at d*d. */
 static bool find_script(const struct sma_str *old_lines, size_t old_count,
                         const struct sma_str *new_lines, size_t new_count, struct script *script)
 {
@@ -169,7 +171,8 @@ static void put_hunk(struct sma_buf *buf, const struct lines *before, const stru
     }
 }
 
-/* The end of the hunk whose first change is at `at`: changes nearer than two contexts belong together. */
+/* The end of the hunk whose first change is at `at`: changes nearer than two contexts belong
+ * together. */
 static size_t find_hunk_end(const struct script *script, size_t at)
 {
     size_t last = at;

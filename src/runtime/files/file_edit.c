@@ -1,4 +1,5 @@
-/* file_edit.c — what write_file and edit_file make of a file; nothing is written here. See file_tools.h. */
+/* file_edit.c — what write_file and edit_file make of a file; nothing is written here. See
+ * file_tools.h. */
 #include "runtime/files/file_tools_priv.h"
 
 #include "sma/text.h"

@@ -103,7 +103,7 @@ enum sma_err file_tools_read(const struct sma_file_tools *tools, const struct sm
     return err;
 }
 
-/* -- read_more -------------------------------------------------------------------------------------------------- */
+/* -- read_more --------------------------------------------------------------------------------- */
 /* The file of a handle: a log's path as exec_shell names it, or its last part. */
 static bool put_handle_path(struct sma_buf *path, struct sma_str handle)
 {

@@ -18,7 +18,7 @@
 #define LINES_BETWEEN_LOOKS 64 /* at the clock */
 #define SKIPPED_NAMES ".git, node_modules, virtual environments, caches and build outputs"
 
-/* -- what both share -------------------------------------------------------------------------------------------- */
+/* -- what both share --------------------------------------------------------------------------- */
 /* Folders that hold what others made: entered only when they are named. */
 static bool is_made_by_others(const char *name)
 {
@@ -62,7 +62,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* -- list_files ------------------------------------------------------------------------------------------------- */
+/* -- list_files -------------------------------------------------------------------------------- */
 struct listing
 {
     const struct sma_file_tools *tools;
@@ -130,7 +130,7 @@ enum sma_err file_tools_list(const struct sma_file_tools *tools, const struct sm
     return err == SMA_ERR_OK ? result->err : err;
 }
 
-/* -- search_files ----------------------------------------------------------------------------------------------- */
+/* -- search_files ------------------------------------------------------------------------------ */
 struct search
 {
     const struct sma_file_tools *tools;

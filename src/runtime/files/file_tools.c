@@ -42,7 +42,7 @@ void sma_file_tools_destroy(struct sma_file_tools *tools)
     free(tools);
 }
 
-/* -- paths ------------------------------------------------------------------------------------------------------ */
+/* -- paths ------------------------------------------------------------------------------------- */
 enum sma_err file_tools_say(struct sma_buf *why, struct sma_str path, const char *reason)
 {
     sma_buf_put_str(why, (struct sma_str){path.ptr, sma_utf8_cut(path, 300)});
@@ -115,7 +115,7 @@ enum sma_err sma_file_tools_open(const struct sma_file_tools *tools, struct sma_
     return SMA_ERR_OK;
 }
 
-/* -- texts ------------------------------------------------------------------------------------------------------ */
+/* -- texts ------------------------------------------------------------------------------------- */
 size_t file_tools_fit(struct sma_str text, size_t budget)
 {
     bool is_valid = sma_utf8_is_valid(text);
@@ -166,7 +166,7 @@ enum sma_err file_tools_redact(const struct sma_file_tools *tools, char **bytes,
     return SMA_ERR_OK;
 }
 
-/* -- who does what ---------------------------------------------------------------------------------------------- */
+/* -- who does what ----------------------------------------------------------------------------- */
 bool sma_file_tools_has(struct sma_str name)
 {
     enum sma_tool tool = sma_tool_find(name);

@@ -1,11 +1,15 @@
 /*
- * file_tools.h — read_file, write_file, edit_file, list_files, search_files, read_more: what they do, on the project's files.
+ * file_tools.h — read_file, write_file, edit_file, list_files, search_files, read_more: what they
+ * do, on the project's files.
  *
- * Every path is opened beneath the project's root by handle (openat2 RESOLVE_BENEATH; component by component where the kernel
- * lacks it): no "..", no absolute path, no symbolic link leads out. `.env*`, `.ship` (but `.ship/.cache`, `.ship/public` and
- * `.ship/logs/exec` for reading) and what is the same file as one of them are not there for tools. Secrets known by value are
- * replaced in every result. Writes are atomic (a new file renamed over the old one, mode kept) and never follow a link.
- * Threads: any worker thread; an instance is constant. Blocks: reads and writes files, bounded by limits.h.
+ * Every path is opened beneath the project's root by handle (openat2 RESOLVE_BENEATH; component by
+ * component where the kernel lacks it): no "..", no absolute path, no symbolic link leads out.
+ * `.env*`, `.ship` (but `.ship/.cache`, `.ship/public` and `.ship/logs/exec` for reading) and what
+ * is the same file as one of them are not there for tools. Secrets known by value are replaced in
+ * every result. Writes are atomic (a new file renamed over the old one, mode kept) and never follow
+ * a link.
+ * Threads: any worker thread; an instance is constant. Blocks: reads and writes files, bounded by
+ * limits.h.
  */
 #ifndef SMA_TOOLS_FILE_TOOLS_H
 #define SMA_TOOLS_FILE_TOOLS_H
@@ -21,29 +25,32 @@ void sma_file_tools_destroy(struct sma_file_tools *tools); /* accepts NULL */
 
 /** Is this one of the tools of this file? */
 bool sma_file_tools_has(struct sma_str name);
-/** The path that a call of write_file or edit_file would write, in its one way of writing: calls of one file are those of one
- *  such path, for writes go through no link. Empty: it writes nothing. Blocks: never. */
+/** The path that a call of write_file or edit_file would write, in its one way of writing: calls of
+ *  one file are those of one such path, for writes go through no link. Empty: it writes nothing.
+ *  Blocks: never. */
 void sma_file_tools_put_target(const struct sma_file_tools *tools, struct sma_str name,
                                struct sma_str arguments, struct sma_buf *ret_path);
 
 struct sma_file_call
 {
     struct sma_str name, arguments; /* JSON that the schema of tools.h allows */
-    const uint8_t
-        *agreed; /* 32 bytes: write only what has this digest (check.h); NULL = anything */
-    const volatile int
-        *is_stopped; /* polled during long searches; set by another thread to end it early */
+    /* 32 bytes: write only what has this digest (check.h); NULL = anything */
+    const uint8_t *agreed;
+    /* polled during long searches; set by another thread to end it early */
+    const volatile int *is_stopped;
 };
 /**
- * Do it. A file that is changed by others meanwhile is never overwritten unseen: an edit is made again on what stands there
- * by then, and what was agreed to as a whole is not done.
- * @result   appended: JSON object as in the reference §9 ({"success":true,...} or {"success":false,"error":...})
+ * Do it. A file that is changed by others meanwhile is never overwritten unseen: an edit is made
+ * again on what stands there by then, and what was agreed to as a whole is not done.
+ * @result   appended: JSON object as in the reference §9 ({"success":true,...} or
+ * {"success":false,"error":...})
  * @return whether it succeeded
  */
 bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_file_call *call,
                         struct sma_buf *result);
 
-/** May this file of the project be sent or read? Opens it beneath the root; the caller closes *ret_fd. */
+/** May this file of the project be sent or read? Opens it beneath the root; the caller closes
+ *  *ret_fd. */
 SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,
                                              struct sma_str path, int *ret_fd, struct sma_buf *why);
 /** A unified diff of two texts, at most max bytes (then "..." says so). before NULL: a new file. */

@@ -25,12 +25,14 @@ enum sma_err file_tools_say(struct sma_buf *why, struct sma_str path, const char
 SMA_CHECKED enum sma_err file_tools_clean_read(const struct sma_file_tools *tools,
                                                struct sma_str path, struct sma_buf *ret_path,
                                                struct sma_buf *why);
-/* The same with the rules of writing and the names nothing may write. *ret_verdict: ALLOW or ASK. */
+/* The same with the rules of writing and the names nothing may write. *ret_verdict: ALLOW or
+ * ASK. */
 SMA_CHECKED enum sma_err file_tools_clean_write(const struct sma_file_tools *tools,
                                                 struct sma_str path, struct sma_buf *ret_path,
                                                 enum sma_file_verdict *ret_verdict,
                                                 struct sma_buf *why);
-/* What edit_file or write_file makes of the file. *ret_before NULL: there is none. Both malloc'ed. */
+/* What edit_file or write_file makes of the file. *ret_before NULL: there is none. Both
+ * malloc'ed. */
 struct file_change
 {
     char *before, *after;
@@ -41,14 +43,16 @@ SMA_CHECKED enum sma_err file_tools_change(const struct sma_file_tools *tools, e
                                            const struct sma_tool_args *args, struct sma_str path,
                                            struct file_change *ret_change, struct sma_buf *why);
 void file_change_fini(struct file_change *change);
-/* What people agree to. Of an edit: path, texts and how often they are replaced, so that several agreed edits of one file can
- * all be made, on whatever the rest of it says by then. Of write_file: the path and the old and new contents. false: no memory. */
+/* What people agree to. Of an edit: path, texts and how often they are replaced, so that several
+ * agreed edits of one file can all be made, on whatever the rest of it says by then. Of write_file:
+ * the path and the old and new contents. false: no memory. */
 bool file_change_digest(enum sma_tool tool, const struct sma_tool_args *args, struct sma_str path,
                         const struct file_change *change, uint8_t ret_digest[32]);
 /* SHA-256 over fields, each with its length. false: no memory. check.c */
 bool file_tools_hash(const struct sma_str *fields, size_t count, uint8_t ret_digest[32]);
 
-/* Bytes of the longest beginning of text that takes at most budget bytes inside of a JSON string, cut at a character. */
+/* Bytes of the longest beginning of text that takes at most budget bytes inside of a JSON string,
+ * cut at a character. */
 size_t file_tools_fit(struct sma_str text, size_t budget);
 /* Append text between the quotes of a JSON string, with its secrets replaced. */
 void file_tools_put_json(const struct sma_file_tools *tools, struct sma_buf *buf,

@@ -15,7 +15,8 @@ static size_t char_len(struct sma_str text, size_t at)
     return len;
 }
 
-/* One name: * any characters, ? one. Goes back to the last star only, so the time is the product of the lengths. */
+/* One name: * any characters, ? one. Goes back to the last star only, so the time is the product of
+ * the lengths. */
 static bool fits_name(struct sma_str pattern, struct sma_str name)
 {
     size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
@@ -130,7 +131,8 @@ static bool find_braces(struct sma_str pattern, size_t *ret_open, size_t *ret_cl
     return true;
 }
 
-/* Every alternative of the first braces, with what follows still to be looked at: depth is bounded by the counter. */
+/* Every alternative of the first braces, with what follows still to be looked at: depth is bounded
+ * by the counter. */
 static bool fits_any(struct sma_str pattern, struct sma_str path, unsigned *left)
 {
     size_t open, close;

@@ -13,7 +13,7 @@
 
 #define RACE_COUNT_MAX 16 /* openat2 gives EAGAIN while something is renamed */
 
-/* -- names ------------------------------------------------------------------------------------------------------ */
+/* -- names ------------------------------------------------------------------------------------- */
 /* Names are compared without case: some file systems do. */
 static bool has_prefix(struct sma_str text, const char *prefix)
 {
@@ -128,7 +128,7 @@ enum sma_err sma_guard_clean(const struct sma_guard *guard, struct sma_str path,
     return put_parts(path, ret_path, why, whole);
 }
 
-/* -- opening ---------------------------------------------------------------------------------------------------- */
+/* -- opening ----------------------------------------------------------------------------------- */
 static int open_resolved(int root, const char *path, int flags, uint64_t resolve)
 {
     bool is_path_only = (flags & O_PATH) != 0; /* openat2 refuses other flags with it */
@@ -384,7 +384,7 @@ bool sma_guard_stays(const struct sma_guard *guard, struct sma_str path)
     return stays;
 }
 
-/* -- instance --------------------------------------------------------------------------------------------------- */
+/* -- instance ---------------------------------------------------------------------------------- */
 enum sma_err sma_guard_create(const char *project_dir, struct sma_guard **ret_guard,
                               struct sma_error *error)
 {

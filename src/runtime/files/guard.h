@@ -1,15 +1,19 @@
 /*
- * guard.h — the project's files for tools, and no other: everything is opened beneath the root by handle.
+ * guard.h — the project's files for tools, and no other: everything is opened beneath the root by
+ * handle.
  *
- * A path is relative to the project (an absolute one inside it is accepted), has no ".." and is checked three times: by its
- * name, by the kernel while it is opened (openat2 RESOLVE_BENEATH; component by component without links where the kernel
- * lacks it), and by the real name of what was opened. Swapping a component for a link in between changes nothing that is read
+ * A path is relative to the project (an absolute one inside it is accepted), has no ".." and is
+ * checked three times: by its name, by the kernel while it is opened (openat2 RESOLVE_BENEATH;
+ * component by component without links where the kernel lacks it), and by the real name of what was
+ * opened. Swapping a component for a link in between changes nothing that is read
  * or written: it fails.
  *
- * Not there for tools: `.env*` (but .env.example, .env.sample, .env.template), `.ship` (but `.ship/.cache`, `.ship/public`
- * and `.ship/logs/exec` for reading), git's config and credentials, and what is a hard link of one of them. Not written:
- * anything in `.git`. Written only after people agreed: `ship.json`, `Agent.md`. Only regular files and folders are opened.
- * Threads: an instance is constant and may be shared. Blocks: on the disk; never on pipes or devices.
+ * Not there for tools: `.env*` (but .env.example, .env.sample, .env.template), `.ship` (but
+ * `.ship/.cache`, `.ship/public` and `.ship/logs/exec` for reading), git's config and credentials,
+ * and what is a hard link of one of them. Not written: anything in `.git`. Written only after
+ * people agreed: `ship.json`, `Agent.md`. Only regular files and folders are opened.
+ * Threads: an instance is constant and may be shared. Blocks: on the disk; never on pipes or
+ * devices.
  */
 #ifndef SMA_TOOLS_GUARD_H
 #define SMA_TOOLS_GUARD_H
@@ -30,8 +34,8 @@ SMA_CHECKED enum sma_err sma_guard_create(const char *project_dir, struct sma_gu
                                           struct sma_error *error);
 void sma_guard_destroy(struct sma_guard *guard); /* accepts NULL */
 
-/** From now on follow no link, not even one that stays inside: where rules name paths, another name would get around them.
- *  Before the instance is shared. */
+/** From now on follow no link, not even one that stays inside: where rules name paths, another name
+ *  would get around them. Before the instance is shared. */
 void sma_guard_refuse_links(struct sma_guard *guard);
 
 enum sma_guard_use
@@ -51,7 +55,8 @@ enum sma_guard_class
 enum sma_guard_class sma_guard_classify(struct sma_str path, enum sma_guard_use use);
 
 /**
- * The one way to write a path: relative, without ".", empty parts and a slash at its end. Empty: the project's folder.
+ * The one way to write a path: relative, without ".", empty parts and a slash at its end. Empty:
+ * the project's folder.
  * @return OK and the path appended to ret_path | BADINPUT with a sentence in why
  */
 SMA_CHECKED enum sma_err sma_guard_clean(const struct sma_guard *guard, struct sma_str path,
@@ -59,20 +64,23 @@ SMA_CHECKED enum sma_err sma_guard_clean(const struct sma_guard *guard, struct s
 
 /**
  * Open a regular file for reading (links inside the project are followed). `path` is clean.
- * @return OK and *ret_fd, *ret_stat | NOTFOUND | BADINPUT (not allowed, no regular file) | IO | NOMEM, with a sentence in why
+ * @return OK and *ret_fd, *ret_stat | NOTFOUND | BADINPUT (not allowed, no regular file) | IO |
+ * NOMEM, with a sentence in why
  */
 SMA_CHECKED enum sma_err sma_guard_open(const struct sma_guard *guard, struct sma_str path,
                                         enum sma_guard_use use, int *ret_fd, struct stat *ret_stat,
                                         struct sma_buf *why);
-/** Read a whole file of at most max bytes. *ret_bytes is malloc'ed, NUL-terminated. Errors as open | TOOBIG. */
+/** Read a whole file of at most max bytes. *ret_bytes is malloc'ed, NUL-terminated. Errors as open
+ *  | TOOBIG. */
 SMA_CHECKED enum sma_err sma_guard_read(const struct sma_guard *guard, struct sma_str path,
                                         enum sma_guard_use use, size_t max, char **ret_bytes,
                                         size_t *ret_len, struct sma_buf *why);
 /** Read a whole open file from its beginning; its position stays. TOOBIG | IO | NOMEM. */
 SMA_CHECKED enum sma_err sma_guard_read_fd(int fd, size_t max, char **ret_bytes, size_t *ret_len);
 /**
- * Replace a file, or make it with the folders above it: a new file beside it, fsync, renamed over it, mode kept. Follows no
- * link anywhere. OK | BADINPUT | NOSPACE | IO | NOMEM, with a sentence in why.
+ * Replace a file, or make it with the folders above it: a new file beside it, fsync, renamed over
+ * it, mode kept. Follows no link anywhere. OK | BADINPUT | NOSPACE | IO | NOMEM, with a sentence in
+ * why.
  * @ret_is_new  may be NULL
  */
 SMA_CHECKED enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
@@ -80,8 +88,9 @@ SMA_CHECKED enum sma_err sma_guard_write(const struct sma_guard *guard, struct s
                                          struct sma_buf *why);
 
 /**
- * The same, but only over what was seen: `seen` is what the file held (ptr NULL: there was none), compared right before it
- * is replaced. BUSY: it holds something else by now; nothing was written. Other errors as sma_guard_write.
+ * The same, but only over what was seen: `seen` is what the file held (ptr NULL: there was none),
+ * compared right before it is replaced. BUSY: it holds something else by now; nothing was written.
+ * Other errors as sma_guard_write.
  */
 SMA_CHECKED enum sma_err sma_guard_write_over(const struct sma_guard *guard, struct sma_str path,
                                               struct sma_str seen, struct sma_str bytes,
@@ -103,19 +112,21 @@ enum sma_guard_step
 };
 typedef enum sma_guard_step sma_guard_visit_fn(void *user, const struct sma_guard_entry *entry);
 /**
- * Visit what is below the folder `path` in order of name, folders before what they hold. Protected entries are left out,
- * links are not followed. *ret_is_cut: a folder had too many entries, was too deep or could not be read.
- * Errors as open. Thread: any.
+ * Visit what is below the folder `path` in order of name, folders before what they hold. Protected
+ * entries are left out, links are not followed. *ret_is_cut: a folder had too many entries, was too
+ * deep or could not be read. Errors as open. Thread: any.
  */
 SMA_CHECKED enum sma_err sma_guard_walk(const struct sma_guard *guard, struct sma_str path,
                                         sma_guard_visit_fn *visit, void *user, bool *ret_is_cut,
                                         struct sma_buf *why);
-/** Does `path` (relative, as somebody wrote it) lead to something inside the project that is not protected, links included?
- *  What does not exist counts by the folder it would lie in. For sma_policy_query. */
+/** Does `path` (relative, as somebody wrote it) lead to something inside the project that is not
+ *  protected, links included? What does not exist counts by the folder it would lie in. For
+ *  sma_policy_query. */
 bool sma_guard_stays(const struct sma_guard *guard, struct sma_str path);
 enum sma_guard_place
 {
-    SMA_GUARD_ITSELF, /* a file, a folder, or nothing yet: a program that writes it writes it and nothing else */
+    /* a file, a folder, or nothing yet: a program that writes it writes it and nothing else */
+    SMA_GUARD_ITSELF,
     SMA_GUARD_ANOTHER, /* through a link, one name of several, or no regular file */
     SMA_GUARD_NOWHERE, /* below a file: it cannot be written */
 };

@@ -1,4 +1,5 @@
-/* guard_walk.c — walking a tree by handle, and knowing hard links of protected files by it. See guard.h. */
+/* guard_walk.c — walking a tree by handle, and knowing hard links of protected files by it. See
+ * guard.h. */
 #include "runtime/files/guard_priv.h"
 
 #include "sma/text.h"
@@ -159,9 +160,9 @@ enum sma_err sma_guard_walk(const struct sma_guard *guard, struct sma_str path,
     return err;
 }
 
-/* -- hard links ------------------------------------------------------------------------------------------------- */
-/* A file with several names may be a protected one under another: the protected ones are looked through. This walk is its
- * own, for it looks at what the other one leaves out. */
+/* -- hard links -------------------------------------------------------------------------------- */
+/* A file with several names may be a protected one under another: the protected ones are looked
+ * through. This walk is its own, for it looks at what the other one leaves out. */
 struct scan
 {
     const struct stat *wanted;
@@ -183,7 +184,8 @@ static bool is_left_out(struct sma_str path)
            (path.len >= len && memcmp(path.ptr + path.len - len, objects, len) == 0);
 }
 
-/* fd is closed. `is_inside`: everything below is protected. Depth is bounded by SMA_GUARD_DEPTH_MAX. */
+/* fd is closed. `is_inside`: everything below is protected. Depth is bounded by
+ * SMA_GUARD_DEPTH_MAX. */
 static void scan_folder(struct scan *scan, int fd, struct sma_buf *path, unsigned depth)
 {
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);

@@ -1,4 +1,5 @@
-/* guard_write.c — files are replaced by handle: a new one beside the old one, renamed over it. See guard.h. */
+/* guard_write.c — files are replaced by handle: a new one beside the old one, renamed over it. See
+ * guard.h. */
 #include "runtime/files/guard_priv.h"
 
 #include "sma/text.h"
@@ -13,7 +14,8 @@
 #define FOLDER_MODE 0777 /* less what the umask takes */
 #define FILE_MODE 0666
 
-/* The folder that holds the file, made with those above it when it is not there; through no link. -1 and errno. */
+/* The folder that holds the file, made with those above it when it is not there; through no link.
+ * -1 and errno. */
 static int open_folder(const struct sma_guard *guard, char *path, bool may_make,
                        const char **ret_name)
 {

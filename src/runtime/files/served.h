@@ -1,5 +1,6 @@
 /*
- * served.h — the files of `public/` that the HTTP API serves: the adapter's routes and the judge of writes share one list.
+ * served.h — the files of `public/` that the HTTP API serves: the adapter's routes and the judge of
+ * writes share one list.
  */
 #ifndef SMA_TOOLS_SERVED_H
 #define SMA_TOOLS_SERVED_H

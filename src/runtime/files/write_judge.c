@@ -1,8 +1,8 @@
 /* write_judge.c — see write_judge.h. */
 #include "runtime/files/write_judge.h"
 
-#include "runtime/policy/owner_files.h"
 #include "runtime/files/served.h"
+#include "runtime/policy/owner_files.h"
 
 #include <fnmatch.h>
 
@@ -30,7 +30,8 @@ static bool is_granted(const struct sma_write_rules *rules, struct sma_str path)
     return false;
 }
 
-/* What is the file to the scripts that rules and grants let run? Writing those would allow anything. */
+/* What is the file to the scripts that rules and grants let run? Writing those would allow
+ * anything. */
 static enum sma_policy_write judge_script(const struct sma_write_rules *rules, struct sma_str path)
 {
     enum sma_policy_write worst = sma_policy_judge_script(rules->policy, path);
@@ -44,7 +45,8 @@ static enum sma_policy_write judge_script(const struct sma_write_rules *rules, s
     return worst;
 }
 
-/* .husky/pre-commit, .npmrc, .gitattributes: they steer other programs. A pattern of write_repo may name them. */
+/* .husky/pre-commit, .npmrc, .gitattributes: they steer other programs. A pattern of write_repo may
+ * name them. */
 static bool is_hidden(const struct sma_write_rules *rules, struct sma_str path)
 {
     bool is_dot = path.len > 0 && path.ptr[0] == '.';
@@ -74,7 +76,8 @@ static bool may_be(struct sma_str path, const char *served)
     return fnmatch(pattern, served, FNM_PATHNAME | FNM_NOESCAPE | FNM_CASEFOLD) == 0;
 }
 
-/* Browsers open it at the address of the API. The folder itself: another one may be moved to its place. */
+/* Browsers open it at the address of the API. The folder itself: another one may be moved to its
+ * place. */
 static bool is_served(const struct sma_write_rules *rules, struct sma_str path)
 {
     bool is_one = false;

@@ -27,8 +27,9 @@ static bool is_shallow(struct sma_str text)
     return true;
 }
 
-/* Repair goes through the escaping of JSON strings, which replaces what is not UTF-8, and undoes nothing else: bytes from
- * 0x20 on, except quote and backslash, are their own escapes. The rest is copied around it. */
+/* Repair goes through the escaping of JSON strings, which replaces what is not UTF-8, and undoes
+ * nothing else: bytes from 0x20 on, except quote and backslash, are their own escapes. The rest is
+ * copied around it. */
 static void put_repaired(struct sma_buf *buf, struct sma_str text)
 {
     size_t from = 0;

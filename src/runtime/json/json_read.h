@@ -2,7 +2,8 @@
  * json_read.h — reading a platform's JSON: bounded, tolerant, without surprises.
  *
  * Slices borrow from the tree. A missing member, null and one of another type read alike: empty.
- * Threads: no state. Limits: SMA_JSON_DEPTH_MAX, checked before the parser (which recurses) sees the text.
+ * Threads: no state. Limits: SMA_JSON_DEPTH_MAX, checked before the parser (which recurses) sees
+ * the text.
  */
 #ifndef SMA_RUNTIME_JSON_READ_H
 #define SMA_RUNTIME_JSON_READ_H
@@ -13,7 +14,8 @@
 
 #define SMA_JSON_BYTES_MAX (4 * 1024 * 1024)
 
-/** Parse any JSON value. Invalid UTF-8 is replaced by U+FFFD. @return OK | BADINPUT | TOOBIG | NOMEM */
+/** Parse any JSON value. Invalid UTF-8 is replaced by U+FFFD. @return OK | BADINPUT | TOOBIG |
+ *  NOMEM */
 SMA_CHECKED enum sma_err sma_json_load(struct sma_str text, json_t **ret_root);
 static inline void sma_json_freep(json_t **root)
 {

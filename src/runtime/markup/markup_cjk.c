@@ -1,11 +1,12 @@
 /*
  * markup_cjk.c — emphasis beside Chinese, Japanese and Korean text.
  *
- * CommonMark decides by spaces and punctuation whether ** opens or closes. Text without spaces defeats it: in
- * "**注意：**这是" the second ** may not close, because it stands between punctuation and a letter. Where one
- * neighbour of a run of * is punctuation, the other a letter, and one of them is of such a script, a punctuation sign that
- * nobody uses is put on the letter's side: then the run may open and close, and the nearest partner decides. The sign is
- * taken out of everything md4c gives back.
+ * CommonMark decides by spaces and punctuation whether ** opens or closes. Text without spaces
+ * defeats it: in "**注意：**这是" the second ** may not close, because it stands between punctuation and
+ * a letter. Where one neighbour of a run of * is punctuation, the other a letter, and one of them
+ * is of such a script, a punctuation sign that nobody uses is put on the letter's side: then the
+ * run may open and close, and the nearest partner decides. The sign is taken out of everything md4c
+ * gives back.
  */
 #include "markup_priv.h"
 

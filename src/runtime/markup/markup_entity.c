@@ -1,11 +1,13 @@
-/* markup_entity.c — character references of HTML in Markdown: numbers, and the names that people write. */
+/* markup_entity.c — character references of HTML in Markdown: numbers, and the names that people
+ * write. */
 #include "markup_priv.h"
 
 #include "sma/text.h"
 
 #include <utf8proc.h>
 
-/* Source: HTML Living Standard, 13.5 Named character references. Sorted by nothing but use; others stay as they are. */
+/* Source: HTML Living Standard, 13.5 Named character references. Sorted by nothing but use; others
+ * stay as they are. */
 static const struct
 {
     const char *name;

@@ -1,9 +1,10 @@
 /*
  * markup_parse.c — Markdown into flat text and marks, driven by md4c's callbacks.
  *
- * A line begins lazily: blocks only ask for a break, and the next text writes it, then the indentation of the lists and
- * quotes it stands in. Marks of blocks wait for that moment too (`from` is PENDING), so that a quote begins at its first
- * line and an empty block leaves nothing behind.
+ * A line begins lazily: blocks only ask for a break, and the next text writes it, then the
+ * indentation of the lists and quotes it stands in. Marks of blocks wait for that moment too
+ * (`from` is PENDING), so that a quote begins at its first line and an empty block leaves nothing
+ * behind.
  */
 #include "markup_priv.h"
 
@@ -11,7 +12,8 @@
 
 #include <md4c.h>
 
-/* Raw HTML is text: the model means it as such, and no chat shows it. Fixed for a renderer's version. */
+/* Raw HTML is text: the model means it as such, and no chat shows it. Fixed for a renderer's
+ * version. */
 #define FLAGS (MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML)
 #define CONTAINER_COUNT_MAX 64 /* lists and quotes inside each other that are told apart */
 #define INDENT_COUNT_MAX 8     /* of these, how many indent: keeps the text linear in the source */
@@ -88,7 +90,7 @@ static void put_piece(struct reader *reader, struct sma_buf *buf, struct sma_str
         sma_buf_put_str(buf, piece);
 }
 
-/* -- lines ------------------------------------------------------------------------------------------------------- */
+/* -- lines ------------------------------------------------------------------------------------- */
 static void break_line(struct reader *reader, unsigned breaks)
 {
     struct sma_buf *text = &reader->out->text;
@@ -132,7 +134,7 @@ static void begin_line(struct reader *reader)
     reader->marker_end = SIZE_MAX;
 }
 
-/* -- marks ------------------------------------------------------------------------------------------------------- */
+/* -- marks ------------------------------------------------------------------------------------- */
 static bool open_mark(struct reader *reader, enum sma_mark_kind kind, bool is_pending)
 {
     if (reader->is_in_table || reader->depth[kind]++ > 0)
@@ -180,7 +182,7 @@ static void settle_details(struct sma_markup *markup)
     }
 }
 
-/* -- links ------------------------------------------------------------------------------------------------------- */
+/* -- links ------------------------------------------------------------------------------------- */
 static void read_attribute(struct reader *reader, const MD_ATTRIBUTE *attribute)
 {
     struct sma_buf *buf = &reader->target;
@@ -239,7 +241,8 @@ static bool is_target_said(const struct reader *reader, const struct link *link,
     struct sma_str target = link->target;
     bool is_inner_image = link->is_image && reader->depth[SMA_MARK_LINK] > 0;
     if (target.len == 0 || target.ptr[0] == '#' || is_inner_image)
-        return true; /* a place in the document, or the picture of a link that has an address of its own */
+        /* a place in the document, or the picture of a link that has an address of its own */
+        return true;
     if (sma_str_starts_with(target, mail))
         target = (struct sma_str){target.ptr + mail.len, target.len - mail.len};
     return sma_str_is_equal(target, text);
@@ -266,7 +269,7 @@ static void leave_link(struct reader *reader)
         close_mark(reader, SMA_MARK_LINK);
 }
 
-/* -- blocks ------------------------------------------------------------------------------------------------------ */
+/* -- blocks ------------------------------------------------------------------------------------ */
 static void push_container(struct reader *reader, struct container container)
 {
     if (reader->container_count++ < CONTAINER_COUNT_MAX)
@@ -322,7 +325,8 @@ static void enter_quote(struct reader *reader)
     push_container(reader, (struct container){.is_marked = is_marked});
 }
 
-/* A block of lines that keep their own white space: starts on a line of its own and is not indented. */
+/* A block of lines that keep their own white space: starts on a line of its own and is not
+ * indented. */
 static void enter_pre(struct reader *reader)
 {
     break_line(reader, gap(reader));
@@ -415,8 +419,9 @@ static int verdict(const struct reader *reader)
 }
 
 /*
- * md4c 0.4.8 ends some spans twice, or never, when images and links overlap. Spans that do not nest, or outlive their
- * block, make the whole text plain: marks built on them would be wrong. @return whether to go on
+ * md4c 0.4.8 ends some spans twice, or never, when images and links overlap. Spans that do not
+ * nest, or outlive their block, make the whole text plain: marks built on them would be wrong.
+ * @return whether to go on
  */
 static bool push_span(struct reader *reader, MD_SPANTYPE type)
 {
@@ -434,7 +439,7 @@ static bool pop_span(struct reader *reader, MD_SPANTYPE type)
     return true;
 }
 
-/* -- callbacks --------------------------------------------------------------------------------------------------- */
+/* -- callbacks --------------------------------------------------------------------------------- */
 static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *user)
 {
     struct reader *reader = user;
@@ -596,7 +601,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *us
     return verdict(reader);
 }
 
-/* -- parsing ----------------------------------------------------------------------------------------------------- */
+/* -- parsing ----------------------------------------------------------------------------------- */
 /* 0 = read; otherwise the markup is half full. */
 static int parse_copy(struct reader *reader, struct sma_str copy)
 {
@@ -613,8 +618,9 @@ static int parse_copy(struct reader *reader, struct sma_str copy)
 }
 
 /*
- * md4c 0.4.8 looks a few bytes past the end of some texts (its issue 167) and is confused by NUL: it gets a copy without
- * NUL, of valid UTF-8, with blank room behind it. @return its length without that room, SIZE_MAX: no memory
+ * md4c 0.4.8 looks a few bytes past the end of some texts (its issue 167) and is confused by NUL:
+ * it gets a copy without NUL, of valid UTF-8, with blank room behind it. @return its length without
+ * that room, SIZE_MAX: no memory
  */
 static size_t make_copy(struct sma_buf *copy, struct sma_str source, bool *ret_has_signs)
 {

@@ -6,7 +6,7 @@
 
 #define COLUMN_COUNT_MAX 64 /* of a table; with more the text is kept as it came */
 
-/* -- markup.c ---------------------------------------------------------------------------------------------------- */
+/* -- markup.c ---------------------------------------------------------------------------------- */
 /** Append text; invalid bytes and, if `is_nul_bad`, NUL become U+FFFD. Errors stick to buf. */
 void sma_markup_put_valid(struct sma_buf *buf, struct sma_str text, bool is_nul_bad);
 /** Room for one more mark. NULL: over SMA_MARKUP_COUNT_MAX or no memory (*ret_err). */
@@ -14,21 +14,22 @@ struct sma_mark *sma_markup_add(struct sma_markup *markup, enum sma_err *ret_err
 /** Empty text, no marks; the memory stays. */
 void sma_markup_clear(struct sma_markup *markup);
 
-/* -- markup_entity.c --------------------------------------------------------------------------------------------- */
+/* -- markup_entity.c --------------------------------------------------------------------------- */
 /** Append what `&name;` or `&#number;` stands for; an unknown one as it is. */
 void sma_markup_put_entity(struct sma_buf *buf, struct sma_str entity);
 
-/* -- markup_cjk.c ------------------------------------------------------------------------------------------------ */
-/** Append text with signs that help emphasis beside text without spaces. @return whether there are any */
+/* -- markup_cjk.c ------------------------------------------------------------------------------ */
+/** Append text with signs that help emphasis beside text without spaces. @return whether there are
+ *  any */
 bool sma_markup_put_signed(struct sma_buf *buf, struct sma_str text);
 /** Append text without them. */
 void sma_markup_put_unsigned(struct sma_buf *buf, struct sma_str text);
 
-/* -- markup_rule.c ----------------------------------------------------------------------------------------------- */
+/* -- markup_rule.c ----------------------------------------------------------------------------- */
 /** Append text with the rules of its tables in the form that md4c takes. */
 void sma_markup_put_widened(struct sma_buf *buf, struct sma_str text);
 
-/* -- markup_table.c ---------------------------------------------------------------------------------------------- */
+/* -- markup_table.c ---------------------------------------------------------------------------- */
 /* A table while it is read: the cells' texts one after the other, then laid out. */
 struct table
 {

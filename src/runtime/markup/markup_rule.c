@@ -1,6 +1,7 @@
 /*
- * markup_rule.c — the rule under a table's head. md4c 0.4.8 wants three characters a column ("|---|:-:|"); models write
- * "|-|-|" and "|--|--|" as well, which GitHub takes. Such a rule is written with three dashes before it is parsed.
+ * markup_rule.c — the rule under a table's head. md4c 0.4.8 wants three characters a column
+ * ("|---|:-:|"); models write "|-|-|" and "|--|--|" as well, which GitHub takes. Such a rule is
+ * written with three dashes before it is parsed.
  */
 #include "markup_priv.h"
 

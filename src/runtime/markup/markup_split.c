@@ -1,6 +1,6 @@
 /*
- * markup_split.c — flat text with marks into parts. One pass over each part: remember the best place of every kind, then
- * choose; then trim, and clip the marks to what is left.
+ * markup_split.c — flat text with marks into parts. One pass over each part: remember the best
+ * place of every kind, then choose; then trim, and clip the marks to what is left.
  */
 #include "markup_priv.h"
 
@@ -85,7 +85,9 @@ static bool is_word_end(utf8proc_int32_t code)
     switch (code) {
     case ' ':
     case '\t':
-    case 0x3000: /* ideographic space, comma, full stop, then ! , ? ; of Chinese and Japanese, which use no spaces */
+    /* ideographic space, comma, full stop, then ! , ? ; of Chinese and Japanese, which use no
+     * spaces */
+    case 0x3000:
     case 0x3001:
     case 0x3002:
     case 0xFF01:
@@ -108,7 +110,7 @@ static size_t byte_cost(utf8proc_int32_t code, size_t len)
     return code == '&' || code == '<' || code == '>' || code == '"' ? ESCAPED_BYTES : len;
 }
 
-/* -- where to cut ------------------------------------------------------------------------------------------------ */
+/* -- where to cut ------------------------------------------------------------------------------ */
 static void note_mark(const struct splitter *splitter, struct walk *walk,
                       const struct sma_mark *mark)
 {
@@ -121,7 +123,8 @@ static void note_mark(const struct splitter *splitter, struct walk *walk,
     }
 }
 
-/* A boundary of clusters, after `before` and before `code`. White space on either side is left out at a cut. */
+/* A boundary of clusters, after `before` and before `code`. White space on either side is left out
+ * at a cut. */
 static void note_place(struct scan *scan, const struct walk *walk, struct sma_str text, size_t at,
                        utf8proc_int32_t before, utf8proc_int32_t code)
 {
@@ -213,7 +216,7 @@ static size_t choose(const struct scan *scan, size_t start)
     return scan->cluster > start ? scan->cluster : scan->code_point;
 }
 
-/* -- the part ---------------------------------------------------------------------------------------------------- */
+/* -- the part ---------------------------------------------------------------------------------- */
 static bool is_inside_pre(const struct splitter *splitter, size_t at)
 {
     const struct sma_mark *marks = splitter->markup->marks;

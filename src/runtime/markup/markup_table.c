@@ -1,8 +1,9 @@
 /*
  * markup_table.c — a table as columns of monospaced text.
  *
- * Width is what a terminal shows: two columns for wide characters (Chinese, Japanese, Korean) and emoji, none for
- * combining marks; counted by grapheme cluster, so that an emoji made of several code points counts two.
+ * Width is what a terminal shows: two columns for wide characters (Chinese, Japanese, Korean) and
+ * emoji, none for combining marks; counted by grapheme cluster, so that an emoji made of several
+ * code points counts two.
  */
 #include "markup_priv.h"
 

@@ -30,14 +30,15 @@ struct sma_wire_error
     int status;    /* an HTTP status named inside the error object, else 0 */
     char type[64]; /* "invalid_request_error", "overloaded_error" ... */
     char code[64]; /* its code, error.details.error_code or error.status where that says more */
-    char
-        param[96]; /* the member of the request it names: path with dots, e.g. "reasoning.effort" */
+    /* the member of the request it names: path with dots, e.g. "reasoning.effort" */
+    char param[96];
     char message[320]; /* one line for people, cut at a character boundary */
     char said
-        [SMA_WIRE_SAID_BYTES_MAX]; /* all its words in lower case (details, the error of an upstream, quota names):
-                                           what retry.h reads */
-    uint64_t
-        window_tokens;    /* the limit of an overflow when it is told as a number (n_ctx), else 0 */
+        /* all its words in lower case (details, the error of an upstream, quota names): what
+         * retry.h reads */
+        [SMA_WIRE_SAID_BYTES_MAX];
+    /* the limit of an overflow when it is told as a number (n_ctx), else 0 */
+    uint64_t window_tokens;
     bool has_retry_after; /* the body tells how long to wait: */
     int64_t retry_after_ms;
     int64_t reset_ms; /* the body tells when it is over: wall clock, 0 = not told */
@@ -60,14 +61,14 @@ struct sma_decoded
     enum sma_finish finish;
     struct sma_str text;      /* visible text: without a leading <think> block */
     struct sma_str reasoning; /* for tests and logs */
-    struct sma_str
-        fragment; /* as it goes back on the wire; empty when there is nothing to send back */
+    /* as it goes back on the wire; empty when there is nothing to send back */
+    struct sma_str fragment;
     struct sma_model_call
         *calls; /* LENGTH: also those that were cut (is_cut, is_invalid); they are in the fragment,
                                      so every one needs a result. REFUSED, FILTERED: none */
     size_t call_count;
-    struct sma_usage
-        usage; /* of this attempt, also of a failed one as far as it was told; request_count is 0 */
+    /* of this attempt, also of a failed one as far as it was told; request_count is 0 */
+    struct sma_usage usage;
     struct sma_wire_error error;
 };
 
@@ -79,8 +80,8 @@ void sma_decoder_destroy(struct sma_decoder *decoder); /* accepts NULL */
 /** Ready for another answer. `id_seed` goes into ids made up for calls without one: unique in a
  *  conversation. */
 void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed);
-/** What is answered, the body of the request: a call that stands in it as text is quoted, not made. Borrowed until the next
- *  reset. Not told: nothing is quoted. */
+/** What is answered, the body of the request: a call that stands in it as text is quoted, not made.
+ *  Borrowed until the next reset. Not told: nothing is quoted. */
 void sma_decoder_set_request(struct sma_decoder *decoder, struct sma_str request);
 /** More bytes of the body. Trouble is kept and shows in the result. */
 void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len);

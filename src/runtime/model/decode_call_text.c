@@ -1,10 +1,12 @@
 /*
- * decode_call_text.c — calls that a server did not take out of the text: <tool_call>{"name":...,"arguments":...}</tool_call>
- * as Qwen and Hermes write them, or the same in a fence.
+ * decode_call_text.c — calls that a server did not take out of the text:
+ * <tool_call>{"name":...,"arguments":...}</tool_call> as Qwen and Hermes write them, or the same in
+ * a fence.
  *
- * A call is meant only where such blocks, each beginning a line, are all that follows to the end of the text. In the middle
- * of a text, in quotes, without name and arguments they are words; and so is a block that stands in the request already:
- * people, files or results have shown it to the model, and it repeats it.
+ * A call is meant only where such blocks, each beginning a line, are all that follows to the end of
+ * the text. In the middle of a text, in quotes, without name and arguments they are words; and so
+ * is a block that stands in the request already: people, files or results have shown it to the
+ * model, and it repeats it.
  */
 #include "decode_priv.h"
 
@@ -114,8 +116,9 @@ static bool is_all_blocks(struct sma_str text, size_t at, size_t *ret_stop)
     return true;
 }
 
-/* -- quoted ------------------------------------------------------------------------------------- */
-/* The next byte that counts, of a JSON string: white space and what is written as an escape of it does not. 0 = the end. */
+/* -- quoted ------------------------------------------------------------------------------------ */
+/* The next byte that counts, of a JSON string: white space and what is written as an escape of it
+ * does not. 0 = the end. */
 static char next_of_json(struct sma_str json, size_t *at)
 {
     while (*at < json.len) {

@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 
-/* Here prompt_tokens is everything that was sent, and cached and written are parts of it. What total_tokens has more than
- * the other two is reasoning that is counted nowhere else (Gemini, xAI). Source: protocols/models.md §3. */
+/* Here prompt_tokens is everything that was sent, and cached and written are parts of it. What
+ * total_tokens has more than the other two is reasoning that is counted nowhere else (Gemini, xAI).
+ * Source: protocols/models.md §3. */
 static void take_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     if (!json_is_object(usage))
@@ -301,7 +302,8 @@ static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf, bool
         sma_buf_put_json_key(buf, "reasoning_details");
         sma_decode_put_details(buf, decoder);
     } else if (decoder->reasoning_name[0] != '\0' && (has_calls || is_every)) {
-        /* Of turns without calls every other provider takes the answer bare, and some refuse more. */
+        /* Of turns without calls every other provider takes the answer bare, and some refuse
+         * more. */
         sma_buf_put_json_key(buf, decoder->reasoning_name);
         sma_buf_put_json_string(buf, sma_buf_str(&decoder->reasoning));
     } else if (is_every && decoder->reasoning_name[0] == '\0') {

@@ -103,7 +103,8 @@ static void say_wait(struct sma_wire_error *error, double ms)
     error->retry_after_ms = (int64_t)ms;
 }
 
-/* "6m0s", "30.6s", "20ms", "2 seconds", "1 hour 5 minutes" at the start of text; -1 = no duration. */
+/* "6m0s", "30.6s", "20ms", "2 seconds", "1 hour 5 minutes" at the start of text; -1 = no
+ * duration. */
 static double duration_ms(const char *text)
 {
     double ms = -1;
@@ -140,7 +141,8 @@ static void find_wait(struct sma_wire_error *error, const char *said)
     }
 }
 
-/* "... will reset at 2026-11-23 00:00:00": without a zone it is that of China, whose providers write so. */
+/* "... will reset at 2026-11-23 00:00:00": without a zone it is that of China, whose providers
+ * write so. */
 static void find_reset(struct sma_wire_error *error, const char *said)
 {
     if (strstr(said, "reset") == NULL && strstr(said, "重置") == NULL)

@@ -1,4 +1,5 @@
-/* decode_extra.c — what is kept because a provider wants it back: members nobody here knows, reasoning_details. */
+/* decode_extra.c — what is kept because a provider wants it back: members nobody here knows,
+ * reasoning_details. */
 #include "decode_priv.h"
 
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static bool is_compatible(const json_t *a, const json_t *b, const char *key)
     return is_nothing(left) || is_nothing(right) || json_equal(left, right);
 }
 
-/* The entry that a piece goes on with: of its index, or where it tells none, the latest. Encrypted ones are whole. */
+/* The entry that a piece goes on with: of its index, or where it tells none, the latest. Encrypted
+ * ones are whole. */
 static struct sma_detail *find_detail(struct sma_decoder *decoder, const json_t *piece,
                                       const char *text_key)
 {

@@ -11,7 +11,8 @@ static void raise_to(uint64_t *count, uint64_t told)
         *count = told;
 }
 
-/* Cumulative, in message_start and message_delta; the later one may leave members out. The three kinds of input are apart. */
+/* Cumulative, in message_start and message_delta; the later one may leave members out. The three
+ * kinds of input are apart. */
 static void take_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     struct sma_usage *sum = &decoder->decoded.usage;
@@ -56,7 +57,8 @@ static void add_text(struct sma_decoder *decoder, struct sma_part *part, struct 
         sma_decode_fail(decoder, SMA_DECODED_NOMEM);
 }
 
-/* Members of a block that belong to nothing above: "caller" of a call. What a citation points at is not sent back. */
+/* Members of a block that belong to nothing above: "caller" of a call. What a citation points at is
+ * not sent back. */
 static void keep_unknown(struct sma_decoder *decoder, struct sma_part *part, const json_t *block)
 {
     static const char *const known[] = {"type", "id",       "name",      "input",

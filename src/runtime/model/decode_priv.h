@@ -113,10 +113,11 @@ void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part
                               struct sma_str whole);
 /** The arguments as one JSON value for formats that want an object: invalid text is wrapped. */
 void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part);
-/** The same as a JSON string, for formats that want text: several servers parse old arguments when they render their
- *  template, and broken ones would fail every later request of the session. */
+/** The same as a JSON string, for formats that want text: several servers parse old arguments when
+ *  they render their template, and broken ones would fail every later request of the session. */
 void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_part *part);
-/** Keep a member that we do not know in *extra (made when NULL): the latest value, objects merged, lists joined. */
+/** Keep a member that we do not know in *extra (made when NULL): the latest value, objects merged,
+ *  lists joined. */
 void sma_decode_keep(struct sma_decoder *decoder, json_t **extra, const char *key, json_t *value);
 /** `,"key":value` for every kept member. */
 void sma_decode_put_extra(struct sma_buf *buf, const json_t *extra);
@@ -132,7 +133,8 @@ void sma_decode_odd_reason(struct sma_decoder *decoder, struct sma_str reason);
 bool sma_decode_has_calls(const struct sma_decoder *decoder);
 
 /* -- decode_repair.c --------------------------------------------------------------------------- */
-/** Make broken arguments an object where that can be meant in one way only. false: not possible; *fixed is then undefined. */
+/** Make broken arguments an object where that can be meant in one way only. false: not possible;
+ *  *fixed is then undefined. */
 bool sma_arguments_repair(struct sma_str text, struct sma_buf *fixed);
 /** What is wrong with arguments, and where: for the model. */
 void sma_arguments_problem(struct sma_str text, struct sma_buf *problem);
@@ -141,7 +143,8 @@ bool sma_json_is_object(struct sma_str text);
 /* -- decode_call_text.c ------------------------------------------------------------------------ */
 /** Calls written as text become parts; returns the text in front of them, or all of it. */
 struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text);
-/** What of a text that still arrives may be shown: nothing that looks like the beginning of such a call. */
+/** What of a text that still arrives may be shown: nothing that looks like the beginning of such a
+ *  call. */
 struct sma_str sma_decode_before_call_text(struct sma_str text);
 
 struct sma_str sma_json_text_of(const json_t *value); /* empty slice unless a string */
@@ -155,7 +158,8 @@ void sma_json_dump(struct sma_buf *buf, const json_t *value);
  *  NULL when it is not
  *  JSON. Free with json_decref. */
 json_t *sma_json_parse(struct sma_str text);
-/** The same without repairs. *ret_error (may be NULL) stays untouched when the text is empty or too deep. */
+/** The same without repairs. *ret_error (may be NULL) stays untouched when the text is empty or too
+ *  deep. */
 json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * decode_repair.c — arguments of a call that are not quite JSON: what models without a grammar really write.
+ * decode_repair.c — arguments of a call that are not quite JSON: what models without a grammar
+ * really write.
  *
- * Repaired is only what can be meant in one way: code fences around the object, an object inside a string, control
- * characters and odd escapes in strings, commas in front of a closing bracket, strings, lists and objects left open at the
- * end, one bracket too many. Everything else goes back to the model with its place.
+ * Repaired is only what can be meant in one way: code fences around the object, an object inside a
+ * string, control characters and odd escapes in strings, commas in front of a closing bracket,
+ * strings, lists and objects left open at the end, one bracket too many. Everything else goes back
+ * to the model with its place.
  */
 #include "decode_priv.h"
 
@@ -83,7 +85,8 @@ static void close_level(struct repair *repair)
     sma_buf_put_char(repair->out, repair->open[--repair->depth]);
 }
 
-/* A closing bracket closes what was left open inside of its pair; without a pair it is one too many. */
+/* A closing bracket closes what was left open inside of its pair; without a pair it is one too
+ * many. */
 static void take_close(struct repair *repair, char byte)
 {
     if (memchr(repair->open, byte, repair->depth) == NULL)

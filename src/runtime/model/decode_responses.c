@@ -78,7 +78,8 @@ static bool is_returnable(const json_t *item)
            json_array_size(json_object_get(item, "content")) > 0;
 }
 
-/* Keep a finished item for sending it back; the later copy wins, but not over one that tells more. */
+/* Keep a finished item for sending it back; the later copy wins, but not over one that tells
+ * more. */
 static void keep_item(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
 {
     if (!is_returnable(item))

@@ -1,4 +1,5 @@
-/* models_list.c — see models_list.h. Servers differ in names only: each fact is looked for under all of them. */
+/* models_list.c — see models_list.h. Servers differ in names only: each fact is looked for under
+ * all of them. */
 #include "runtime/model/models_list.h"
 
 #include "runtime/model/decode_priv.h"
@@ -117,7 +118,8 @@ static enum sma_err read_list(const json_t *list, struct sma_models_list *ret_li
     return SMA_ERR_OK;
 }
 
-/* Ollama's /api/show: the size the model was trained for, unless a Modelfile sets the one it runs with. */
+/* Ollama's /api/show: the size the model was trained for, unless a Modelfile sets the one it runs
+ * with. */
 static uint64_t shown_window(const json_t *root)
 {
     struct sma_str parameters = sma_json_get_str(root, "parameters");

@@ -32,7 +32,8 @@ struct sma_offline_decision
     bool is_failure;
 };
 
-/** Did the program itself say this in the middle of a run (sma_prompt_put_note)? The user's words before it still stand. */
+/** Did the program itself say this in the middle of a run (sma_prompt_put_note)? The user's words
+ *  before it still stand. */
 bool sma_offline_is_note(struct sma_str text);
 /** Pure: the same turn gives the same decision. decision->arguments must be initialised and empty.
  *  */

@@ -14,7 +14,7 @@
 #define RESPONSES_OUTPUT_MIN 16 /* Source: protocols/models.md §2.1 */
 #define ENDS_SOON_DAYS 90
 
-/* -- efforts ------------------------------------------------------------------------------------------------------ */
+/* -- efforts ----------------------------------------------------------------------------------- */
 static const char *const EFFORTS[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
 
 const char *sma_effort_name(enum sma_effort effort)
@@ -44,7 +44,8 @@ static bool takes(const struct sma_profile *profile, int effort)
     return (profile->efforts >> effort & 1) != 0;
 }
 
-/* The next one below what is wanted, else the next one above. A thinking switch without efforts is on or off. */
+/* The next one below what is wanted, else the next one above. A thinking switch without efforts is
+ * on or off. */
 static enum sma_effort nearest(const struct sma_profile *profile, enum sma_effort wanted)
 {
     bool is_switch = has_off_switch(profile->thinking) && profile->efforts == 0;
@@ -67,7 +68,7 @@ const char *sma_profile_least_effort(const struct sma_profile *profile)
     return "";
 }
 
-/* -- putting together --------------------------------------------------------------------------------------------- */
+/* -- putting together -------------------------------------------------------------------------- */
 static struct sma_prices prices_of(const double price[7])
 {
     return (struct sma_prices){
@@ -234,7 +235,7 @@ void sma_profile_find(const struct sma_config_llm *llm, struct sma_profile *ret_
     *ret_profile = profile;
 }
 
-/* -- cost --------------------------------------------------------------------------------------------------------- */
+/* -- cost -------------------------------------------------------------------------------------- */
 /* Dollars per million tokens are micro-dollars per token: a thousand times 1e-9. */
 static double cost_of(uint64_t tokens, double price)
 {
@@ -263,7 +264,7 @@ uint64_t sma_profile_cost_nano(const struct sma_config_llm *llm, const struct sm
     return nano >= 9e18 ? (uint64_t)9e18 : (uint64_t)llround(nano);
 }
 
-/* -- lines for people --------------------------------------------------------------------------------------------- */
+/* -- lines for people -------------------------------------------------------------------------- */
 /* Days since some day long ago; the difference of two is what counts. -1: not a date. */
 static long day_number(const char *date)
 {

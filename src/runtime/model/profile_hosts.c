@@ -1,5 +1,6 @@
 /*
- * profile_hosts.c — providers: where they live, which wire they speak, whose rules an address follows.
+ * profile_hosts.c — providers: where they live, which wire they speak, whose rules an address
+ * follows.
  * Source: protocols/models.md §1, §2.3; the providers' own quick starts.
  */
 #include "runtime/model/profile.h"
@@ -117,7 +118,7 @@ const char *sma_provider_names(void)
            "ollama, offline";
 }
 
-/* -- whose rules an address follows ------------------------------------------------------------------------------- */
+/* -- whose rules an address follows ------------------------------------------------------------ */
 static bool is_host(struct sma_str host, const char *suffix)
 {
     size_t len = strlen(suffix);
@@ -172,7 +173,8 @@ static enum sma_host host_by_address(const char *base_url)
     return is_local(host) ? SMA_HOST_LOCAL : SMA_HOST_OTHER;
 }
 
-/* "openai" is what people write for any server that speaks like it: its rules are for its own models only. */
+/* "openai" is what people write for any server that speaks like it: its rules are for its own
+ * models only. */
 static bool is_meant(const struct sma_provider *provider, const char *model)
 {
     const char *slash = strrchr(model, '/');

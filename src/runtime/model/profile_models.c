@@ -1,6 +1,8 @@
 /*
- * profile_models.c — the table of models. The first pattern that fits counts: longer ones stand before shorter ones.
- * Source: protocols/models.md §1, §2 (22 Nov 2026). Windows of OpenAI's 1M models are those of the plain price.
+ * profile_models.c — the table of models. The first pattern that fits counts: longer ones stand
+ * before shorter ones.
+ * Source: protocols/models.md §1, §2 (22 Nov 2026). Windows of OpenAI's 1M models are those of the
+ * plain price.
  */
 #include "profile_priv.h"
 
@@ -84,7 +86,8 @@ static const struct model MODELS[] = {
     {BINDING_CLAUDE("sonnet", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
     {BINDING_CLAUDE("haiku", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
 
-    /* -- OpenAI: input, cached, written, output. Where writing is free its tokens cost what input costs. */
+    /* -- OpenAI: input, cached, written, output. Where writing is free its tokens cost what input
+     * costs. */
     {GPT("gpt-6-astra", 272000, 128000, MODEL_BREAKPOINTS, NEVER, LOW_TO_MAX, NEVER, 10, 1, 12.5,
          50, OVER_272K)},
     {GPT("gpt-6-1-sol", 272000, 128000, MODEL_BREAKPOINTS, NEVER, LOW_TO_MAX, NEVER, 2, .1, 2.5, 10,

@@ -16,8 +16,8 @@ enum
 
 struct model
 {
-    const char
-        *pattern; /* the id's beginning: lower case, '-' for '.', up to its end or one of "-:@" */
+    /* the id's beginning: lower case, '-' for '.', up to its end or one of "-:@" */
+    const char *pattern;
     enum sma_host vendor;    /* whose model it is: its own switches are sent to that host only */
     uint32_t window, output; /* tokens */
     uint32_t flags;
@@ -25,8 +25,8 @@ struct model
     uint8_t efforts;
     enum sma_thinking thinking;
     enum sma_chat_tools chat_tools;
-    /* Per million tokens: input, cached, written, output; then, where large requests cost more: from how many tokens, the factor
-     * on the first three, the factor on output. */
+    /* Per million tokens: input, cached, written, output; then, where large requests cost more:
+     * from how many tokens, the factor on the first three, the factor on output. */
     double price[7];
     const char *ends, *successor;
 };

@@ -20,7 +20,8 @@ static size_t skip_string(struct sma_str text, size_t at)
     return text.len;
 }
 
-/* Behind the value that begins at text[at]; *ret_count: elements of it, when it is a list or an object. */
+/* Behind the value that begins at text[at]; *ret_count: elements of it, when it is a list or an
+ * object. */
 static size_t skip_value(struct sma_str text, size_t at, size_t *ret_count)
 {
     size_t depth = 0, commas = 0;

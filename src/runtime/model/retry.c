@@ -101,7 +101,8 @@ static const char *remedy_of(const struct sma_failure_verdict *verdict, int stat
     }
 }
 
-/* A message that was cut for its length may end within the key, which then is not found as a whole. */
+/* A message that was cut for its length may end within the key, which then is not found as a
+ * whole. */
 static size_t len_before_secret(const char *said, const char *secret)
 {
     size_t len = strlen(said), secret_len = strlen(secret);

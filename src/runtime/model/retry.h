@@ -1,11 +1,13 @@
 /*
  * retry.h — what kind of failure a model request met, what may help, and how to say it.
  *
- * sma_failure_judge is the one place that reads the words of providers. Its verdict goes two ways: `retry` to the model
- * actor (is a quick repeat of the same bytes worth a try?), everything else unchanged into struct sma_model_answer
- * (trouble, retry_after_ms, refused_member, window_tokens), from which the run decides what comes next.
+ * sma_failure_judge is the one place that reads the words of providers. Its verdict goes two ways:
+ * `retry` to the model actor (is a quick repeat of the same bytes worth a try?), everything else
+ * unchanged into struct sma_model_answer (trouble, retry_after_ms, refused_member, window_tokens),
+ * from which the run decides what comes next.
  *
- * Rules by host come first: one sentence ("You exceeded your current quota") means three things at three providers.
+ * Rules by host come first: one sentence ("You exceeded your current quota") means three things at
+ * three providers.
  * Source: protocols/models.md §6; protocols/llm.md §2 "Errors and retry", §4 "Errors".
  * Threads: any; no state.
  */
@@ -31,8 +33,9 @@ struct sma_failure_verdict
     enum sma_model_trouble trouble; /* for CONTEXT_LENGTH without meaning */
     int64_t retry_after_ms; /* what the server asked for, whatever its length; -1 = nothing */
     char refused_member
-        [SMA_RETRY_MEMBER_BYTES_MAX]; /* TROUBLE_MEMBER: as the server names it ("temperature",
-                                                        "reasoning.effort", "thinking.type"); else empty */
+        /* TROUBLE_MEMBER: as the server names it ("temperature", "reasoning.effort",
+         * "thinking.type"); else empty */
+        [SMA_RETRY_MEMBER_BYTES_MAX];
     uint64_t window_tokens; /* CONTEXT_LENGTH: how much may be sent, when that was told; else 0 */
 };
 
@@ -52,9 +55,9 @@ enum sma_trouble
 struct sma_failure
 {
     enum sma_trouble trouble;
-    const struct sma_config_llm
-        *llm;        /* who was asked: rules go by host, provider and format; NULL = unknown */
-    int http_status; /* 0 = none */
+    /* who was asked: rules go by host, provider and format; NULL = unknown */
+    const struct sma_config_llm *llm;
+    int http_status;                     /* 0 = none */
     bool has_should_retry, should_retry; /* header x-should-retry */
     int64_t retry_after_ms;              /* from the headers; -1 = not said */
     int64_t wall_ms; /* now, for servers that tell a time instead of a wait; 0 = unknown */
@@ -63,8 +66,8 @@ struct sma_failure
 };
 
 void sma_failure_judge(const struct sma_failure *failure, struct sma_failure_verdict *ret_verdict);
-/** Value of `x-ratelimit-reset-*` or `anthropic-ratelimit-*-reset` in ms from now, or -1: "6m0s", "120ms", "1.5" (seconds),
- *  seconds or milliseconds since 1970, RFC 3339. */
+/** Value of `x-ratelimit-reset-*` or `anthropic-ratelimit-*-reset` in ms from now, or -1: "6m0s",
+ *  "120ms", "1.5" (seconds), seconds or milliseconds since 1970, RFC 3339. */
 int64_t sma_retry_reset_parse(struct sma_str value, int64_t wall_ms);
 /** How long to wait before attempt number `attempt` (1 = the first repetition): what the server
  *  asked for, else

@@ -1,4 +1,5 @@
-/* retry_judge.c — the words of providers into one verdict. Order and texts: protocols/models.md §6.2-§6.4. */
+/* retry_judge.c — the words of providers into one verdict. Order and texts: protocols/models.md
+ * §6.2-§6.4. */
 #include "retry_priv.h"
 
 #include "runtime/model/profile.h"
@@ -106,7 +107,8 @@ static bool is_refused(int status)
 }
 
 /* -- rules of one provider --------------------------------------------------------------------- */
-/* It says the sentence of an empty purse for a wait of seconds, and names a wait even when the day's quota is used up. */
+/* It says the sentence of an empty purse for a wait of seconds, and names a wait even when the
+ * day's quota is used up. */
 static bool judge_gemini(const struct sma_failure *failure, int status,
                          struct sma_failure_verdict *verdict)
 {
@@ -173,8 +175,8 @@ static bool judge_zai(const struct sma_failure *failure, struct sma_failure_verd
 }
 
 /* -- the classes, in order --------------------------------------------------------------------- */
-/* What a server keeps about earlier turns and does not find as it was: reasoning of another model, signatures, ids, images.
- * In plain form there is nothing of it left. */
+/* What a server keeps about earlier turns and does not find as it was: reasoning of another model,
+ * signatures, ids, images. In plain form there is nothing of it left. */
 static bool is_about_session(const struct sma_failure *failure)
 {
     const struct sma_wire_error *error = &failure->error;
@@ -304,7 +306,8 @@ static void judge_refusal(const struct sma_failure *failure, struct sma_failure_
     }
     sma_retry_find_member(failure, verdict->refused_member, sizeof verdict->refused_member);
     bool is_tool = strncmp(failure->error.param, "tools", 5) == 0;
-    /* It names nothing that could be left out: what may have made it refuse is what other requests do not have. */
+    /* It names nothing that could be left out: what may have made it refuse is what other requests
+     * do not have. */
     (void)say(verdict, SMA_RETRY_NO,
               verdict->refused_member[0] != '\0' ? SMA_MODEL_TROUBLE_MEMBER
               : is_tool                          ? SMA_MODEL_TROUBLE_REQUEST
@@ -347,7 +350,8 @@ static void judge_answered(const struct sma_failure *failure, struct sma_failure
         (void)say_rate(verdict);
     else
         judge_status(failure, status, verdict);
-    /* Anthropic names the wait of every true rate limit. Without one a quick repeat is refused, too. */
+    /* Anthropic names the wait of every true rate limit. Without one a quick repeat is refused,
+     * too. */
     if (verdict->trouble == SMA_MODEL_TROUBLE_RATE && failure->http_status == 429 &&
         is_messages(failure) && verdict->retry_after_ms < 0)
         verdict->retry = SMA_RETRY_NO;

@@ -1,4 +1,5 @@
-/* retry_member.c — which member of the request a 400 is about. Texts: protocols/models.md §2 and the threads named there. */
+/* retry_member.c — which member of the request a 400 is about. Texts: protocols/models.md §2 and
+ * the threads named there. */
 #include "retry_priv.h"
 
 #include <ctype.h>

@@ -24,7 +24,7 @@ bool sma_target_refuses(const struct sma_target *target, const char *member)
     return false;
 }
 
-/* -- learning ----------------------------------------------------------------------------------------------------- */
+/* -- learning ---------------------------------------------------------------------------------- */
 /* What the encoders can leave out, or say in another way. Those of llm.extraBody come on top. */
 static const char *const DROPPABLE[] = {
     "temperature",
@@ -117,7 +117,8 @@ static struct sma_str next_name(struct sma_str *path)
     return name;
 }
 
-/* Leave out one name of a path. Of marks that of the request goes first where none is named, then those of its parts. */
+/* Leave out one name of a path. Of marks that of the request goes first where none is named, then
+ * those of its parts. */
 static bool try_name(struct sma_target *target, struct sma_str name, bool is_alone)
 {
     if (!is_droppable(name))

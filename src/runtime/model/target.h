@@ -1,10 +1,10 @@
 /*
- * target.h — one place that model requests can go to: a provider's model with its options, the profile that says what it
- * takes, and what it was found to refuse.
+ * target.h — one place that model requests can go to: a provider's model with its options, the
+ * profile that says what it takes, and what it was found to refuse.
  *
- * A target's *key* names whose bytes a stored turn holds: "<wire> <host> <model>", e.g. "messages api.anthropic.com
- * claude-sonnet-5-5". Reasoning, signatures and ids are good for the target of the same key only; for others a turn goes in
- * plain form.
+ * A target's *key* names whose bytes a stored turn holds: "<wire> <host> <model>", e.g. "messages
+ * api.anthropic.com claude-sonnet-5-5". Reasoning, signatures and ids are good for the target of
+ * the same key only; for others a turn goes in plain form.
  * Threads: the owner only. The configuration is borrowed and immutable.
  */
 #ifndef SMA_MODEL_TARGET_H
@@ -30,13 +30,14 @@ struct sma_target
 };
 
 void sma_target_init(struct sma_target *target, const struct sma_config_llm *llm);
-/** It refuses this member: a name, or a path ("reasoning.effort", "tools[0].strict", "system.0.cache_control") in the
- *  provider's own words. false: leaving it out changes nothing (we do not send it, cannot do without it, or knew it), or there is no
+/** It refuses this member: a name, or a path ("reasoning.effort", "tools[0].strict",
+ *  "system.0.cache_control") in the provider's own words. false: leaving it out changes nothing (we
+ *  do not send it, cannot do without it, or knew it), or there is no
  *  room: repeating the request is no cure. */
 bool sma_target_refuse(struct sma_target *target, struct sma_str member);
 bool sma_target_refuses(const struct sma_target *target, const char *member);
-/** Bytes to insert at find_mark's offset in the newest user-side fragments of a request; empty: this target caches without
- *  marks in messages. */
+/** Bytes to insert at find_mark's offset in the newest user-side fragments of a request; empty:
+ *  this target caches without marks in messages. */
 struct sma_str sma_target_mark(const struct sma_target *target);
 
 #endif

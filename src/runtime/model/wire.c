@@ -30,7 +30,7 @@ const struct sma_wire *sma_wire_find(struct sma_str name)
     return NULL;
 }
 
-/* -- texts -------------------------------------------------------------------------------------------------------- */
+/* -- texts ------------------------------------------------------------------------------------- */
 void sma_wire_put_number(struct sma_buf *buf, double number)
 {
     char text[40];
@@ -118,7 +118,7 @@ void sma_wire_put_call_id(struct sma_buf *buf, struct sma_str id)
                    (unsigned long long)sma_siphash(keys[1], id.ptr, id.len));
 }
 
-/* -- llm.extraBody ------------------------------------------------------------------------------------------------ */
+/* -- llm.extraBody ----------------------------------------------------------------------------- */
 /* How long the string that begins at text is, with its quotes. */
 static size_t string_len(struct sma_str text)
 {
@@ -196,7 +196,7 @@ bool sma_wire_allows(const struct sma_target *target, const char *member)
     return !sma_target_refuses(target, member) && !sma_wire_has_extra(target, member);
 }
 
-/* -- options ------------------------------------------------------------------------------------------------------ */
+/* -- options ----------------------------------------------------------------------------------- */
 int64_t sma_wire_cap(const struct sma_target *target)
 {
     const struct sma_profile *profile = &target->profile;
@@ -223,7 +223,8 @@ void sma_wire_put_cap(struct sma_buf *buf, const struct sma_target *target)
     sma_buf_put_i64(buf, sma_wire_cap(target));
 }
 
-/* The effort that this request says. Beside function tools some models take none, or only "none". */
+/* The effort that this request says. Beside function tools some models take none, or only
+ * "none". */
 static enum sma_effort effort_of(const struct sma_target *target, bool has_tools)
 {
     const struct sma_profile *profile = &target->profile;
@@ -279,7 +280,8 @@ void sma_wire_put_sampling(struct sma_buf *buf, const struct sma_target *target,
                llm->has_presence_penalty ? &llm->presence_penalty : NULL);
 }
 
-/* Anthropic's older models: at least 1,024, and less than the cap. Half of it is left for the answer. */
+/* Anthropic's older models: at least 1,024, and less than the cap. Half of it is left for the
+ * answer. */
 static int64_t budget_of(enum sma_effort effort, int64_t max_tokens)
 {
     static const int64_t budgets[SMA_EFFORT_COUNT] = {0, 1024, 2048, 8192, 16384, 32768, 32768};
@@ -361,7 +363,7 @@ void sma_wire_put_effort(struct sma_buf *buf, const struct sma_target *target, b
         sma_buf_printf(buf, ",\"output_config\":{\"effort\":\"%s\"}", name);
 }
 
-/* -- messages ----------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 bool sma_wire_has_marks(const struct sma_target *target)
 {
     if (target == NULL || sma_target_refuses(target, SMA_MEMBER_MARK))

@@ -1,4 +1,5 @@
-/* OpenAI chat completions, the format most compatible servers speak. Source: protocols/llm.md §2, §5; models.md §2. */
+/* OpenAI chat completions, the format most compatible servers speak. Source: protocols/llm.md §2,
+ * §5; models.md §2. */
 #include "wire_priv.h"
 
 /* Gemini refuses calls of other models without it. Source: protocols/models.md §5. */
@@ -78,7 +79,8 @@ static void put_results(struct sma_buf *buf, const struct sma_target *target,
     }
 }
 
-/* While it thinks, the provider wants the member on every message, also on those of other models. */
+/* While it thinks, the provider wants the member on every message, also on those of other
+ * models. */
 static void put_no_reasoning(struct sma_buf *buf, const struct sma_target *target)
 {
     if (target != NULL && target->profile.echo == SMA_ECHO_EVERY)

@@ -40,9 +40,10 @@ static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, si
     sma_buf_put_char(buf, ']');
 }
 
-/* Two marks that never change: cache_control of the request is moved along with the last block by the server, so that the
- * whole conversation is cached while its bytes stay equal from request to request; the one on the system block covers
- * tools and system, and is what the first request of another chat finds. */
+/* Two marks that never change: cache_control of the request is moved along with the last block by
+ * the server, so that the whole conversation is cached while its bytes stay equal from request to
+ * request; the one on the system block covers tools and system, and is what the first request of
+ * another chat finds. */
 static void put_system(struct sma_buf *buf, const struct sma_target *target, struct sma_str system)
 {
     sma_buf_put_text(buf, ",\"system\":[{\"type\":\"text\",\"text\":");

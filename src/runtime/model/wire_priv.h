@@ -1,8 +1,10 @@
 /*
- * wire_priv.h — what the three encoders share: what a target takes, and the writers of common members.
+ * wire_priv.h — what the three encoders share: what a target takes, and the writers of common
+ * members.
  *
- * Invariants: deterministic bytes. A member is written only when the profile allows it, the target was not found to
- *             refuse it, and llm.extraBody does not say it itself (then that is what counts).
+ * Invariants: deterministic bytes. A member is written only when the profile allows it, the target
+ *             was not found to refuse it, and llm.extraBody does not say it itself (then that is
+ *             what counts).
  * Threads:    any; no state.
  */
 #ifndef SMA_MODEL_WIRE_PRIV_H
@@ -27,15 +29,16 @@ extern const struct sma_wire sma_wire_messages;
 bool sma_wire_allows(const struct sma_target *target, const char *member);
 /** Does llm.extraBody say it? */
 bool sma_wire_has_extra(const struct sma_target *target, const char *member);
-/** The next member of a compact JSON object's text; *at begins at its '{'. false: there is none left. */
+/** The next member of a compact JSON object's text; *at begins at its '{'. false: there is none
+ *  left. */
 bool sma_wire_next_member(struct sma_str *at, struct sma_str *ret_name, struct sma_str *ret_value);
 
 /** The shortest decimal that reads back as the same double, with '.' in any locale. */
 void sma_wire_put_number(struct sma_buf *buf, double number);
 /** A tool's schema as given, or the schema of no parameters. */
 void sma_wire_put_schema(struct sma_buf *buf, struct sma_str parameters_json);
-/** `"content":` of one user message: a string for one block unless is_list, else a list of {"type":type,"text":...}; empty
- *  blocks are left out because servers refuse them. */
+/** `"content":` of one user message: a string for one block unless is_list, else a list of
+ *  {"type":type,"text":...}; empty blocks are left out because servers refuse them. */
 void sma_wire_put_blocks(struct sma_buf *buf, const char *type, bool is_list,
                          const struct sma_str *blocks, size_t block_count);
 
@@ -55,8 +58,8 @@ bool sma_wire_has_marks(const struct sma_target *target);
 bool sma_wire_is_blank(struct sma_str text);
 /** A call's arguments as a JSON object: what is none is wrapped, as the decoders do. */
 void sma_wire_put_arguments(struct sma_buf *buf, const struct sma_model_call *call);
-/** Parts of struct sma_wire that formats have in common: the end of the list of messages and of the request; a user
- *  message of "text" blocks; where a mark goes. */
+/** Parts of struct sma_wire that formats have in common: the end of the list of messages and of the
+ *  request; a user message of "text" blocks; where a mark goes. */
 void sma_wire_put_tail(struct sma_buf *buf, const struct sma_target *target,
                        struct sma_str cache_key);
 void sma_wire_put_user(struct sma_buf *buf, const struct sma_target *target,

@@ -1,4 +1,5 @@
-/* OpenAI Responses API, stateless (store:false, everything sent each time). Source: protocols/llm.md §3; models.md §2.1. */
+/* OpenAI Responses API, stateless (store:false, everything sent each time). Source:
+ * protocols/llm.md §3; models.md §2.1. */
 #include "wire_priv.h"
 
 static void put_tools(struct sma_buf *buf, const struct sma_target *target,
@@ -48,7 +49,8 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
     sma_buf_put_json_string(buf, sma_str(target->llm->model));
     if (sma_wire_allows(target, "store"))
         sma_buf_put_text(buf, ",\"store\":false");
-    /* Reasoning items must travel with their calls when nothing is stored; models that do not reason refuse the member. */
+    /* Reasoning items must travel with their calls when nothing is stored; models that do not
+     * reason refuse the member. */
     if (target->profile.has_encrypted_reasoning && sma_wire_allows(target, "include"))
         sma_buf_put_text(buf, ",\"include\":[\"reasoning.encrypted_content\"]");
     sma_wire_put_cap(buf, target);

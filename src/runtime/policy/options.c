@@ -1,6 +1,7 @@
 /*
- * options.c — reads a command by the description of its program. Whatever is not described, or is not there in the text
- * (an expansion where an option may stand, a value that may be several words), becomes a note.
+ * options.c — reads a command by the description of its program. Whatever is not described, or is
+ * not there in the text (an expansion where an option may stand, a value that may be several
+ * words), becomes a note.
  */
 #include "options_tables.h"
 
@@ -42,7 +43,7 @@ const struct description *sma_options_of(struct sma_str base)
     return found != NULL ? found : find_in(SMA_OPTIONS_BUILD, SMA_OPTIONS_BUILD_COUNT, base);
 }
 
-/* -- the description ----------------------------------------------------------------------------------------------- */
+/* -- the description --------------------------------------------------------------------------- */
 struct found
 {
     enum option_role role; /* 0: not known */
@@ -122,7 +123,7 @@ bool sma_options_know(const struct description *description, struct sma_str opti
     return found.role != 0 && (found.role == OPTION_FLAG || found.name.len == option.len - skip);
 }
 
-/* -- options --------------------------------------------------------------------------------------------------------- */
+/* -- options ----------------------------------------------------------------------------------- */
 static void mark_seen(struct reading *reading, struct sma_str name,
                       const struct sma_shell_word *value)
 {
@@ -188,7 +189,8 @@ static bool takes_next(enum option_role role)
            role == OPTION_JUDGED;
 }
 
-/* The option ends its word; its value, if it needs one, is the next. @return the index of the last word it took. */
+/* The option ends its word; its value, if it needs one, is the next. @return the index of the last
+ * word it took. */
 static uint32_t end_option(struct reading *reading, const struct found *found, uint32_t index)
 {
     if (found->role == OPTION_ASK)
@@ -349,7 +351,7 @@ void sma_options_read(struct sma_shell *shell, uint32_t command, uint32_t first,
         description->finish(&reading);
 }
 
-/* -- for `finish` ---------------------------------------------------------------------------------------------------- */
+/* -- for `finish` ------------------------------------------------------------------------------ */
 static uint32_t find_mark(const struct reading *reading, struct sma_str name)
 {
     const char *list = reading->description->marks;

@@ -1,9 +1,10 @@
 /*
- * options.h — the options of programs, described completely: which ones take a value and what is done with it.
+ * options.h — the options of programs, described completely: which ones take a value and what is
+ * done with it.
  *
- * A description lists every option of a program by its role. What it does not list is asked about, so a description that is
- * too short costs a question, never more. options.c reads a command by its description; the tables are options_*.c, each
- * with the manual it was made from.
+ * A description lists every option of a program by its role. What it does not list is asked about,
+ * so a description that is too short costs a question, never more. options.c reads a command by its
+ * description; the tables are options_*.c, each with the manual it was made from.
  */
 #ifndef SMA_APPROVAL_OPTIONS_H
 #define SMA_APPROVAL_OPTIONS_H
@@ -52,8 +53,8 @@ struct description
     const struct option_row *rows;
     uint32_t row_count;
     uint32_t traits;
-    const char
-        *marks; /* names of options that `finish` asks for by sma_options_saw(); NULL: none */
+    /* names of options that `finish` asks for by sma_options_saw(); NULL: none */
+    const char *marks;
     void (*finish)(struct reading *reading); /* judges the operands; NULL: they are plain text */
     /* judges the value of the option `name`, which stands in the word `index` */
     void (*judge)(struct reading *reading, struct sma_str name, uint32_t index,
@@ -82,10 +83,11 @@ bool sma_options_can_harm(const struct description *description);
 /* Walk the options from word `first` on: notes and touches; then the operands. */
 void sma_options_read(struct sma_shell *shell, uint32_t command, uint32_t first,
                       const struct description *description);
-/* Does the description know the option, "-x" or "--name" as one writes it? For the test of completeness. */
+/* Does the description know the option, "-x" or "--name" as one writes it? For the test of
+ * completeness. */
 bool sma_options_know(const struct description *description, struct sma_str option);
 
-/* -- for `finish` ---------------------------------------------------------------------------------------------------- */
+/* -- for `finish` ------------------------------------------------------------------------------ */
 /* Was one of the blank-separated options there? */
 bool sma_options_saw(const struct reading *reading, const char *names);
 /* Was there more than one of them? */
@@ -97,7 +99,8 @@ const struct sma_shell_word *sma_options_operand(const struct reading *reading, 
                                                  uint32_t *ret_index);
 /* The operand n is touched. */
 void sma_options_touch(struct reading *reading, uint32_t n, enum sma_shell_touch_kind kind);
-/* A file whose name is made of two words is touched: `first`, the text between, the last part of `second` (NULL: none). */
+/* A file whose name is made of two words is touched: `first`, the text between, the last part of
+ * `second` (NULL: none). */
 void sma_options_touch_made(struct reading *reading, enum sma_shell_touch_kind kind,
                             const struct sma_shell_word *first, const char *between,
                             const struct sma_shell_word *second);

@@ -1,11 +1,13 @@
 /*
- * options_build.c — the options of programs that build and test: what they run is the project, which a rule has allowed; here
- * are the ways to make them run or write something else.
+ * options_build.c — the options of programs that build and test: what they run is the project,
+ * which a rule has allowed; here are the ways to make them run or write something else.
  *
- * Source: make(1) GNU make 4.3; npm(1) 11 `npm config ls -l`; pnpm(1) and yarn(1), the options that run something; cargo(1)
- * 1.95 `cargo NAME --help`; `go help build`, `go help testflag` of go 1.22; `pip NAME --help` of pip 24; docker(1) 24;
- * gcc(1), clang(1), rg(1), tree(1), cpio(1), systemctl(1), date(1), hostname(1), file(1), test(1), printf(1) and
- * wait of bash(1), the options that run or write something.
+ * Source: make(1) GNU make 4.3; npm(1) 11 `npm config ls -l`; pnpm(1) and yarn(1), the options that
+ * run something; cargo(1)
+ * 1.95 `cargo NAME --help`; `go help build`, `go help testflag` of go 1.22; `pip NAME --help` of
+ * pip 24; docker(1) 24; gcc(1), clang(1), rg(1), tree(1), cpio(1), systemctl(1), date(1),
+ * hostname(1), file(1), test(1), printf(1) and wait of bash(1), the options that run or write
+ * something.
  */
 #include "options_tables.h"
 
@@ -22,7 +24,7 @@ static void note_at(struct reading *reading, uint32_t index, const char *why)
     sma_unwrap_note(reading->shell, reading->command, index, why);
 }
 
-/* -- make ---------------------------------------------------------------------------------------------------------------- */
+/* -- make -------------------------------------------------------------------------------------- */
 static const struct option_row MAKE[] = {
     {OPTION_FLAG,
      "b m B always-make d e environment-overrides h help i ignore-errors k keep-going L "
@@ -35,7 +37,8 @@ static const struct option_row MAKE[] = {
                        "assume-new"},
 };
 
-/* Makes of what a built-in rule runs: make expands patterns and hands names to a shell, unquoted. */
+/* Makes of what a built-in rule runs: make expands patterns and hands names to a shell,
+ * unquoted. */
 static bool is_plain_target(struct sma_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -70,7 +73,7 @@ static void finish_make(struct reading *reading)
     }
 }
 
-/* -- npm and relatives ---------------------------------------------------------------------------------------------------- */
+/* -- npm and relatives ------------------------------------------------------------------------- */
 static const struct option_row NPM[] = {
     {OPTION_FLAG,
      "long json omit-lockfile-registry-resolved fund audit update-notifier yes y all a "
@@ -127,7 +130,7 @@ static void finish_npm(struct reading *reading)
         note_at(reading, index, "a subcommand that is not known to be harmless");
 }
 
-/* -- cargo ---------------------------------------------------------------------------------------------------------------- */
+/* -- cargo ------------------------------------------------------------------------------------- */
 static const struct option_row CARGO[] = {
     {OPTION_FLAG,
      "all all-features all-targets benches bins build default-features dev doc "
@@ -171,7 +174,7 @@ static void finish_cargo(struct reading *reading)
     }
 }
 
-/* -- go -------------------------------------------------------------------------------------------------------------------- */
+/* -- go ---------------------------------------------------------------------------------------- */
 static const struct option_row GO[] = {
     {OPTION_FLAG,
      "a n race msan asan cover v work x linkshared modcacherw trimpath json short failfast "
@@ -204,7 +207,7 @@ static void finish_go(struct reading *reading)
         note_at(reading, index, "a subcommand that runs something else");
 }
 
-/* -- pip -------------------------------------------------------------------------------------------------------------------- */
+/* -- pip --------------------------------------------------------------------------------------- */
 static const struct option_row PIP[] = {
     {OPTION_FLAG,
      "h help debug isolated require-virtualenv v verbose V version q quiet no-input no-cache-dir "
@@ -226,7 +229,7 @@ static const struct option_row PIP[] = {
     {OPTION_RUN, "python"},
 };
 
-/* -- docker ------------------------------------------------------------------------------------------------------------------ */
+/* -- docker ------------------------------------------------------------------------------------ */
 /* What it starts is unwrap.c's matter; here are the files it writes and the machine it means. */
 static const struct option_row DOCKER[] = {
     {OPTION_WRITE, "iidfile metadata-file cidfile"},
@@ -243,7 +246,7 @@ static void finish_docker(struct reading *reading)
         sma_options_touch(reading, 2, SMA_TOUCH_WRITE_BELOW);
 }
 
-/* -- one option here and there ------------------------------------------------------------------------------------------------ */
+/* -- one option here and there ----------------------------------------------------------------- */
 static const struct option_row TEST[] = {{OPTION_ASK, "v R"}};
 static const struct option_row PRINTF[] = {{OPTION_ASK_VALUE, "v"}};
 static const struct option_row WAIT[] = {{OPTION_ASK_VALUE, "p"}};
@@ -318,7 +321,8 @@ static void finish_compiler(struct reading *reading)
     }
 }
 
-/* Source: pytest(1), pytest --help 7.2 and of pytest-cov, -html, -json-report. What is not listed selects or prints. */
+/* Source: pytest(1), pytest --help 7.2 and of pytest-cov, -html, -json-report. What is not listed
+ * selects or prints. */
 static const struct option_row PYTEST[] = {
     {OPTION_FLAG, "x v q s l h verbose quiet exitfirst help version cov"},
     {OPTION_TEXT, "k m p n r W deselect maxfail tb durations"},

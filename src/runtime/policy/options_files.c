@@ -1,12 +1,14 @@
 /*
- * options_files.c — the options of programs that copy, move, make and remove files, and what their operands are.
+ * options_files.c — the options of programs that copy, move, make and remove files, and what their
+ * operands are.
  *
- * Source: cp(1), mv(1), ln(1), install(1), tee(1), touch(1), mkdir(1), rmdir(1), rm(1), truncate(1), chmod(1), chown(1),
- * chgrp(1), uniq(1), unlink(1), split(1), csplit(1), sort(1), dd(1), GNU coreutils 9.1; gzip(1) 1.12, bzip2(1) 1.0.8, xz(1) 5.4.
+ * Source: cp(1), mv(1), ln(1), install(1), tee(1), touch(1), mkdir(1), rmdir(1), rm(1),
+ * truncate(1), chmod(1), chown(1), chgrp(1), uniq(1), unlink(1), split(1), csplit(1), sort(1),
+ * dd(1), GNU coreutils 9.1; gzip(1) 1.12, bzip2(1) 1.0.8, xz(1) 5.4.
  */
 #include "options_tables.h"
 
-/* -- copies ---------------------------------------------------------------------------------------------------------- */
+/* -- copies ------------------------------------------------------------------------------------ */
 static const char COPY_MARKS[] = "t target-directory T no-target-directory S suffix b backup "
                                  "parents r R recursive a archive l link s symbolic-link";
 
@@ -31,7 +33,8 @@ static void touch_target(struct reading *reading, const struct sma_shell_word *f
     sma_options_touch_made(reading, SMA_TOUCH_WRITE, folder, "", suffix);
 }
 
-/* SOURCE... DESTINATION, or SOURCE... with -t FOLDER. The destination may be a folder: both names are touched. */
+/* SOURCE... DESTINATION, or SOURCE... with -t FOLDER. The destination may be a folder: both names
+ * are touched. */
 static void finish_copy_as(struct reading *reading, enum sma_shell_touch_kind source_kind,
                            bool copies_folders)
 {
@@ -59,8 +62,8 @@ static void finish_copy_as(struct reading *reading, enum sma_shell_touch_kind so
         sma_options_touch_made(reading, SMA_TOUCH_WRITE_BELOW, &target, "", NULL);
 }
 
-/* `mv *.log logs/`: a name that begins with a dash is an option here. It ends in .log, so what its value names does, too,
- * and nothing that a program runs or reads as code ends so. */
+/* `mv *.log logs/`: a name that begins with a dash is an option here. It ends in .log, so what its
+ * value names does, too, and nothing that a program runs or reads as code ends so. */
 static void vouch_for_data(struct reading *reading)
 {
     static const char data[] = ".log .csv .tsv .png .jpg .jpeg .gif .svg .pdf .gz .tgz .zip .bak "
@@ -143,7 +146,7 @@ static const struct option_row INSTALL[] = {
     {OPTION_RUN, "strip-program"},
 };
 
-/* -- every operand ----------------------------------------------------------------------------------------------------- */
+/* -- every operand ----------------------------------------------------------------------------- */
 static void write_from(struct reading *reading, uint32_t from)
 {
     for (uint32_t i = from; i < reading->operand_count; i++)
@@ -205,7 +208,7 @@ static const struct option_row CHOWN[] = {
 };
 static const struct option_row HELP_ONLY[] = {{OPTION_FLAG, "help version"}};
 
-/* -- uniq IN OUT, split FILE PREFIX, csplit, sort, dd -------------------------------------------------------------------- */
+/* -- uniq IN OUT, split FILE PREFIX, csplit, sort, dd ------------------------------------------ */
 static void finish_uniq(struct reading *reading)
 {
     write_from(reading, 1);

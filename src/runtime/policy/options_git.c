@@ -1,12 +1,14 @@
 /*
  * options_git.c — the options of git, subcommand by subcommand.
  *
- * Not described, because what they run or write cannot be told from their words: apply, am, filter-branch, difftool,
- * mergetool, send-email, daemon, notes, bundle, update-index, hook, maintenance and the like. They are asked about.
- * Subcommands that put other contents into the folder (switch, checkout of a branch, merge, pull, reset --hard, stash) write
- * files whose names cannot be told; a rule that names the subcommand ("git switch") has said that this is meant.
+ * Not described, because what they run or write cannot be told from their words: apply, am,
+ * filter-branch, difftool, mergetool, send-email, daemon, notes, bundle, update-index, hook,
+ * maintenance and the like. They are asked about. Subcommands that put other contents into the
+ * folder (switch, checkout of a branch, merge, pull, reset --hard, stash) write files whose names
+ * cannot be told; a rule that names the subcommand ("git switch") has said that this is meant.
  *
- * Source: git(1) 2.39 and the manual page of each subcommand, `git NAME -h`, `git NAME --git-completion-helper-all`.
+ * Source: git(1) 2.39 and the manual page of each subcommand, `git NAME -h`, `git NAME
+ * --git-completion-helper-all`.
  */
 #include "options_tables.h"
 
@@ -303,13 +305,14 @@ static const struct option_row CLEAN[] = {{OPTION_FLAG, "q quiet n dry-run d x X
                                           {OPTION_ASK, "f force i interactive"},
                                           {OPTION_TEXT, "e exclude"}};
 
-/* -- operands ---------------------------------------------------------------------------------------------------------- */
+/* -- operands ---------------------------------------------------------------------------------- */
 static void note_operand(struct reading *reading, uint32_t index, const char *why)
 {
     sma_unwrap_note(reading->shell, reading->command, index, why);
 }
 
-/* Files of the folder are written, which ones cannot be told. A rule that goes on to the subcommand allows it. */
+/* Files of the folder are written, which ones cannot be told. A rule that goes on to the subcommand
+ * allows it. */
 static void touch_worktree(struct reading *reading)
 {
     const struct sma_shell_command *command = &reading->shell->commands[reading->command];
@@ -475,7 +478,8 @@ static void finish_checkout(struct reading *reading)
     }
     if (has_paths)
         return;
-    /* one operand is a commit or a file, the first of several (git checkout HEAD~1 Makefile) may be a commit */
+    /* one operand is a commit or a file, the first of several (git checkout HEAD~1 Makefile) may be
+     * a commit */
     bool makes_branch = sma_options_saw(reading, "b B orphan");
     if (reading->operand_count > 0 || sma_options_saw(reading, "f force p patch"))
         touch_worktree(reading);

@@ -1,8 +1,8 @@
 /*
  * options_net.c — the options of programs that fetch and pack: curl, wget, rsync, tar, zip, unzip.
  *
- * Source: `curl --help all` of curl 7.88.1 and curl(1); wget(1) GNU Wget 1.21.3; rsync(1) 3.2.7; tar(1) GNU tar 1.34;
- * zip(1) 3.0; unzip(1) 6.0.
+ * Source: `curl --help all` of curl 7.88.1 and curl(1); wget(1) GNU Wget 1.21.3; rsync(1) 3.2.7;
+ * tar(1) GNU tar 1.34; zip(1) 3.0; unzip(1) 6.0.
  */
 #include "options_tables.h"
 
@@ -57,7 +57,7 @@ static void touch_remote_names(struct reading *reading)
     }
 }
 
-/* -- curl -------------------------------------------------------------------------------------------------------------- */
+/* -- curl -------------------------------------------------------------------------------------- */
 static const struct option_row CURL[] = {
     {OPTION_FLAG,
      "anyauth a append basic cert-status compressed compressed-ssh create-dirs crlf digest q "
@@ -218,9 +218,10 @@ static void finish_curl(struct reading *reading)
         touch_remote_names(reading);
 }
 
-/* -- wget ---------------------------------------------------------------------------------------------------------------- */
+/* -- wget -------------------------------------------------------------------------------------- */
 static const struct option_row WGET[] = {
-    /* the n of -nv, -nc, -nd, -nH, -np: their second letter stands for itself here, which only asks more often */
+    /* the n of -nv, -nc, -nd, -nH, -np: their second letter stands for itself here, which only asks
+     * more often */
     {OPTION_FLAG,
      "V version h help d debug q quiet v verbose n no-verbose F force-html no-config "
      "retry-connrefused no-clobber no-netrc c continue show-progress N timestamping "
@@ -270,7 +271,7 @@ static void finish_wget(struct reading *reading)
         touch_remote_names(reading);
 }
 
-/* -- rsync --------------------------------------------------------------------------------------------------------------- */
+/* -- rsync ------------------------------------------------------------------------------------- */
 static const struct option_row RSYNC[] = {
     {OPTION_FLAG,
      "v verbose q quiet no-motd c checksum a archive no-OPTION r recursive R relative "
@@ -312,7 +313,7 @@ static void finish_rsync(struct reading *reading)
     }
 }
 
-/* -- tar ------------------------------------------------------------------------------------------------------------------ */
+/* -- tar --------------------------------------------------------------------------------------- */
 static const struct option_row TAR[] = {
     {OPTION_FLAG,
      "A catenate concatenate c create delete d diff compare r append test-label t list u update x "
@@ -371,8 +372,9 @@ static void finish_tar(struct reading *reading)
         sma_unwrap_touch_at(reading->shell, reading->command, last, SMA_TOUCH_WRITE_BELOW, folder);
 }
 
-/* -- zip, unzip ------------------------------------------------------------------------------------------------------------ */
-/* zip has options of two letters: only letters that are no part of one that writes or runs something. */
+/* -- zip, unzip -------------------------------------------------------------------------------- */
+/* zip has options of two letters: only letters that are no part of one that writes or runs
+ * something. */
 static const struct option_row ZIP[] = {
     {OPTION_FLAG,
      "r q j v X y e u D 0 1 2 3 4 5 6 7 8 9 h g k recurse-paths quiet junk-paths verbose "

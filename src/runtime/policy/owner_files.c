@@ -105,7 +105,7 @@ bool sma_file_is_owner_only(struct sma_str path)
     return base.len > 0 && is_owner_base(folder, base);
 }
 
-/* -- patterns ------------------------------------------------------------------------------------------------------- */
+/* -- patterns ---------------------------------------------------------------------------------- */
 static size_t literal_len(struct sma_str pattern)
 {
     for (size_t i = 0; i < pattern.len; i++)

@@ -15,7 +15,7 @@ const char *sma_policy_verdict_name(enum sma_policy_verdict verdict)
     return names[verdict];
 }
 
-/* -- rules ------------------------------------------------------------------------------------------------------------- */
+/* -- rules ------------------------------------------------------------------------------------- */
 void sma_rule_fini(struct rule *rule)
 {
     free(rule->text);
@@ -173,7 +173,7 @@ static enum sma_err load_rules(struct sma_shell *shell, const json_t *list, bool
     return SMA_ERR_OK;
 }
 
-/* -- permissions -------------------------------------------------------------------------------------------------------- */
+/* -- permissions ------------------------------------------------------------------------------- */
 static enum sma_err read_flag(const json_t *object, const char *name, bool *ret_value,
                               struct sma_error *error)
 {
@@ -296,7 +296,7 @@ void sma_policy_destroy(struct sma_policy *policy)
     free(policy);
 }
 
-/* -- one rule, one command ------------------------------------------------------------------------------------------------ */
+/* -- one rule, one command --------------------------------------------------------------------- */
 /* A name without a path stands for the program in the folders of the system, never for ./name. */
 static bool names_program(const struct rule *rule, struct sma_str program)
 {

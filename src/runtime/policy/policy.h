@@ -1,11 +1,12 @@
 /*
  * policy.h — may this shell command run, must somebody be asked, or is it refused?
  *
- * Source: `permissions` of ship.json, reference §10.1 and §10.2, both eras:
- *   "exec_shell": true | false
- *   "exec_shell": { "deny": [rule], "allow": [rule], "requiresApproval": bool, "denyRequiresApproval": bool }
- * A rule is the first words of a command: "git status" means `git status` and whatever follows. "git status *" says the same
- * with a star; "=git status" means these words and no other. docs/notes/policy.md has the whole of it.
+ * Source: `permissions` of ship.json, reference §10.1 and §10.2, both eras: "exec_shell": true |
+ *   false "exec_shell": { "deny": [rule], "allow": [rule], "requiresApproval": bool,
+ *   "denyRequiresApproval": bool }
+ * A rule is the first words of a command: "git status" means `git status` and whatever follows.
+ * "git status *" says the same with a star; "=git status" means these words and no other.
+ * docs/notes/policy.md has the whole of it.
  *
  * Invariants: deny beats allow beats ask; what is not understood is never allowed.
  * Threads:    a loaded policy is constant and may be shared; everything else belongs to the caller.
@@ -47,11 +48,14 @@ struct sma_policy_decision
     size_t at;         /* where in the command text doubt arose; 0 otherwise */
     bool is_owner_only; /* ASK: it writes what only an owner may agree to (owner_files.h) */
     bool
-        is_owner_ruled; /* ALLOW: one program alone, and a rule names a write of it that may meet such files (`git pull`) */
+        /* ALLOW: one program alone, and a rule names a write of it that may meet such files (`git
+         * pull`) */
+        is_owner_ruled;
 };
 
-/* Does `path` (relative to the project) lead to something inside the project, symbolic links included? false: it leaves it,
- * or cannot be told. May be NULL in the query: then names alone decide. */
+/* Does `path` (relative to the project) lead to something inside the project, symbolic links
+ * included? false: it leaves it, or cannot be told. May be NULL in the query: then names alone
+ * decide. */
 typedef bool sma_policy_stays_fn(void *user, struct sma_str path);
 
 /* How may a file be written, by any program or tool? In the order of what stands in the way. */
@@ -62,8 +66,8 @@ enum sma_policy_write
     SMA_POLICY_WRITE_OWNER,   /* asked, and only an owner may agree */
     SMA_POLICY_WRITE_REFUSED, /* `write_repo` does not permit it */
 };
-/* What `write_repo` and the like say about `path`: relative to the project, without "..". NULL in the query: asked, as where
- * there is no `write_repo`. */
+/* What `write_repo` and the like say about `path`: relative to the project, without "..". NULL in
+ * the query: asked, as where there is no `write_repo`. */
 typedef enum sma_policy_write sma_policy_may_write_fn(void *user, struct sma_str path);
 
 struct sma_policy_query
@@ -77,18 +81,20 @@ struct sma_policy_query
 
 /**
  * Read `permissions` as JSON text; "" or NULL stands for none: everything is asked.
- * @return OK and *ret_policy (destroy it) | BADINPUT with one line that names the rule and the remedy | NOMEM
+ * @return OK and *ret_policy (destroy it) | BADINPUT with one line that names the rule and the
+ * remedy | NOMEM
  * Thread: any.   Blocks: never.
  */
 SMA_CHECKED enum sma_err sma_policy_load(const char *permissions_json,
                                          struct sma_policy **ret_policy, struct sma_error *error);
 void sma_policy_destroy(struct sma_policy *policy); /* accepts NULL */
-/** One clause for the start log, like "asked, but for 3 allow rules; refused: rm". Appends; an error stays in buf. */
+/** One clause for the start log, like "asked, but for 3 allow rules; refused: rm". Appends; an
+ *  error stays in buf. */
 void sma_policy_describe(const struct sma_policy *policy, struct sma_buf *buf);
 
 /**
- * Decide about one command. Nothing is run; `shell` is working memory whose former contents are lost and which then holds
- * what the command was read as.
+ * Decide about one command. Nothing is run; `shell` is working memory whose former contents are
+ * lost and which then holds what the command was read as.
  * Thread: the owner of `shell`.   Blocks: only in query->stays.   Allocates: no.
  */
 void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
@@ -96,15 +102,16 @@ void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
                        struct sma_policy_decision *ret_decision);
 
 /**
- * The same when people have allowed more for a while: `grants` (rules, as in "allow") count as allowed without asking. They
- * never undo a refusal.
+ * The same when people have allowed more for a while: `grants` (rules, as in "allow") count as
+ * allowed without asking. They never undo a refusal.
  */
 void sma_policy_decide_granted(const struct sma_policy *policy, struct sma_shell *shell,
                                const struct sma_policy_query *query, const struct sma_str *grants,
                                size_t grant_count, struct sma_policy_decision *ret_decision);
 /**
- * What is the file `path` (relative to the project) to the scripts that allow rules run? OWNER: one of them, a folder above it,
- * or what it may load (modules of its folder and below). ASKED: another file of its folder. Writing them would allow anything.
+ * What is the file `path` (relative to the project) to the scripts that allow rules run? OWNER: one
+ * of them, a folder above it, or what it may load (modules of its folder and below). ASKED: another
+ * file of its folder. Writing them would allow anything.
  */
 enum sma_policy_write sma_policy_judge_script(const struct sma_policy *policy, struct sma_str path);
 /** The same for one grant's rule, by its words: rather too often than too seldom. */
@@ -112,31 +119,36 @@ enum sma_policy_write sma_policy_grant_judge_script(struct sma_str rule, struct 
 size_t sma_policy_allow_count(const struct sma_policy *policy);
 /** The script or program file that allow rule `index` lets run, as written there; NULL: none. */
 const char *sma_policy_script(const struct sma_policy *policy, size_t index);
-/** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a shell, an interpreter or a
- *  launcher run anything. */
+/** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a
+ *  shell, an interpreter or a launcher run anything. */
 SMA_CHECKED enum sma_err sma_policy_check_grant(struct sma_str rule, struct sma_error *error);
-/** The rule that allows exactly the command in `shell` ("=git status"); one program, constant words. NOTFOUND: no rule can
- *  say it, or it may not be recorded. Appends to buf. */
+/** The rule that allows exactly the command in `shell` ("=git status"); one program, constant
+ *  words. NOTFOUND: no rule can say it, or it may not be recorded. Appends to buf. */
 SMA_CHECKED enum sma_err sma_policy_put_grant(const struct sma_shell *shell, struct sma_buf *buf);
 
 /* What an approval was given for. Two commands are the same when digest and is_complete are. */
 struct sma_policy_binding
 {
     uint8_t digest
-        [32]; /* SHA-256 over the command text, every word that would run, the directory and the scripts */
+        /* SHA-256 over the command text, every word that would run, the directory and the
+         * scripts */
+        [32];
     uint32_t script_count;
     bool
-        is_complete; /* false: something that would run could not be read, so that an approval holds once only */
+        /* false: something that would run could not be read, so that an approval holds once only */
+        is_complete;
 };
 
-/* The bytes of a script named by the command, `path` as written or joined to the directory. NOTFOUND | TOOBIG | IO | NOMEM;
+/* The bytes of a script named by the command, `path` as written or joined to the directory.
+ * NOTFOUND | TOOBIG | IO | NOMEM;
  * *ret_bytes is malloc'ed and freed by the caller. */
 typedef enum sma_err sma_policy_read_fn(void *user, const char *path, size_t max, char **ret_bytes,
                                         size_t *ret_len);
 
-/* The names in a folder, in any order, "." and ".." left out, those of folders with a slash at the end; `path` as for read.
- * *ret_names is a malloc'ed list of NUL-terminated texts, ended by an empty one. NOTFOUND (no folder) | TOOBIG (more names
- * than max) | IO | NOMEM. */
+/* The names in a folder, in any order, "." and ".." left out, those of folders with a slash at the
+ * end; `path` as for read.
+ * *ret_names is a malloc'ed list of NUL-terminated texts, ended by an empty one. NOTFOUND (no
+ * folder) | TOOBIG (more names than max) | IO | NOMEM. */
 typedef enum sma_err sma_policy_list_fn(void *user, const char *path, size_t max, char **ret_names);
 
 struct sma_policy_files
@@ -147,10 +159,12 @@ struct sma_policy_files
 };
 
 /**
- * Bind an approval to the command in `shell` (after sma_policy_decide), the directory and the contents of what it runs: the
- * scripts it names, what interpreters may load beside them, and the recipes of its programs (the Makefile of `make`) in the
- * directory, where it goes with cd, and in folders it names. What does not exist is bound as missing; what cannot be read, or
- * is beyond the limits, leaves the binding incomplete. Programs found by PATH or in a folder of the system are bound by name.
+ * Bind an approval to the command in `shell` (after sma_policy_decide), the directory and the
+ * contents of what it runs: the scripts it names, what interpreters may load beside them, and the
+ * recipes of its programs (the Makefile of `make`) in the directory, where it goes with cd, and in
+ * folders it names. What does not exist is bound as missing; what cannot be read, or is beyond the
+ * limits, leaves the binding incomplete. Programs found by PATH or in a folder of the system are
+ * bound by name.
  * @return OK | NOMEM
  * Thread: the owner of `shell`.   Blocks: only in read and list.
  */

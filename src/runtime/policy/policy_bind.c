@@ -1,6 +1,6 @@
 /*
- * policy_bind.c — what exactly was approved: a digest over the command, the directory, the scripts that would run,
- * what they may load, and the recipes of programs.
+ * policy_bind.c — what exactly was approved: a digest over the command, the directory, the scripts
+ * that would run, what they may load, and the recipes of programs.
  */
 #include "shell_priv.h"
 
@@ -106,7 +106,7 @@ static void put_script(struct binding_work *work, struct sma_str path)
         put_file(work, full);
 }
 
-/* -- what is read beside the command's own files ------------------------------------------------------------------------ */
+/* -- what is read beside the command's own files ----------------------------------------------- */
 /* Which files of a folder are bound: recipes of a program, or modules of a language. */
 struct wanted
 {
@@ -182,7 +182,8 @@ static void put_folder(struct binding_work *work, const char *folder, const stru
     free(names);
 }
 
-/* Modules of the script's folder and the packages in it: an import finds them before those of the system. */
+/* Modules of the script's folder and the packages in it: an import finds them before those of the
+ * system. */
 static void put_modules(struct binding_work *work, struct sma_str program, struct sma_str script)
 {
     char full[PATH_BYTES_MAX];
@@ -193,7 +194,8 @@ static void put_modules(struct binding_work *work, struct sma_str program, struc
     put_folder(work, full, &(struct wanted){.suffixes = sma_script_suffixes(program, script)}, 1);
 }
 
-/* The recipes in the folder of the command, where it goes with cd, and in every folder or file that its words name. */
+/* The recipes in the folder of the command, where it goes with cd, and in every folder or file that
+ * its words name. */
 static void put_recipes(struct binding_work *work, const struct sma_shell *shell,
                         const struct sma_shell_command *command)
 {

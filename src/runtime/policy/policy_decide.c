@@ -1,6 +1,7 @@
 /*
- * policy_decide.c — one command against the rules: refuse if a deny rule sees anything, else allow if everything is allowed,
- * else ask. The first thing that stands in the way of allowing is what people are told.
+ * policy_decide.c — one command against the rules: refuse if a deny rule sees anything, else allow
+ * if everything is allowed, else ask. The first thing that stands in the way of allowing is what
+ * people are told.
  */
 #include "options.h"
 #include "policy_priv.h"
@@ -45,7 +46,7 @@ static struct sma_str program_of(const struct sma_shell *shell,
                                             : (struct sma_str){word->raw, word->raw_len};
 }
 
-/* -- deny ---------------------------------------------------------------------------------------------------------------- */
+/* -- deny -------------------------------------------------------------------------------------- */
 enum match
 {
     MATCH_NO,
@@ -161,7 +162,8 @@ static bool is_name_byte(char byte)
            (byte & 0x80) != 0;
 }
 
-/* An unknown program may be a launcher: a denied name among its words, or in a text it gets, is asked about. */
+/* An unknown program may be a launcher: a denied name among its words, or in a text it gets, is
+ * asked about. */
 static bool mentions_denied(const struct deciding *deciding, const struct sma_shell_word *word)
 {
     const struct rules *deny = &deciding->policy->deny;
@@ -177,7 +179,7 @@ static bool mentions_denied(const struct deciding *deciding, const struct sma_sh
     return false;
 }
 
-/* -- variables ------------------------------------------------------------------------------------------------------------ */
+/* -- variables --------------------------------------------------------------------------------- */
 static bool is_tame_variable(const struct deciding *deciding, const struct sma_shell_assign *assign)
 {
     static const char exported[] =
@@ -220,7 +222,7 @@ static void check_assigns(struct deciding *deciding)
     }
 }
 
-/* -- commands --------------------------------------------------------------------------------------------------------------- */
+/* -- commands ---------------------------------------------------------------------------------- */
 /* Can it not become an option, or several words, whatever it expands to? */
 static bool is_steady(const struct sma_shell_word *word)
 {
@@ -260,7 +262,8 @@ static struct checked describe(const struct sma_shell *shell, uint32_t index)
     return checked;
 }
 
-/* src/{a,b}.c: whatever the braces give, it lies in a folder that is none of the protected ones, and no name begins with a
+/* src/{a,b}.c: whatever the braces give, it lies in a folder that is none of the protected ones,
+ * and no name begins with a
  * dot: not src/{.env,x}, not src/{a,}.env, not src/../{.env,x}. */
 static bool is_below_folder(const struct sma_shell_word *word)
 {
@@ -295,8 +298,8 @@ static bool has_dynamic(const struct sma_shell_word *words, uint32_t count)
     return false;
 }
 
-/* bash evaluates the name behind -v, with the commands in it: no word of a test may turn into that option where another
- * may be such a name. */
+/* bash evaluates the name behind -v, with the commands in it: no word of a test may turn into that
+ * option where another may be such a name. */
 static bool may_evaluate(const struct checked *checked, const struct sma_shell_word *words,
                          uint32_t index, uint32_t count)
 {
@@ -437,7 +440,8 @@ static void check_notes(struct deciding *deciding)
                              shell->notes[i].why);
 }
 
-/* The best of `rules` for a command: how many words it fixes. The first that helps is the one that is told. */
+/* The best of `rules` for a command: how many words it fixes. The first that helps is the one that
+ * is told. */
 static uint32_t find_cover(struct deciding *deciding, const struct rules *rules,
                            const struct sma_shell_command *command, uint32_t best)
 {
@@ -507,7 +511,8 @@ static void start_decision(struct deciding *deciding)
     }
 }
 
-/* The order: what refuses, then what must be asked; the first reason to ask is the one that is told. */
+/* The order: what refuses, then what must be asked; the first reason to ask is the one that is
+ * told. */
 static void decide(struct deciding *deciding)
 {
     const struct sma_shell *shell = deciding->shell;
@@ -544,8 +549,8 @@ static void decide_with(const struct sma_policy *policy, struct sma_shell *shell
 {
     sma_shell_parse(shell, query->command);
     sma_shell_unwrap(shell);
-    struct deciding
-        deciding; /* the covers stay uninitialised: find_covers writes those that are read */
+    /* the covers stay uninitialised: find_covers writes those that are read */
+    struct deciding deciding;
     deciding.policy = policy;
     deciding.allow = policy->asks_always ? (struct rules){0} : policy->allow;
     deciding.granted = granted;

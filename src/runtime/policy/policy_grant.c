@@ -1,5 +1,6 @@
 /*
- * policy_grant.c — rules that people give for a while: which may be recorded, and the one that says a command exactly.
+ * policy_grant.c — rules that people give for a while: which may be recorded, and the one that says
+ * a command exactly.
  */
 #include "shell_priv.h"
 

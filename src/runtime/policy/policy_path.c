@@ -1,5 +1,6 @@
 /*
- * policy_path.c — which names of files are left alone: by their text only, links are the caller's matter.
+ * policy_path.c — which names of files are left alone: by their text only, links are the caller's
+ * matter.
  */
 #include "shell_priv.h"
 
@@ -13,7 +14,8 @@ static bool is_secret_name(struct sma_str name)
            sma_str_starts_with(name, SMA_STR(".env."));
 }
 
-/* .env and what begins so, whatever follows: shells differ about [^x], and names of variants are not known. */
+/* .env and what begins so, whatever follows: shells differ about [^x], and names of variants are
+ * not known. */
 static bool may_match_secret(struct sma_str name)
 {
     return sma_pattern_may_be(name, ".env*") || sma_pattern_may_be(name, ".ship") ||

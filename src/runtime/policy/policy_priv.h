@@ -1,6 +1,6 @@
 /*
- * policy_priv.h — one decision while it is made: shared by policy_decide.c (commands, words, variables) and policy_write.c
- * (files).
+ * policy_priv.h — one decision while it is made: shared by policy_decide.c (commands, words,
+ * variables) and policy_write.c (files).
  */
 #ifndef SMA_APPROVAL_POLICY_PRIV_H
 #define SMA_APPROVAL_POLICY_PRIV_H
@@ -18,7 +18,8 @@ struct deciding
     struct sma_str folder; /* where `cd` has gone, relative to the project; empty: nowhere */
     bool has_many_folders;
     struct sma_str
-        asked_write; /* raw text of the first file that is written and must be asked about like any */
+        /* raw text of the first file that is written and must be asked about like any */
+        asked_write;
     uint32_t covers[SMA_SHELL_COMMAND_COUNT_MAX];
     uint32_t own_covers[SMA_SHELL_COMMAND_COUNT_MAX]; /* by the policy's own rules, not by grants */
 };
@@ -28,7 +29,7 @@ void sma_deciding_settle(struct deciding *deciding, enum sma_policy_verdict verd
                          const char *rule, struct sma_str program, const char *reason);
 void sma_deciding_ask(struct deciding *deciding, struct sma_str program, const char *reason);
 
-/* -- files (policy_write.c) ---------------------------------------------------------------------------------------- */
+/* -- files (policy_write.c) -------------------------------------------------------------------- */
 /* Is it a constant name inside of the project that may be read or gone to? */
 bool sma_deciding_is_harmless(const struct deciding *deciding, const struct sma_shell_word *word,
                               uint32_t may_have);

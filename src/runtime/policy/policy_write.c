@@ -1,9 +1,10 @@
 /*
- * policy_write.c — the files of a command: which it reads and writes by redirections, operands and options, and what stands in
- * the way.
+ * policy_write.c — the files of a command: which it reads and writes by redirections, operands and
+ * options, and what stands in the way.
  *
- * A file that a command writes is judged by the caller's may_write, the same that judges write_file: one verdict for one path.
- * What cannot be told (patterns, expansions, folders into which something is unpacked) is judged by what it may be.
+ * A file that a command writes is judged by the caller's may_write, the same that judges
+ * write_file: one verdict for one path. What cannot be told (patterns, expansions, folders into
+ * which something is unpacked) is judged by what it may be.
  */
 #include "owner_files.h"
 #include "policy_priv.h"
@@ -19,7 +20,7 @@ static const char WRITES_SCRIPT[] = "it writes a script that a rule lets run";
 static const char WRITES_OWNERS[] = "only an owner may agree to a change of this file";
 static const char NOT_WRITTEN[] = "permissions.write_repo does not permit to write this file";
 
-/* -- scripts that rules run ------------------------------------------------------------------------------------------ */
+/* -- scripts that rules run -------------------------------------------------------------------- */
 /* What the programs of a language load beside the file they are given. */
 static const struct
 {
@@ -119,7 +120,8 @@ static enum sma_policy_write judge_script(struct sma_str program, struct sma_str
                                                              : SMA_POLICY_WRITE_FREE;
 }
 
-/* python3 -m pytest: a file or folder of this name in the project is loaded instead of the module of the system. */
+/* python3 -m pytest: a file or folder of this name in the project is loaded instead of the module
+ * of the system. */
 static bool shadows_module(const struct rule *rule, struct sma_str path)
 {
     path = plain_path(path);
@@ -187,7 +189,7 @@ enum sma_policy_write sma_policy_grant_judge_script(struct sma_str rule, struct 
     return worst;
 }
 
-/* -- paths ------------------------------------------------------------------------------------------------------------ */
+/* -- paths ------------------------------------------------------------------------------------- */
 static bool is_device(struct sma_str path)
 {
     return sma_list_has("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/zero", path);
@@ -264,7 +266,7 @@ bool sma_deciding_is_harmless(const struct deciding *deciding, const struct sma_
            (joined.ptr == inside.ptr || stays_inside(deciding, joined));
 }
 
-/* -- one file that is written ----------------------------------------------------------------------------------------- */
+/* -- one file that is written ------------------------------------------------------------------ */
 struct write
 {
     const struct sma_shell_word *word;
@@ -321,7 +323,8 @@ static enum sma_policy_write ask_caller(const struct deciding *deciding, struct 
     return is_pattern ? ask_pattern(deciding, path) : query->may_write(query->user, path);
 }
 
-/* By name and by what the caller says. *ret_why: where it is not free; NULL: like any file that is asked about. */
+/* By name and by what the caller says. *ret_why: where it is not free; NULL: like any file that is
+ * asked about. */
 static enum sma_policy_write judge_inside(const struct deciding *deciding, struct sma_str path,
                                           bool is_pattern, const char **ret_why)
 {
@@ -406,7 +409,7 @@ static void check_write(struct deciding *deciding, const struct write *write)
     }
 }
 
-/* -- all of them -------------------------------------------------------------------------------------------------------- */
+/* -- all of them ------------------------------------------------------------------------------- */
 static void check_redirects(struct deciding *deciding)
 {
     const struct sma_shell *shell = deciding->shell;
@@ -422,7 +425,8 @@ static void check_redirects(struct deciding *deciding)
     }
 }
 
-/* Is the target what stands in the word, not a name made of several (cp a b: b, or b/a where b is a folder)? */
+/* Is the target what stands in the word, not a name made of several (cp a b: b, or b/a where b is a
+ * folder)? */
 static bool is_as_written(const struct sma_shell *shell, const struct sma_shell_touch *touch)
 {
     const struct sma_shell_command *command = &shell->commands[touch->command];

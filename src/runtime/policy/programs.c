@@ -1,6 +1,6 @@
 /*
- * programs.c — what is known about programs by name. A program that is missing here is an ordinary one: it needs a rule, and
- * a rule for it is the owner's word that its arguments are harmless.
+ * programs.c — what is known about programs by name. A program that is missing here is an ordinary
+ * one: it needs a rule, and a rule for it is the owner's word that its arguments are harmless.
  *
  * Source: manual pages of GNU coreutils, findutils, tar, git, and of the interpreters named.
  */
@@ -281,7 +281,8 @@ static const struct launcher LAUNCHERS[] = {
      LAUNCHER_ADDS_NOTHING | LAUNCHER_ASSIGNS},
     {"command", "p", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"builtin", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
-    /* not -l nor -a: a name that begins with a dash makes a login shell, which runs profiles first */
+    /* not -l nor -a: a name that begins with a dash makes a login shell, which runs profiles
+     * first */
     {"exec", "c", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"eval", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING | LAUNCHER_EVALUATES},
     {"busybox", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
@@ -304,8 +305,9 @@ static const struct launcher LAUNCHERS[] = {
     {"ssh", "46AaCfGgKkMNnqsTtVvXxYy", "BbcDEIiJLlmOpQRSWw", "", "", 1, LAUNCHER_JOINS},
 };
 
-/* Files that say what a program runs, by name: whoever may write one may run anything where a rule allows the program. Test
- * files and the like are not among them: an allowed `npm test` runs the project, whatever it is. A star begins a suffix. */
+/* Files that say what a program runs, by name: whoever may write one may run anything where a rule
+ * allows the program. Test files and the like are not among them: an allowed `npm test` runs the
+ * project, whatever it is. A star begins a suffix. */
 static const struct
 {
     const char *programs, *files;

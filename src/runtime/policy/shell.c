@@ -26,7 +26,8 @@ void sma_shell_doubt(struct sma_shell *shell, const char *at, const char *why)
         return;
     shell->is_uncertain = true;
     shell->why = why;
-    /* text made from text (backticks, sh -c) has no place in the source; the first byte stands for it */
+    /* text made from text (backticks, sh -c) has no place in the source; the first byte stands for
+     * it */
     const char *source = shell->arena;
     shell->at = at >= source && at <= source + shell->source_len ? (size_t)(at - source) : 0;
 }

@@ -1,14 +1,16 @@
 /*
  * shell.h — which programs a shell command line would run, read from its text alone.
  *
- * sma_shell_parse() reads POSIX shell and what bash adds, and lists every simple command in it: those behind && and |,
- * in substitutions, subshells, loops, functions and here-documents. sma_shell_unwrap() adds the commands that known
- * launchers (env, xargs, find -exec, sh -c, ...) would start. The list is never too short without is_uncertain being set:
- * what is not understood, or means different things to different shells, is said to be uncertain, not guessed.
+ * sma_shell_parse() reads POSIX shell and what bash adds, and lists every simple command in it:
+ * those behind && and |, in substitutions, subshells, loops, functions and here-documents.
+ * sma_shell_unwrap() adds the commands that known launchers (env, xargs, find -exec, sh -c, ...)
+ * would start. The list is never too short without is_uncertain being set: what is not understood,
+ * or means different things to different shells, is said to be uncertain, not guessed.
  *
- * Invariants: every text is NUL-terminated and lies in the struct; counts stay below the limits; a limit reached sets
- *             is_uncertain.
- * Threads:    one struct, one thread. Nothing is run, read or allocated except by sma_shell_create().
+ * Invariants: every text is NUL-terminated and lies in the struct; counts stay below the limits; a
+ *             limit reached sets is_uncertain.
+ * Threads:    one struct, one thread. Nothing is run, read or allocated except by
+ * sma_shell_create().
  */
 #ifndef SMA_APPROVAL_SHELL_H
 #define SMA_APPROVAL_SHELL_H
@@ -91,7 +93,8 @@ struct sma_shell_assign
     bool is_exported; /* seen by the program it stands before */
 };
 
-/* A command that may run something that cannot be seen, from its word `origin` on (origin == word_count: by what it is). */
+/* A command that may run something that cannot be seen, from its word `origin` on (origin ==
+ * word_count: by what it is). */
 struct sma_shell_note
 {
     uint32_t command, origin;
@@ -104,10 +107,13 @@ enum sma_shell_touch_kind
     SMA_TOUCH_READ,        /* as data */
     SMA_TOUCH_WRITE,       /* made, changed, replaced or removed */
     SMA_TOUCH_WRITE_BELOW, /* a folder: files of names that cannot be told are written below it */
-    SMA_TOUCH_MAKE, /* a target of make: a built-in rule may write it (`a` of a.sh); free unless more than a plain file */
+    /* a target of make: a built-in rule may write it (`a` of a.sh); free unless more than a plain
+     * file */
+    SMA_TOUCH_MAKE,
 };
 
-/* A file that a program touches by an operand or by the value of an option: `cp a b`, `curl -o b`, `tar -C b`. */
+/* A file that a program touches by an operand or by the value of an option: `cp a b`, `curl -o b`,
+ * `tar -C b`. */
 struct sma_shell_touch
 {
     enum sma_shell_touch_kind kind;
@@ -131,22 +137,25 @@ struct sma_shell
     struct sma_shell_assign assigns[SMA_SHELL_ASSIGN_COUNT_MAX];
     struct sma_shell_note notes[SMA_SHELL_NOTE_COUNT_MAX];
     struct sma_shell_touch touches[SMA_SHELL_TOUCH_COUNT_MAX];
-    struct sma_shell_word
-        pending[SMA_SHELL_WORD_COUNT_MAX]; /* words of commands still being read */
-    char arena[SMA_SHELL_ARENA_BYTES];     /* the source, then every text */
+    /* words of commands still being read */
+    struct sma_shell_word pending[SMA_SHELL_WORD_COUNT_MAX];
+    char arena[SMA_SHELL_ARENA_BYTES]; /* the source, then every text */
 };
 
-/** @return a struct to parse into again and again, or NULL without memory. Destroy with sma_shell_destroy(). */
+/** @return a struct to parse into again and again, or NULL without memory. Destroy with
+ *  sma_shell_destroy(). */
 struct sma_shell *sma_shell_create(void);
 void sma_shell_destroy(struct sma_shell *shell); /* accepts NULL */
 
 /**
- * Read `text` (copied) and forget what was read before. Every outcome is in *shell; text that is too long, not UTF-8 or
- * not a shell command is uncertain.  Thread: the owner.  Blocks, allocates: never.
+ * Read `text` (copied) and forget what was read before. Every outcome is in *shell; text that is
+ * too long, not UTF-8 or not a shell command is uncertain.  Thread: the owner.  Blocks, allocates:
+ * never.
  */
 void sma_shell_parse(struct sma_shell *shell, struct sma_str text);
 
-/** Add the commands that launchers in the list would start, and notes about what cannot be seen. Once after parse. */
+/** Add the commands that launchers in the list would start, and notes about what cannot be seen.
+ *  Once after parse. */
 void sma_shell_unwrap(struct sma_shell *shell);
 
 static inline const struct sma_shell_word *sma_shell_words(const struct sma_shell *shell,

@@ -1,9 +1,11 @@
 /*
- * shell_parse.c — lists, compound commands, redirections, here-documents: the grammar above the words.
+ * shell_parse.c — lists, compound commands, redirections, here-documents: the grammar above the
+ * words.
  *
- * Lenient where a shell is strict: what a shell refuses runs nothing, so reading more commands out of it than there are
- * does no harm, reading fewer would. Every place where the reading is not sure raises doubt. The functions call each other
- * as the grammar nests; parse_command bounds the depth, which is why recursion is allowed here.
+ * Lenient where a shell is strict: what a shell refuses runs nothing, so reading more commands out
+ * of it than there are does no harm, reading fewer would. Every place where the reading is not sure
+ * raises doubt. The functions call each other as the grammar nests; parse_command bounds the depth,
+ * which is why recursion is allowed here.
  */
 #include "shell_priv.h"
 
@@ -103,7 +105,7 @@ static void take_operator(struct parser *parser, size_t len)
         doubt(parser, "an operator over two lines");
 }
 
-/* -- here-documents ---------------------------------------------------------------------------------------------- */
+/* -- here-documents ---------------------------------------------------------------------------- */
 static void read_heredoc(struct parser *parser, const struct heredoc *heredoc)
 {
     const char *body = parser->pos;
@@ -166,7 +168,7 @@ static void add_heredoc(struct parser *parser, const struct sma_shell_word *word
                          .strips_tabs = strips_tabs};
 }
 
-/* -- redirections --------------------------------------------------------------------------------------------------- */
+/* -- redirections ------------------------------------------------------------------------------ */
 static const struct
 {
     const char *text;
@@ -190,7 +192,8 @@ static bool names_descriptor(const struct sma_shell_word *word)
 
 #define DESCRIPTOR_COUNT_MAX 10 /* of one digit: more are not the same in every shell */
 
-/* n>&m: beyond 2 only what this command has opened itself. Everything else is left to it by whoever started the shell. */
+/* n>&m: beyond 2 only what this command has opened itself. Everything else is left to it by whoever
+ * started the shell. */
 static void check_descriptor(struct parser *parser, struct sma_str target)
 {
     unsigned number = 0;
@@ -221,7 +224,8 @@ static void note_opened(struct parser *parser, struct sma_str digits,
 static bool is_plain_name(const struct sma_shell_word *word)
 {
     if (word->len > 0 && word->text[0] == '-')
-        return false; /* bash takes the dash alone: what follows is a word of the command, perhaps its first */
+        /* bash takes the dash alone: what follows is a word of the command, perhaps its first */
+        return false;
     for (size_t i = 0; i < word->len; i++) {
         char byte = word->text[i];
         if (!(byte >= 'a' && byte <= 'z') && !(byte >= 'A' && byte <= 'Z') &&
@@ -287,7 +291,7 @@ static void parse_redirects(struct parser *parser)
     while (parse_redirect(parser, SMA_SHELL_NO_PARENT));
 }
 
-/* -- simple commands -------------------------------------------------------------------------------------------------- */
+/* -- simple commands --------------------------------------------------------------------------- */
 static size_t assign_name_len(const struct sma_shell_word *word)
 {
     size_t i = 0;
@@ -422,7 +426,7 @@ static void parse_simple(struct parser *parser)
     finish_command(parser, index, base);
 }
 
-/* -- compound commands ------------------------------------------------------------------------------------------------- */
+/* -- compound commands ------------------------------------------------------------------------- */
 static bool expect(struct parser *parser, enum reserved word)
 {
     skip_lines(parser);
@@ -596,7 +600,8 @@ static bool take_separator(struct parser *parser)
     return true;
 }
 
-/* Commands up to a closing parenthesis, ;; or a reserved word that closes what the caller has opened. */
+/* Commands up to a closing parenthesis, ;; or a reserved word that closes what the caller has
+ * opened. */
 static void parse_list(struct parser *parser)
 {
     for (;;) {

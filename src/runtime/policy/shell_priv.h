@@ -1,5 +1,6 @@
 /*
- * shell_priv.h — what the files of this folder share: the parser's state, the tables of programs, path rules.
+ * shell_priv.h — what the files of this folder share: the parser's state, the tables of programs,
+ * path rules.
  */
 #ifndef SMA_SHELL_PRIV_H
 #define SMA_SHELL_PRIV_H
@@ -7,7 +8,7 @@
 #include "policy.h"
 #include "shell.h"
 
-/* -- parser (shell.c, shell_word.c, shell_parse.c) ---------------------------------------------------------------- */
+/* -- parser (shell.c, shell_word.c, shell_parse.c) --------------------------------------------- */
 struct heredoc
 {
     struct sma_str delimiter;
@@ -49,7 +50,7 @@ bool sma_shell_is_reserved(struct sma_str word);
 void sma_shell_parse_child(struct sma_shell *shell, struct sma_str text, uint32_t parent,
                            uint32_t origin);
 
-/* -- programs (programs.c) ------------------------------------------------------------------------------------------ */
+/* -- programs (programs.c) --------------------------------------------------------------------- */
 enum program_kind
 {
     PROGRAM_OTHER,
@@ -64,7 +65,8 @@ enum program_kind
     PROGRAM_GIT,
     PROGRAM_LAUNCHER, /* has a struct launcher */
     PROGRAM_RUNNER,   /* starts its first operand in ways not modelled: npx, strace, tmux */
-    PROGRAM_OPAQUE, /* an editor, a database client, a builtin that changes the shell: never understood */
+    /* an editor, a database client, a builtin that changes the shell: never understood */
+    PROGRAM_OPAQUE,
     PROGRAM_DECLARE, /* export and relatives */
     PROGRAM_CD,
 };
@@ -98,11 +100,13 @@ struct program
 struct sma_str sma_program_base(struct sma_str path);
 enum program_kind sma_program_kind(struct sma_str base);
 const struct launcher *sma_program_launcher(struct sma_str base);
-/* The kinds of recipe that a file of this name is (a Makefile, a package.json ...), a bit each; 0 = none, as of most. */
+/* The kinds of recipe that a file of this name is (a Makefile, a package.json ...), a bit each; 0 =
+ * none, as of most. */
 uint32_t sma_program_recipes(struct sma_str file);
 /* May a name made of the pattern be a recipe? */
 bool sma_program_may_be_recipe(struct sma_str pattern);
-/* What `program` loads beside the file `script` that it runs: suffixes, blank-separated (policy_write.c). */
+/* What `program` loads beside the file `script` that it runs: suffixes, blank-separated
+ * (policy_write.c). */
 const char *sma_script_suffixes(struct sma_str program, struct sma_str script);
 /* The part of a path behind the last dot of its last name; empty: none. */
 struct sma_str sma_path_suffix(struct sma_str path);
@@ -117,12 +121,12 @@ bool sma_list_has(const char *list, struct sma_str word);
 
 #define NOTE_NEVER_COVERED UINT32_MAX /* as origin: not even by a rule that names every word */
 
-/* -- unwrap (unwrap*.c) ---------------------------------------------------------------------------------------------- */
+/* -- unwrap (unwrap*.c) ------------------------------------------------------------------------ */
 void sma_unwrap_note(struct sma_shell *shell, uint32_t command, uint32_t origin, const char *why);
 /* The same for a script in the word `origin`. */
 void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origin);
-/* The program touches the file `target`, a word or a part of one, by the word `origin` of the command: a rule that fixes this word
- * has allowed it. policy_write.c judges the list. */
+/* The program touches the file `target`, a word or a part of one, by the word `origin` of the
+ * command: a rule that fixes this word has allowed it. policy_write.c judges the list. */
 void sma_unwrap_touch_at(struct sma_shell *shell, uint32_t command, uint32_t origin,
                          enum sma_shell_touch_kind kind, const struct sma_shell_word *target);
 /* What the words [from, to) may run if they are commands, so that deny rules see it. */
@@ -142,7 +146,7 @@ void sma_unwrap_add_assign(struct sma_shell *shell, uint32_t command,
                            const struct sma_shell_word *word);
 void sma_unwrap_git(struct sma_shell *shell, uint32_t command);
 
-/* -- rules (policy.c) ------------------------------------------------------------------------------------------------ */
+/* -- rules (policy.c) -------------------------------------------------------------------------- */
 struct rule
 {
     char *text;            /* as written */
@@ -167,11 +171,13 @@ struct sma_policy
     bool is_off;          /* no command at all */
     bool allows_the_rest; /* what no rule names runs too */
     bool
-        asks_always; /* requiresApproval: true is written there: allow rules spare nobody the question */
+        /* requiresApproval: true is written there: allow rules spare nobody the question */
+        asks_always;
     bool deny_is_question; /* denyRequiresApproval */
 };
 
-/* Read one rule; `where` names the list in errors. *rule must be zeroed; whatever happens sma_rule_fini frees it. */
+/* Read one rule; `where` names the list in errors. *rule must be zeroed; whatever happens
+ * sma_rule_fini frees it. */
 SMA_CHECKED enum sma_err sma_rule_parse(struct sma_shell *shell, const char *text,
                                         const char *where, bool is_allow, struct rule *rule,
                                         struct sma_error *error);
@@ -183,14 +189,17 @@ uint32_t sma_rule_cover(const struct rule *rule, const struct sma_shell *shell,
 /* What a child inherits of its parent's cover. */
 uint32_t sma_rule_inherit(uint32_t cover, const struct sma_shell_command *child);
 
-/* -- paths (policy_path.c) ------------------------------------------------------------------------------------------- */
-/* May a redirection read or write it: inside the project, no name that begins with a dot, not ship.json? */
+/* -- paths (policy_path.c) --------------------------------------------------------------------- */
+/* May a redirection read or write it: inside the project, no name that begins with a dot, not
+ * ship.json? */
 bool sma_path_is_harmless(struct sma_str path, struct sma_str project_dir);
-/* May a file name made of this pattern be `name`? A star at the end or beginning of `name`: whatever stands there. */
+/* May a file name made of this pattern be `name`? A star at the end or beginning of `name`:
+ * whatever stands there. */
 bool sma_pattern_may_be(struct sma_str pattern, const char *name);
 /* The kinds of recipe of a base name, further suffixes (Makefile.sh) left away. */
 uint32_t sma_file_recipes(struct sma_str base);
-/* Does it name .env, .ship, ship.json or (unless for_git) .git, as a path, a pattern or behind an = or :? */
+/* Does it name .env, .ship, ship.json or (unless for_git) .git, as a path, a pattern or behind an =
+ * or :? */
 bool sma_path_is_protected(struct sma_str word, bool is_pattern, bool for_git);
 
 #endif

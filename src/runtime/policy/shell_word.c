@@ -1,9 +1,10 @@
 /*
  * shell_word.c — one word: quotes, escapes, expansions, and the commands inside of them.
  *
- * A word's text is built at the top of the arena and stops at the first expansion ("frozen"), so that commands found inside
- * the expansion may use the arena from there on. parse_word and the command lists call each other as the grammar does;
- * the depth is bounded by SMA_SHELL_DEPTH_MAX, which is why recursion is allowed here.
+ * A word's text is built at the top of the arena and stops at the first expansion ("frozen"), so
+ * that commands found inside the expansion may use the arena from there on. parse_word and the
+ * command lists call each other as the grammar does; the depth is bounded by SMA_SHELL_DEPTH_MAX,
+ * which is why recursion is allowed here.
  */
 #include "shell_priv.h"
 
@@ -104,7 +105,7 @@ static void freeze(struct parser *parser, struct building *building, bool is_quo
     end_text(parser, building);
 }
 
-/* -- expansions -------------------------------------------------------------------------------------------------- */
+/* -- expansions -------------------------------------------------------------------------------- */
 /* $((1 + 2)): numbers and operators only. A name would be evaluated again by some shells. */
 static const char *end_of_arithmetic(const struct parser *parser)
 {
@@ -162,15 +163,17 @@ static bool is_process(const struct parser *parser)
 
 static void parse_dollar(struct parser *parser, struct building *building, bool is_quoted);
 
-/* Bytes that stand for themselves behind ${name:- in every shell. What is missing here is parsed or doubted: a shell may
- * run it (<(...) is a command there), and where it ends is not the same in every shell. */
+/* Bytes that stand for themselves behind ${name:- in every shell. What is missing here is parsed or
+ * doubted: a shell may run it (<(...) is a command there), and where it ends is not the same in
+ * every shell. */
 static bool is_braced_text(char byte)
 {
     return is_name_start(byte) || is_digit(byte) || (unsigned char)byte >= 0x80 ||
            (byte != '\0' && strchr(" \t-./,:=+@%^~#*?[]!", byte) != NULL);
 }
 
-/* The word behind ${name:-, up to the closing brace. true: it may become several words even inside of quotes. */
+/* The word behind ${name:-, up to the closing brace. true: it may become several words even inside
+ * of quotes. */
 static bool parse_braced_word(struct parser *parser)
 {
     struct building ignored = {.is_frozen = true};
@@ -206,8 +209,8 @@ static bool take_braced_name(struct parser *parser)
     return parser->pos > name;
 }
 
-/* ${...}: a name, a length, a default or a trimmed pattern; everything else does more than look up. true: it may become
- * several words even inside of quotes. */
+/* ${...}: a name, a length, a default or a trimmed pattern; everything else does more than look up.
+ * true: it may become several words even inside of quotes. */
 static bool parse_braced(struct parser *parser)
 {
     if (parser->depth >= SMA_SHELL_DEPTH_MAX) {
@@ -298,7 +301,8 @@ static void add_escape(struct parser *parser, struct building *building)
     }
 }
 
-/* $'...' as bash reads it. A plain POSIX shell reads a dollar and a quoted text, hence the doubt. */
+/* $'...' as bash reads it. A plain POSIX shell reads a dollar and a quoted text, hence the
+ * doubt. */
 static void parse_ansi_quotes(struct parser *parser, struct building *building)
 {
     doubt(parser, "$'...' is not the same in every shell");
@@ -318,7 +322,8 @@ static void parse_ansi_quotes(struct parser *parser, struct building *building)
         parser->pos++;
 }
 
-/* $(date +%F): digits, letters and -_. of which no slash, no blank and no option can come. Its end, or NULL. */
+/* $(date +%F): digits, letters and -_. of which no slash, no blank and no option can come. Its end,
+ * or NULL. */
 static const char *end_of_date(const struct parser *parser)
 {
     static const char begin[] = "$(date +";
@@ -336,7 +341,8 @@ static const char *end_of_date(const struct parser *parser)
     return NULL;
 }
 
-/* The date stands in the word as a star: a part of a name. The command itself is listed like any other. */
+/* The date stands in the word as a star: a part of a name. The command itself is listed like any
+ * other. */
 static bool parse_date(struct parser *parser, struct building *building)
 {
     const char *end = end_of_date(parser);
@@ -395,7 +401,7 @@ static void parse_dollar(struct parser *parser, struct building *building, bool 
     }
 }
 
-/* -- quotes ---------------------------------------------------------------------------------------------------------- */
+/* -- quotes ------------------------------------------------------------------------------------ */
 static void parse_single_quotes(struct parser *parser, struct building *building)
 {
     building->word.flags |= SMA_WORD_QUOTED;
@@ -466,15 +472,17 @@ static void check_foreign(struct parser *parser)
         doubt(parser, "a character that looks like another one");
 }
 
-/* Unquoted bytes that stand for themselves in every word and shell; parse_plain() knows the others that get to it. */
+/* Unquoted bytes that stand for themselves in every word and shell; parse_plain() knows the others
+ * that get to it. */
 static bool is_plain_text(char byte)
 {
     return is_name_start(byte) || is_digit(byte) || (unsigned char)byte >= 0x80 ||
            (byte != '\0' && strchr("-/:=+@%^#!.,", byte) != NULL);
 }
 
-/* [...]: what is matched is compared with names by glibc's rules and by parts of a path. Whatever a shell reads
- * differently there (^ is a plain byte for some, quotes, a set in a set), or what may end such a part, is doubt. */
+/* [...]: what is matched is compared with names by glibc's rules and by parts of a path. Whatever a
+ * shell reads differently there (^ is a plain byte for some, quotes, a set in a set), or what may
+ * end such a part, is doubt. */
 static void parse_set(struct parser *parser, struct building *building)
 {
     char byte = *parser->pos;

@@ -1,6 +1,7 @@
 /*
- * unwrap.c — what launchers start. The list of commands grows while it is walked, so that launchers of launchers are
- * unwrapped too; a launcher whose options are not all known gets a note and is asked about.
+ * unwrap.c — what launchers start. The list of commands grows while it is walked, so that launchers
+ * of launchers are unwrapped too; a launcher whose options are not all known gets a note and is
+ * asked about.
  */
 #include "options.h"
 
@@ -95,7 +96,7 @@ void sma_unwrap_add_assign(struct sma_shell *shell, uint32_t command,
                                   .is_exported = true};
 }
 
-/* -- launchers ------------------------------------------------------------------------------------------------------- */
+/* -- launchers --------------------------------------------------------------------------------- */
 struct options
 {
     uint32_t next;           /* the first word that is no option */
@@ -194,7 +195,8 @@ void sma_unwrap_guess(struct sma_shell *shell, uint32_t command, uint32_t from, 
     }
 }
 
-/* The words [from, ...) as one text for a shell; NULL when one is not constant or nothing is there. */
+/* The words [from, ...) as one text for a shell; NULL when one is not constant or nothing is
+ * there. */
 static bool join_words(struct sma_shell *shell, uint32_t command, uint32_t from,
                        struct sma_str *ret_text)
 {
@@ -318,8 +320,9 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
         child->has_more_words |= (launcher->traits & LAUNCHER_APPENDS) != 0;
 }
 
-/* -- runners ------------------------------------------------------------------------------------------------------------ */
-/* npx, docker, strace: how the program is started is not modelled, which one it is can be told in the plain cases. */
+/* -- runners ----------------------------------------------------------------------------------- */
+/* npx, docker, strace: how the program is started is not modelled, which one it is can be told in
+ * the plain cases. */
 static void unwrap_runner(struct sma_shell *shell, uint32_t command, struct sma_str base)
 {
     uint32_t count = shell->commands[command].word_count, origin = 1;
@@ -345,7 +348,7 @@ static bool starts_child(const struct sma_shell *shell, uint32_t command, struct
            sma_list_has("exec run", text_at(shell, command, 1));
 }
 
-/* -- builtins of the shell ------------------------------------------------------------------------------------------------ */
+/* -- builtins of the shell --------------------------------------------------------------------- */
 static void unwrap_declare(struct sma_shell *shell, uint32_t command)
 {
     for (uint32_t i = 1; i < shell->commands[command].word_count; i++) {
@@ -372,7 +375,8 @@ static bool is_small_name(struct sma_str text)
     return text.len > 0;
 }
 
-/* `set -e` and `read -r name` are what scripts begin with; every other form of them changes too much. */
+/* `set -e` and `read -r name` are what scripts begin with; every other form of them changes too
+ * much. */
 static bool is_tame_builtin(const struct sma_shell *shell, uint32_t command, struct sma_str base)
 {
     uint32_t count = shell->commands[command].word_count;

@@ -1,9 +1,10 @@
 /*
  * unwrap_awk.c — is an awk program one that only reads and prints?
  *
- * A reader of tokens, not of the grammar: it tells text and patterns from code, and in code a comparison from a redirection.
- * A > is a redirection in a print statement outside of its parentheses, and a comparison everywhere else. Whatever is not
- * clear (a / that may divide or begin a pattern, a backslash in the code, a set with a slash) is not tame.
+ * A reader of tokens, not of the grammar: it tells text and patterns from code, and in code a
+ * comparison from a redirection. A > is a redirection in a print statement outside of its
+ * parentheses, and a comparison everywhere else. Whatever is not clear (a / that may divide or
+ * begin a pattern, a backslash in the code, a set with a slash) is not tame.
  *
  * Source: awk(1p) POSIX.1-2017, "Grammar" and "Lexical Conventions".
  */
@@ -17,7 +18,9 @@ struct awk
     unsigned print_open; /* of them when the print statement began */
     bool is_printing;
     char
-        before; /* the last token: a byte of it, n for a name or a number, r for a pattern, s for a text, 0 at the start */
+        /* the last token: a byte of it, n for a name or a number, r for a pattern, s for a text, 0
+         * at the start */
+        before;
 };
 
 static bool is_name_byte(char byte)

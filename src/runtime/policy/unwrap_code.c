@@ -1,6 +1,6 @@
 /*
- * unwrap_code.c — programs that take code: shells, interpreters, sed (awk: unwrap_awk.c). A shell's text is parsed like any command;
- * of the others only what is known to run nothing passes.
+ * unwrap_code.c — programs that take code: shells, interpreters, sed (awk: unwrap_awk.c). A shell's
+ * text is parsed like any command; of the others only what is known to run nothing passes.
  */
 #include "shell_priv.h"
 
@@ -10,7 +10,7 @@ static const struct sma_shell_word *word_at(const struct sma_shell *shell, uint3
     return &shell->words[shell->commands[command].first_word + index];
 }
 
-/* -- shells ------------------------------------------------------------------------------------------------------------ */
+/* -- shells ------------------------------------------------------------------------------------ */
 /* Options of a shell; false when one is not known. */
 static bool take_shell_options(const struct sma_shell *shell, uint32_t command, uint32_t *next,
                                bool *has_text)
@@ -73,14 +73,15 @@ void sma_unwrap_shell(struct sma_shell *shell, uint32_t command)
         sma_unwrap_note(shell, command, count, "the text it runs is not constant");
         return;
     }
-    /* the reader knows these; zsh and ksh evaluate numbers (exit 'a[$(x)]'), others have a grammar of their own */
+    /* the reader knows these; zsh and ksh evaluate numbers (exit 'a[$(x)]'), others have a grammar
+     * of their own */
     if (!sma_list_has("sh dash bash ash", base))
         sma_unwrap_note(shell, command, count, "a shell whose language is not understood");
     shell->commands[command].is_transparent = true;
     sma_shell_parse_child(shell, sma_shell_word_str(word), command, next);
 }
 
-/* -- interpreters -------------------------------------------------------------------------------------------------------- */
+/* -- interpreters ------------------------------------------------------------------------------ */
 void sma_unwrap_interpreter(struct sma_shell *shell, uint32_t command, struct sma_str base)
 {
     uint32_t count = shell->commands[command].word_count, next = 1;
@@ -109,7 +110,7 @@ void sma_unwrap_interpreter(struct sma_shell *shell, uint32_t command, struct sm
         sma_unwrap_note(shell, command, count, "an interpreter with code or options of its own");
 }
 
-/* -- sed ------------------------------------------------------------------------------------------------------------------- */
+/* -- sed --------------------------------------------------------------------------------------- */
 static size_t skip_delimited(struct sma_str script, size_t at, char delimiter)
 {
     for (; at < script.len && script.ptr[at] != delimiter; at++) {

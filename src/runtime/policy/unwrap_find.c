@@ -28,7 +28,8 @@ static struct sma_str text_at(const struct sma_shell *shell, uint32_t command, u
     return sma_shell_word_str(word_at(shell, command, index));
 }
 
-/* {} becomes a path below a starting point, which does not begin with a dash when the starting points do not. */
+/* {} becomes a path below a starting point, which does not begin with a dash when the starting
+ * points do not. */
 static void mark_found(struct sma_shell *shell, const struct sma_shell_command *child)
 {
     for (uint32_t i = 0; i < child->word_count; i++) {
@@ -43,8 +44,8 @@ static void mark_found(struct sma_shell *shell, const struct sma_shell_command *
     sma_unwrap_mark_replaced(shell, child, SMA_STR("{}"));
 }
 
-/* May the word become {}, ; or +, which end or fill the command? find sees what the shell makes of it: with x='}' the word
- * "{$x" is {}. */
+/* May the word become {}, ; or +, which end or fill the command? find sees what the shell makes of
+ * it: with x='}' the word "{$x" is {}. */
 static bool may_steer(const struct sma_shell_word *word)
 {
     return !sma_shell_word_is_constant(word) &&

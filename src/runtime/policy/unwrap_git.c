@@ -1,5 +1,6 @@
 /*
- * unwrap_git.c — git: options that set a pager, an editor, an alias or a transport run whatever they name.
+ * unwrap_git.c — git: options that set a pager, an editor, an alias or a transport run whatever
+ * they name.
  *
  * The options of the subcommands are in options_git.c.  Source: git(1), gitremote-helpers(7).
  */
@@ -27,7 +28,8 @@ static bool is_tame_setting(struct sma_str setting)
     return false;
 }
 
-/* -c core.pager=..., -C folder with a configuration of its own. What it names is shown to the deny rules. */
+/* -c core.pager=..., -C folder with a configuration of its own. What it names is shown to the deny
+ * rules. */
 static void note_setting(struct sma_shell *shell, uint32_t command, uint32_t index)
 {
     struct sma_str setting = text_at(shell, command, index);

@@ -1,4 +1,5 @@
-/* secrets.c — the set of values that must not be shown, and how they are found in a text. See secrets.h. */
+/* secrets.c — the set of values that must not be shown, and how they are found in a text. See
+ * secrets.h. */
 #include "runtime/secrets/secrets.h"
 
 #include "sma/sys.h"
@@ -28,7 +29,7 @@ struct sma_secrets
     struct form forms[SMA_SECRETS_COUNT_MAX];
 };
 
-/* -- the set ---------------------------------------------------------------------------------------------------- */
+/* -- the set ----------------------------------------------------------------------------------- */
 static enum sma_err add_piece(struct sma_secrets *secrets, struct sma_str piece)
 {
     uint32_t *head = &secrets->heads[(unsigned char)piece.ptr[0]];
@@ -114,7 +115,8 @@ static bool is_all_of(const char *value, const char *bytes)
     return value[strspn(value, bytes)] == '\0';
 }
 
-/* "production", "300000", a model's name: known to everybody, and replaced everywhere they would only confuse. */
+/* "production", "300000", a model's name: known to everybody, and replaced everywhere they would
+ * only confuse. */
 static bool is_ordinary(const char *name, const char *value)
 {
     static const char *const harmless[] = {"MODEL",    "PORT",     "HOST",     "LANG",
@@ -127,7 +129,8 @@ static bool is_ordinary(const char *name, const char *value)
             has_word(name, harmless, SMA_COUNT_OF(harmless)));
 }
 
-/* Strings under a secret's name, also in blocks and lists below it. The configuration bounds the depth. */
+/* Strings under a secret's name, also in blocks and lists below it. The configuration bounds the
+ * depth. */
 static enum sma_err add_json(struct sma_secrets *secrets, const json_t *node, bool is_secret)
 {
     const char *name;
@@ -279,9 +282,10 @@ void sma_secrets_destroy(struct sma_secrets *secrets)
     free(secrets);
 }
 
-/* -- texts ------------------------------------------------------------------------------------------------------ */
-/* Length of the secret that begins at text, the longest of several; 0 = none. The beginning of one at the very end counts
- * when nothing follows (*ret_may_go_on: when something may follow, it is not known yet). */
+/* -- texts ------------------------------------------------------------------------------------- */
+/* Length of the secret that begins at text, the longest of several; 0 = none. The beginning of one
+ * at the very end counts when nothing follows (*ret_may_go_on: when something may follow, it is not
+ * known yet). */
 static size_t match_at(const struct sma_secrets *secrets, struct sma_str text, bool is_end,
                        bool *ret_may_go_on)
 {

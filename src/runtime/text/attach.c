@@ -127,7 +127,8 @@ void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sm
     sma_buf_put_text(buf, "The attachment ");
     label = sma_str_trim(label);
     label.len = sma_utf8_cut(label, SMA_ATTACH_LABEL_BYTES_MAX);
-    sma_buf_put_json_string(buf, label); /* the name is a stranger's: it must not close its quotes */
+    /* the name is a stranger's: it must not close its quotes */
+    sma_buf_put_json_string(buf, label);
     sma_buf_put_text(buf, " could not be fetched (");
     sma_buf_put_text(buf, why);
     sma_buf_put_text(buf, "); there is no file at ");
@@ -135,7 +136,7 @@ void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sm
     sma_buf_put_char(buf, '.');
 }
 
-/* -- reading ----------------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 /* First word of *rest, which moves behind it and the white space after. */
 static struct sma_str take_word(struct sma_str *rest)
 {

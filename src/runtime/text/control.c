@@ -17,7 +17,8 @@ static const struct command commands[] = {
     {"usage", SMA_CONTROL_USAGE}, {"用量", SMA_CONTROL_USAGE},
 };
 
-/* A letter, then letters, digits and underscores: "/etc/passwd" and "/2" are text, "/foo" is a command. */
+/* A letter, then letters, digits and underscores: "/etc/passwd" and "/2" are text, "/foo" is a
+ * command. */
 static bool is_well_formed(struct sma_str word)
 {
     if (word.len == 0 || word.len > COMMAND_BYTES_MAX)

@@ -71,7 +71,7 @@ static enum sma_err parse_history(const json_t *root, struct sma_tool_args *args
     return SMA_ERR_OK;
 }
 
-/* -- tools that work -------------------------------------------------------------------------------------------- */
+/* -- tools that work --------------------------------------------------------------------------- */
 enum member_kind
 {
     MEMBER_TEXT,
@@ -200,7 +200,9 @@ static enum sma_err read_number(const struct member *member, const json_t *value
 {
     double number = json_is_number(value) ? json_number_value(value) : -1;
     bool is_time = member->low == 0 && member->kind == MEMBER_NUMBER32;
-    if (is_time && number >= 0) /* a longer time than is possible, and none, is the longest; parts of a millisecond count as one */
+    /* a longer time than is possible, and none, is the longest; parts of a millisecond count as
+     * one */
+    if (is_time && number >= 0)
         number = number == 0 || number > (double)member->high ? (double)member->high : ceil(number);
     if (!(number >= (double)member->low && number <= (double)member->high) ||
         number != floor(number))

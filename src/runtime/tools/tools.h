@@ -1,8 +1,10 @@
 /*
- * tools.h — what the model may call: the table with schemas, the check of arguments, and the words of every result.
+ * tools.h — what the model may call: the table with schemas, the check of arguments, and the words
+ * of every result.
  *
- * Nothing here acts. A call's arguments are checked against its schema; what is wrong is said to the model in one
- * sentence that names what was expected, and the run goes on. Results are JSON objects as in the reference §9.
+ * Nothing here acts. A call's arguments are checked against its schema; what is wrong is said to
+ * the model in one sentence that names what was expected, and the run goes on. Results are JSON
+ * objects as in the reference §9.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_TOOLS_H
@@ -40,9 +42,9 @@ enum sma_tool
 /** All specs in order of name, which is the order of enum sma_tool. Static. */
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
 
-/* What a chat can be offered besides the tools that every chat has. It depends on the channel and never on who speaks: the
- * tools stand first in a request, and in a group the provider's cache would be lost with each other speaker. What somebody
- * may not use is refused when it is called. */
+/* What a chat can be offered besides the tools that every chat has. It depends on the channel and
+ * never on who speaks: the tools stand first in a request, and in a group the provider's cache
+ * would be lost with each other speaker. What somebody may not use is refused when it is called. */
 enum sma_tool_offer
 {
     SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
@@ -61,14 +63,16 @@ bool sma_tool_is_gated(enum sma_tool tool);
 /** Is it carried out by the tools actor (TOOL RUN)? */
 bool sma_tool_is_work(enum sma_tool tool);
 
-/* Checked arguments; slices live until sma_tool_args_fini. Members a tool does not have are empty. */
+/* Checked arguments; slices live until sma_tool_args_fini. Members a tool does not have are
+ * empty. */
 struct sma_tool_args
 {
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */
     uint32_t
-        limit; /* chat_load_history: 1..200; read_file: lines, read_more: bytes, 0 = all that fits */
+        /* chat_load_history: 1..200; read_file: lines, read_more: bytes, 0 = all that fits */
+        limit;
     struct sma_str command; /* exec_shell: not blank */
     uint32_t timeout_ms;    /* exec_shell: 1..SMA_EXEC_TIMEOUT_MS_MAX */
     struct sma_str path;    /* files: not blank; list_files, search_files: empty = the project */
@@ -77,8 +81,8 @@ struct sma_tool_args
     struct sma_str pattern; /* search_files: not empty; list_files: a glob, empty = all */
     struct sma_str glob;    /* search_files: names of files, empty = all */
     struct sma_str handle;  /* read_more */
-    struct sma_str
-        kind; /* send_file: "photo" "document" "voice" "audio"; by extension when not given */
+    /* send_file: "photo" "document" "voice" "audio"; by extension when not given */
+    struct sma_str kind;
     struct sma_str caption;           /* send_file: may be empty */
     struct sma_str emoji, message_id; /* react: message_id empty = the message that is answered */
     uint64_t offset;                  /* read_file: line from 1; read_more: byte from 0 */
@@ -96,7 +100,7 @@ SMA_CHECKED enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str 
                                              struct sma_tool_args *ret_args, struct sma_buf *why);
 void sma_tool_args_fini(struct sma_tool_args *args); /* accepts a zeroed struct */
 
-/* -- results ---------------------------------------------------------------------------------------------------- */
+/* -- results ----------------------------------------------------------------------------------- */
 /** {"success":false,"error":...} */
 void sma_tool_put_error(struct sma_buf *buf, struct sma_str error);
 /** The sentence for a tool nobody has: names the ones that a chat with these offers has. */
@@ -106,7 +110,8 @@ void sma_tool_put_sent_before(struct sma_buf *buf);
 /** How a delivery went. @return false when it certainly did not arrive */
 bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error);
 /**
- * History lines, oldest first. What does not fit SMA_TOOL_RESULT_BYTES_MAX is left out from the old end and said.
+ * History lines, oldest first. What does not fit SMA_TOOL_RESULT_BYTES_MAX is left out from the old
+ * end and said.
  * @has_speakers  user lines begin with the speaker's name (groups)
  */
 void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines,

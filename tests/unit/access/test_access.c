@@ -10,7 +10,7 @@ static struct sma_access_rules *rules_of(const char *json)
     return rules;
 }
 
-/* -- rules ------------------------------------------------------------------------------------------------------ */
+/* -- rules ------------------------------------------------------------------------------------- */
 static void rules_have_defaults_and_are_checked(void)
 {
     struct sma_access_rules *rules = rules_of("");
@@ -49,7 +49,7 @@ static void rules_have_defaults_and_are_checked(void)
     }
 }
 
-/* -- decisions -------------------------------------------------------------------------------------------------- */
+/* -- decisions --------------------------------------------------------------------------------- */
 #define EVENT(...)                                                   \
     {                                                                \
         .channel = {"telegram", 8}, .user_id = {"7", 1}, __VA_ARGS__ \
@@ -342,7 +342,8 @@ static const struct row rows[] = {
 #define COMMAND .is_command = true
 #define OPEN_GROUPS "{\"groupAccess\":\"anyone\"}"
 
-/* In a group that nobody of the owner's side has let in: there the platform calls a stranger who made it its administrator. */
+/* In a group that nobody of the owner's side has let in: there the platform calls a stranger who
+ * made it its administrator. */
 static const struct row outside_rows[] = {
     {"stranger", "", EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_PAIR, false, false},
     {"stranger, reply", "", EVENT(GROUP, .address = SMA_ACCESS_ADDRESS_REPLY), NOTHING,
@@ -589,7 +590,7 @@ static void lists_name_people_in_both_forms(void)
     sma_access_rules_destroy(rules);
 }
 
-/* -- the gate --------------------------------------------------------------------------------------------------- */
+/* -- the gate ---------------------------------------------------------------------------------- */
 static void the_gate_reads_english_and_chinese(void)
 {
     static const char *const meant[] = {

@@ -1,4 +1,5 @@
-/* Aim: the rules of pairing.h, each as a table. Method: what goes in, what comes out; bounds at max-1, max, max+1. */
+/* Aim: the rules of pairing.h, each as a table. Method: what goes in, what comes out; bounds at
+ * max-1, max, max+1. */
 #include "runtime/access/pairing.h"
 #include "sma/limits.h"
 #include "support/check.h"

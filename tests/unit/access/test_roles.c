@@ -1,4 +1,5 @@
-/* Roles of the configuration: who is found by which entry, and what is said about entries that name nobody. */
+/* Roles of the configuration: who is found by which entry, and what is said about entries that name
+ * nobody. */
 #include "runtime/access/roles.h"
 #include "support/check.h"
 

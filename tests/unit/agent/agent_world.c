@@ -9,7 +9,7 @@ uint64_t roll(struct world *world, uint64_t below)
     return world->random % below;
 }
 
-/* -- the fakes ---------------------------------------------------------------------------------------------------- */
+/* -- the fakes --------------------------------------------------------------------------------- */
 static void answer_step(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx)
 {
     const struct sma_step *step =
@@ -251,7 +251,7 @@ static const struct sma_actor_ops model_ops = {.name = "model", .handle = model_
 static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
                                                     .handle = dispatcher_handle};
 
-/* -- the world ---------------------------------------------------------------------------------------------------- */
+/* -- the world --------------------------------------------------------------------------------- */
 void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_ops *model,
                      bool has_tools)
 {

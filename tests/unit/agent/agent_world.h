@@ -1,5 +1,6 @@
 /*
- * agent_world.h — the agent actor under the seeded scheduler between a fake store, model, dispatcher and tools actor.
+ * agent_world.h — the agent actor under the seeded scheduler between a fake store, model,
+ * dispatcher and tools actor.
  */
 #ifndef TEST_AGENT_WORLD_H
 #define TEST_AGENT_WORLD_H

@@ -1,6 +1,7 @@
 /*
- * run_driver.h — plays store, model and dispatcher for one run: keeps the steps that became durable, the deliveries and
- * their states, and what was asked, so that a test can cut the run anywhere and continue it.
+ * run_driver.h — plays store, model and dispatcher for one run: keeps the steps that became
+ * durable, the deliveries and their states, and what was asked, so that a test can cut the run
+ * anywhere and continue it.
  */
 #ifndef TEST_RUN_DRIVER_H
 #define TEST_RUN_DRIVER_H
@@ -69,7 +70,8 @@ void driver_model_status(struct driver *driver, enum sma_model_status status, co
 void driver_trouble(struct driver *driver, enum sma_model_trouble trouble, int64_t retry_after_ms);
 /* The next message of the chat: nothing is stored of its run yet. Does not start it. */
 void driver_next(struct driver *driver);
-/* Store the STEP in the last actions, as durable; its deliveries get ids and first_state. Does not tell the run. */
+/* Store the STEP in the last actions, as durable; its deliveries get ids and first_state. Does not
+ * tell the run. */
 void driver_store(struct driver *driver);
 /* Store and tell the run. */
 void driver_durable(struct driver *driver);
@@ -79,7 +81,8 @@ void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state
 /* The tools answer. ASKS in a check: an item whose digest begins with the first byte of content. */
 void driver_tool(struct driver *driver, uint32_t call, enum sma_tool_verdict verdict,
                  const char *content);
-/* What the store does when people have spoken: a DECISION step, and the run is handed out with is_decided. */
+/* What the store does when people have spoken: a DECISION step, and the run is handed out with
+ * is_decided. */
 void driver_decide(struct driver *driver, const struct sma_stored_decision *list, uint32_t count);
 /* Take the DONE in the last actions; is_durable: and answer it. */
 void driver_done(struct driver *driver, bool is_durable);

@@ -1,11 +1,12 @@
 /*
- * Aim: the agent actor with real messages: order of effects, many runs at once, bounds, stop and clear, disk full,
- * draining, rest. Method: the seeded scheduler with a fake store, model and dispatcher.
+ * Aim: the agent actor with real messages: order of effects, many runs at once, bounds, stop and
+ * clear, disk full, draining, rest. Method: the seeded scheduler with a fake store, model and
+ * dispatcher.
  */
 #include "sma/metrics.h"
 #include "unit/agent/agent_world.h"
 
-/* -- cases -------------------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void one_message_through_the_tool_loop(void)
 {
     struct world w;
@@ -361,7 +362,8 @@ static void in_any_weather_every_run_ends_once(void)
     }
 }
 
-/* Two messages through the built-in model: it really goes through the tool loop, and its answers are readable. */
+/* Two messages through the built-in model: it really goes through the tool loop, and its answers
+ * are readable. */
 static void the_offline_model_answers(void)
 {
     struct world w;

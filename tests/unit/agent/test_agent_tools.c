@@ -1,12 +1,13 @@
 /*
- * Aim: the agent actor with working tools, parked runs and the judge: order of effects, bounds, stop, drain, no tools actor.
+ * Aim: the agent actor with working tools, parked runs and the judge: order of effects, bounds,
+ * stop, drain, no tools actor.
  * Method: the seeded scheduler with a fake store, model, dispatcher and tools actor.
  */
 #include "runtime/approval/request.h"
 #include "sma/metrics.h"
 #include "unit/agent/agent_world.h"
 
-/* -- tools -------------------------------------------------------------------------------------------------------- */
+/* -- tools ------------------------------------------------------------------------------------- */
 static void a_command_is_checked_stored_and_run(void)
 {
     struct world w;
@@ -104,7 +105,7 @@ static void without_a_tools_actor_calls_fail_and_the_run_goes_on(void)
     world_fini(&w);
 }
 
-/* -- judge -------------------------------------------------------------------------------------------------------- */
+/* -- judge ------------------------------------------------------------------------------------- */
 static void judge(struct world *w, uint64_t seq, const char *text)
 {
     struct sma_buf item, request;
@@ -205,7 +206,7 @@ static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
     world_fini(&w);
 }
 
-/* -- a judge that fails ------------------------------------------------------------------------------------------- */
+/* -- a judge that fails ------------------------------------------------------------------------ */
 static const struct sma_config_llm small = {.api = SMA_LLM_CHAT,
                                             .provider = "deepseek",
                                             .model = "small",

@@ -1,4 +1,5 @@
-/* Aim: what is written is read back; damaged bytes of every kind are CORRUPT and never read past their end. */
+/* Aim: what is written is read back; damaged bytes of every kind are CORRUPT and never read past
+ * their end. */
 #include "runtime/agent/codec.h"
 #include "support/check.h"
 
@@ -202,7 +203,8 @@ static enum sma_err read_any(int kind, struct sma_str data)
     return err;
 }
 
-/* Every prefix and every changed byte, in an allocation of exactly that size, so that a read past the end is seen. */
+/* Every prefix and every changed byte, in an allocation of exactly that size, so that a read past
+ * the end is seen. */
 static void damage_is_found_and_harmless(void)
 {
     struct sma_buf bufs[4];
@@ -219,7 +221,8 @@ static void damage_is_found_and_harmless(void)
             CHECK(exact != NULL);
             memcpy(exact, whole.ptr, len);
             enum sma_err err = read_any(kind, (struct sma_str){exact, len});
-            /* An answer without its last lists is whole too: they are written only when there is something in them. */
+            /* An answer without its last lists is whole too: they are written only when there is
+             * something in them. */
             bool is_whole = kind == 0 && (len == whole.len - RECEIVERS_BYTES ||
                                           len == whole.len - RECEIVERS_BYTES - KNOWN_RESULTS_BYTES);
             CHECK(err == SMA_ERR_CORRUPT || is_whole);

@@ -1,4 +1,5 @@
-/* Aim: the system text is stable; the facts say what they must in few words, and nothing from outside can forge a line. */
+/* Aim: the system text is stable; the facts say what they must in few words, and nothing from
+ * outside can forge a line. */
 #include "runtime/agent/prompt.h"
 #include "support/check.h"
 
@@ -55,7 +56,8 @@ static void unknown_facts_are_left_out(void)
     sma_buf_fini(&buf);
 }
 
-/* A message is kept with its facts for as long as the conversation: they cost each later request, too. */
+/* A message is kept with its facts for as long as the conversation: they cost each later request,
+ * too. */
 static void the_facts_of_a_message_are_short(void)
 {
     struct sma_run_order order = {.facts_word = UINT64_MAX,
@@ -115,7 +117,8 @@ static void the_system_text_is_stable_and_begins_with_agent_md(void)
     sma_buf_fini(&two);
 }
 
-/* The word begins every line of ours, the system text names it, and nothing that people write can know it. */
+/* The word begins every line of ours, the system text names it, and nothing that people write can
+ * know it. */
 static void what_people_write_cannot_look_like_our_block(void)
 {
     const uint64_t word = UINT64_C(0x1234567890abcdef);

@@ -1,6 +1,7 @@
 /*
- * Aim: requests are valid JSON, the next one begins with the bytes of the one before (prompt caches live on that), and
- * building one costs a small part of building it as a tree. Method: whole runs on each real wire.
+ * Aim: requests are valid JSON, the next one begins with the bytes of the one before (prompt caches
+ * live on that), and building one costs a small part of building it as a tree. Method: whole runs
+ * on each real wire.
  */
 #include "unit/agent/run_driver.h"
 
@@ -38,7 +39,8 @@ static void drop_marks(char *bytes, struct sma_model_ask *ask)
     }
 }
 
-/* @return the request; checks it as JSON and against the previous one's bytes up to the end of its messages */
+/* @return the request; checks it as JSON and against the previous one's bytes up to the end of its
+ * messages */
 static char *check_request(struct driver *d, const char *before, size_t before_end, size_t *ret_end)
 {
     struct sma_model_ask ask;

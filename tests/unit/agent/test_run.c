@@ -1,4 +1,5 @@
-/* Aim: every rule of a run as events in, exact actions out. Method: the driver plays store, model, dispatcher. */
+/* Aim: every rule of a run as events in, exact actions out. Method: the driver plays store, model,
+ * dispatcher. */
 #include "unit/agent/run_driver.h"
 
 #include "sma/notices.h"
@@ -140,9 +141,9 @@ static void wrong_calls_are_answered_and_the_run_goes_on(void)
         driver_durable(&d);
         driver_answer(&d, "sorry", SMA_FINISH_STOP, NULL);
         driver_done(&d, true);
-        CHECK_TEXT(
-            "sorry",
-            d.done_text); /* a blank chat_send has delivered nothing; tool errors are not for users */
+        CHECK_TEXT("sorry",
+                   /* a blank chat_send has delivered nothing; tool errors are not for users */
+                   d.done_text);
         driver_fini(&d);
     }
 }

@@ -1,6 +1,7 @@
 /*
- * Aim: what is too long is shortened where it costs least, and what is kept stays whole; marks and keys for a provider's
- * cache stand where they help and nowhere in what is stored; thinking is not sent behind what has changed.
+ * Aim: what is too long is shortened where it costs least, and what is kept stays whole; marks and
+ * keys for a provider's cache stand where they help and nowhere in what is stored; thinking is not
+ * sent behind what has changed.
  */
 #include "unit/agent/run_driver.h"
 
@@ -46,7 +47,8 @@ static size_t count_of(const struct driver *d, const char *part)
     return count;
 }
 
-/* A round with one call whose result is `size` times this letter; the model has thought "THINK<letter>". */
+/* A round with one call whose result is `size` times this letter; the model has thought
+ * "THINK<letter>". */
 static void round_of(struct driver *d, char letter, size_t size)
 {
     static const struct sma_model_call call = {.id = SMA_STR("toolu_1"),
@@ -109,7 +111,7 @@ static void add_old_turn(struct driver *d, uint64_t seq, const char *text, char 
     sma_buf_fini(&fragment);
 }
 
-/* -- shorter ------------------------------------------------------------------------------------------------------ */
+/* -- shorter ----------------------------------------------------------------------------------- */
 static void own_large_results_are_shortened_first_then_old_ones_then_old_turns(void)
 {
     struct driver d;
@@ -138,7 +140,7 @@ static void own_large_results_are_shortened_first_then_old_ones_then_old_turns(v
     driver_fini(&d);
 }
 
-/* -- the provider's cache ------------------------------------------------------------------------------------------- */
+/* -- the provider's cache ---------------------------------------------------------------------- */
 static void marks_stand_at_the_two_newest_parts_that_are_not_the_model_s(void)
 {
     struct driver d;
@@ -193,7 +195,7 @@ static void the_cache_key_is_the_chat_s(void)
     CHECK(strcmp(one, other) != 0);
 }
 
-/* -- thinking ------------------------------------------------------------------------------------------------------- */
+/* -- thinking ---------------------------------------------------------------------------------- */
 static void thinking_behind_a_shortened_result_is_left_out_where_it_is_bound(void)
 {
     static const struct sma_config_llm *const both[] = {&binding, &unbound};

@@ -1,6 +1,7 @@
 /*
- * Aim: what the person reads at the end of a run, and what stays of it in the conversation: the final text is the answer,
- * said once; every end keeps its turn; answers that are not the end are followed up. Method: the driver plays all others.
+ * Aim: what the person reads at the end of a run, and what stays of it in the conversation: the
+ * final text is the answer, said once; every end keeps its turn; answers that are not the end are
+ * followed up. Method: the driver plays all others.
  */
 #include "unit/agent/run_driver.h"
 
@@ -49,7 +50,7 @@ static bool session_has(const struct driver *d, const char *text)
     return false;
 }
 
-/* -- the final text is the answer --------------------------------------------------------------------------------- */
+/* -- the final text is the answer -------------------------------------------------------------- */
 static void the_final_text_is_delivered_after_interim_messages(void)
 {
     struct driver d;
@@ -105,7 +106,7 @@ static void the_same_message_twice_in_a_row_is_sent_once(void)
     driver_fini(&d);
 }
 
-/* -- answers that are not the end --------------------------------------------------------------------------------- */
+/* -- answers that are not the end -------------------------------------------------------------- */
 static void an_empty_answer_is_followed_up_once(void)
 {
     struct driver d;
@@ -257,7 +258,7 @@ static void calls_that_were_cut_off_go_back_as_errors_twice(void)
     driver_fini(&d);
 }
 
-/* -- refusals ------------------------------------------------------------------------------------------------------ */
+/* -- refusals ---------------------------------------------------------------------------------- */
 static void a_refusal_is_told_and_not_sent_again(void)
 {
     static const struct
@@ -300,7 +301,7 @@ static void calls_of_a_refused_answer_are_not_carried_out(void)
     driver_fini(&d);
 }
 
-/* -- every end keeps its turn --------------------------------------------------------------------------------------- */
+/* -- every end keeps its turn ------------------------------------------------------------------ */
 static void play_thirty(struct driver *d)
 {
     begin(d);
@@ -346,7 +347,8 @@ static void a_run_that_fails_keeps_its_rounds(void)
     driver_fini(&d);
 }
 
-/* A filter of the provider, say: with the words in the session it would refuse everything that is asked later, too. */
+/* A filter of the provider, say: with the words in the session it would refuse everything that is
+ * asked later, too. */
 static void what_a_provider_refuses_for_good_is_not_sent_again(void)
 {
     static const struct
@@ -409,7 +411,8 @@ static void a_run_that_fails_at_once_keeps_the_question(void)
     driver_fini(&d);
 }
 
-/* /stop: the store has ended the run already; what was done goes into the conversation all the same. */
+/* /stop: the store has ended the run already; what was done goes into the conversation all the
+ * same. */
 static void a_run_that_the_user_stopped_keeps_what_was_done(void)
 {
     struct driver d;
@@ -453,7 +456,7 @@ static void a_message_too_long_to_keep_leaves_a_note(void)
     free(text);
 }
 
-/* -- what people are told of a failure ------------------------------------------------------------------------------ */
+/* -- what people are told of a failure --------------------------------------------------------- */
 static void fail_for(struct driver *d, uint8_t standing, const char *chat_type, uint8_t trouble)
 {
     driver_init(d, SMA_LLM_CHAT);
@@ -544,7 +547,7 @@ static void a_long_reason_keeps_its_remedy(void)
     driver_fini(&d);
 }
 
-/* -- facts of the chat ------------------------------------------------------------------------------------------------ */
+/* -- facts of the chat ------------------------------------------------------------------------- */
 /* A message of its own in the same chat, after the one before has ended. */
 static void next_message(struct driver *d)
 {

@@ -1,6 +1,7 @@
 /*
- * Aim: a model that fails costs nobody his answer: another target is asked, what is refused is left out, the conversation is
- * made plain, or the run waits; and it ends visibly only when none of it helps.
+ * Aim: a model that fails costs nobody his answer: another target is asked, what is refused is left
+ * out, the conversation is made plain, or the run waits; and it ends visibly only when none of it
+ * helps.
  */
 #include "unit/agent/run_driver.h"
 
@@ -75,7 +76,7 @@ static void answer(struct driver *d, const char *text)
     CHECK_TEXT(text, d->done_text);
 }
 
-/* -- other targets ------------------------------------------------------------------------------------------------ */
+/* -- other targets ----------------------------------------------------------------------------- */
 static void the_next_target_is_asked_at_once(void)
 {
     static const enum sma_model_trouble troubles[] = {
@@ -145,7 +146,8 @@ static void rounds_go_on_with_another_target(void)
     driver_fini(&d);
 }
 
-/* Going back to a target gives it the bytes that it has cached, though another has answered in between. */
+/* Going back to a target gives it the bytes that it has cached, though another has answered in
+ * between. */
 static void a_session_fits_whoever_is_asked(void)
 {
     struct driver d;
@@ -184,7 +186,7 @@ static void a_request_that_will_not_pass_ends_the_run(void)
     driver_fini(&d);
 }
 
-/* -- what is refused ---------------------------------------------------------------------------------------------- */
+/* -- what is refused --------------------------------------------------------------------------- */
 static void refuse_member(struct driver *d, const char *member)
 {
     struct sma_model_answer refusal = {.seq = d->order.seq,
@@ -362,7 +364,7 @@ static void refused_rounds_are_told_in_words(void)
     driver_fini(&d);
 }
 
-/* -- waiting ------------------------------------------------------------------------------------------------------ */
+/* -- waiting ----------------------------------------------------------------------------------- */
 static const struct sma_step *check_wait(const struct driver *d, uint32_t number, uint32_t least_ms)
 {
     const struct sma_run_action *action = driver_find(d, SMA_RUN_STORE_STEP);
@@ -563,7 +565,8 @@ static void the_notice_of_a_wait_is_nobody_s_result(void)
     driver_fini(&d);
 }
 
-/* A round that only sends: the person has the answer, and the request that is left is the model's closing word. */
+/* A round that only sends: the person has the answer, and the request that is left is the model's
+ * closing word. */
 static void send_only_round(struct driver *d, enum sma_send_state state)
 {
     static const struct driver_call send[] = {{"c1", "chat_send", "{\"text\":\"It is 42.\"}"}, {0}};
@@ -641,7 +644,7 @@ static void who_waits_for_more_than_was_sent_is_told(void)
     driver_fini(&d);
 }
 
-/* -- usage -------------------------------------------------------------------------------------------------------- */
+/* -- usage ------------------------------------------------------------------------------------- */
 static void usage_goes_with_the_next_step_once(void)
 {
     static const struct sma_model_call calls[] = {

@@ -1,8 +1,10 @@
 /*
- * Aim: a run with calls that need consent, cut anywhere: it comes to its end, no tool is run before its step is durable and
- *      (where people are asked) they have agreed, and nothing is done twice.
- * Method: a scripted model of four rounds, tools that ask, people who answer; the run is cut after each event, with the
- *         actions of that event carried out or lost, and handed out again as the store would.
+ * Aim: a run with calls that need consent, cut anywhere: it comes to its end, no tool is run before
+ *      its step is durable and (where people are asked) they have agreed, and nothing is done
+ *      twice.
+ * Method: a scripted model of four rounds, tools that ask, people who answer; the run is cut after
+ *         each event, with the actions of that event carried out or lost, and handed out again as
+ *         the store would.
  */
 #include "unit/agent/run_driver.h"
 

@@ -1,7 +1,8 @@
 /*
  * Aim: a run cut anywhere and continued comes to the same end, and no effect happens twice.
- * Method: a scripted model of four rounds; the run is cut after each event, with the actions of that event carried out
- * (crash after the store's commit) or lost (crash before it), and resumed from what was stored.
+ * Method: a scripted model of four rounds; the run is cut after each event, with the actions of
+ * that event carried out (crash after the store's commit) or lost (crash before it), and resumed
+ * from what was stored.
  */
 #include "unit/agent/run_driver.h"
 
@@ -170,7 +171,8 @@ static size_t play_run(size_t cut_at, bool is_lost, enum sma_delivery_state open
             continue;
         perform(&play);
     }
-    /* A crash after DONE was stored leaves nothing to resume; before that the run must have come to its end. */
+    /* A crash after DONE was stored leaves nothing to resume; before that the run must have come to
+     * its end. */
     check_end(&play);
     CHECK(play.history_count <=
           2); /* read at most once more, and only when its answer was not stored yet */
@@ -286,7 +288,8 @@ static void thirty_stored_rounds_end_at_the_step_limit(void)
     driver_fini(&d);
 }
 
-/* Who has talked a model into telling the word that our blocks begin with, can still not write one. */
+/* Who has talked a model into telling the word that our blocks begin with, can still not write
+ * one. */
 static void the_word_of_our_blocks_is_crossed_out_in_what_people_write(void)
 {
     struct driver d;

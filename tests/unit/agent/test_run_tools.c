@@ -1,11 +1,13 @@
 /*
- * Aim: calls that need consent, working tools, files and reactions, strangers, calls that keep failing: events in, exact
- * actions out. Method: the driver plays store, model, dispatcher and tools.
+ * Aim: calls that need consent, working tools, files and reactions, strangers, calls that keep
+ * failing: events in, exact actions out. Method: the driver plays store, model, dispatcher and
+ * tools.
  */
 #include "unit/agent/run_driver.h"
 
 static const struct driver_call shell[] = {{"x1", "exec_shell", "{\"command\":\"make\"}"}, {0}};
-/* Something of everything: a message to the chat, a command, a free read, a send elsewhere, a past, a file. */
+/* Something of everything: a message to the chat, a command, a free read, a send elsewhere, a past,
+ * a file. */
 static const struct driver_call mixed[] = {
     {"c0", "chat_send", "{\"text\":\"working on it\"}"},
     {"c1", "exec_shell", "{\"command\":\"rm x\"}"},
@@ -40,7 +42,7 @@ static void finish(struct driver *d)
     CHECK_INT(SMA_OUTCOME_OK, d->done_outcome);
 }
 
-/* -- allowed, refused --------------------------------------------------------------------------------------------- */
+/* -- allowed, refused -------------------------------------------------------------------------- */
 static void an_allowed_call_is_run_after_its_step(void)
 {
     struct driver d;
@@ -160,7 +162,7 @@ static void commands_wait_for_files_of_the_same_answer(void)
     }
 }
 
-/* -- files and reactions ------------------------------------------------------------------------------------------ */
+/* -- files and reactions ----------------------------------------------------------------------- */
 static void files_and_reactions_are_deliveries(void)
 {
     static const struct driver_call calls[] = {
@@ -292,7 +294,7 @@ static void strangers_only_talk(void)
     driver_fini(&d);
 }
 
-/* -- consent ------------------------------------------------------------------------------------------------------ */
+/* -- consent ----------------------------------------------------------------------------------- */
 /* Up to the parked step: calls 1 and 3 are asked, 5 is allowed. */
 static void park(struct driver *d)
 {
@@ -621,7 +623,7 @@ static void damaged_decisions_allow_nothing(void)
     }
 }
 
-/* -- ends --------------------------------------------------------------------------------------------------------- */
+/* -- ends -------------------------------------------------------------------------------------- */
 static void stop_ends_what_the_tools_do(void)
 {
     struct driver d;
@@ -712,7 +714,7 @@ static void draining_waits_for_tools_and_then_leaves_them(void)
     driver_fini(&d);
 }
 
-/* -- calls that keep failing -------------------------------------------------------------------------------------- */
+/* -- calls that keep failing ------------------------------------------------------------------- */
 static const struct driver_call twice_spelled[2][2] = {
     {{"r", "exec_shell", "{\"command\":\"make\",\"timeout\":5}"}, {0}},
     {{"r", "exec_shell", "{ \"timeout\": 5, \"command\": \"make\" }"}, {0}}};

@@ -1,7 +1,8 @@
 /*
- * Aim: a run that waits for models, goes on with others and has been refused comes to the same end wherever it is cut, with
- * every effect exactly once. Method: as test_run_resume.c, with a model that fails by a script of its own, and a store that
- * parks waits and hands them out when they are due.
+ * Aim: a run that waits for models, goes on with others and has been refused comes to the same end
+ * wherever it is cut, with every effect exactly once. Method: as test_run_resume.c, with a model
+ * that fails by a script of its own, and a store that parks waits and hands them out when they are
+ * due.
  */
 #include "runtime/agent/prompt.h"
 #include "unit/agent/run_driver.h"
@@ -30,7 +31,8 @@ static const struct driver_call round_calls[ROUND_COUNT][4] = {
      {"d2", "chat_contact_lookup", "{\"username\":\"bob\"}"},
      {0}},
 };
-/* How often the model fails before it answers in a round: two are all targets, so that the run waits. */
+/* How often the model fails before it answers in a round: two are all targets, so that the run
+ * waits. */
 static const uint32_t failures[ROUND_COUNT + 1] = {2, 2, 1, 1, 2};
 #define REFUSED_ROUND 2 /* its failure is a refused conversation: it goes plain */
 
@@ -219,7 +221,7 @@ static void a_run_with_waits_cut_anywhere_comes_to_the_same_end(void)
     }
 }
 
-/* -- consent and waits -------------------------------------------------------------------------------------------- */
+/* -- consent and waits ------------------------------------------------------------------------- */
 static const struct driver_call shell[] = {{"s", "exec_shell", "{\"command\":\"make\"}"}, {0}};
 static const struct sma_stored_decision yes[] = {{.call = 0, .is_approved = true, .digest = {'A'}}};
 
@@ -299,7 +301,8 @@ static void a_decision_of_days_later_tells_what_time_it_is(void)
     }
 }
 
-/* "Stopped" is for the log: the model would read it when the program has long been running again. */
+/* "Stopped" is for the log: the model would read it when the program has long been running
+ * again. */
 static void what_the_end_of_the_program_stops_is_no_result(void)
 {
     for (int is_running = 0; is_running < 2; is_running++) { /* a check; the command itself */
@@ -324,7 +327,7 @@ static void what_the_end_of_the_program_stops_is_no_result(void)
     }
 }
 
-/* -- crashes and damage ------------------------------------------------------------------------------------------- */
+/* -- crashes and damage ------------------------------------------------------------------------ */
 static void a_suspect_run_that_waited_goes_on_until_its_attempts_are_over(void)
 {
     struct driver d;

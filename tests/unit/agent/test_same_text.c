@@ -1,4 +1,5 @@
-/* Aim: what was said is not said twice, and what says more, or something else, is never swallowed. */
+/* Aim: what was said is not said twice, and what says more, or something else, is never
+ * swallowed. */
 #include "runtime/agent/same_text.h"
 #include "support/check.h"
 

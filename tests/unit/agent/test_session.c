@@ -1,4 +1,5 @@
-/* Aim: a session is cut between whole turns only, at its bounds, and the table evicts only what may go. */
+/* Aim: a session is cut between whole turns only, at its bounds, and the table evicts only what may
+ * go. */
 #include "runtime/agent/session.h"
 #include "support/check.h"
 

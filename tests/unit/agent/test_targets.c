@@ -1,4 +1,5 @@
-/* Aim: a target that failed is left alone for as long as it should be, and a run waits as long as its patience allows. */
+/* Aim: a target that failed is left alone for as long as it should be, and a run waits as long as
+ * its patience allows. */
 #include "runtime/agent/targets.h"
 #include "support/check.h"
 

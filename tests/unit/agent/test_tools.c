@@ -1,4 +1,5 @@
-/* Aim: the table is sorted and its schemas are JSON; arguments at their bounds; results as the reference has them. */
+/* Aim: the table is sorted and its schemas are JSON; arguments at their bounds; results as the
+ * reference has them. */
 #include "runtime/tools/tools.h"
 #include "support/check.h"
 

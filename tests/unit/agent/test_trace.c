@@ -1,6 +1,6 @@
 /*
- * Aim: what a run notes of its life comes back as stages with their times, stays within its bound, and bytes that no
- * program wrote do no harm.
+ * Aim: what a run notes of its life comes back as stages with their times, stays within its bound,
+ * and bytes that no program wrote do no harm.
  * Method: records written and read back as JSON; then every cut and many random changes of them.
  */
 #include "runtime/agent/trace.h"

@@ -1,4 +1,5 @@
-/* answers.h — what people write, and what it decides: items, text, kind, approved, refused, grant, its rule, reason. */
+/* answers.h — what people write, and what it decides: items, text, kind, approved, refused, grant,
+ * its rule, reason. */
 static const struct row decided[] = {
     /* yes */
     {1, "yes", DECIDES, 1, 0, 0, NULL, NULL},

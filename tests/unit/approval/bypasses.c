@@ -18,7 +18,8 @@ const char BYPASS_PERMISSIONS[] =
     "grep\",\"gcc\",\"wget\",\"split\",\"ln\",\"install\",\"dd\",\"rmdir\",\"csplit\",\"git "
     "switch\",\"git pull\",\"git stash\"]}}";
 
-/* Each of them tries to run something that no rule allows, or to write or read what is protected. */
+/* Each of them tries to run something that no rule allows, or to write or read what is
+ * protected. */
 const char *const BYPASSES[] = {
     /* a second command */
     "git status; rm -rf /",

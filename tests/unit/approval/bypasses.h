@@ -1,4 +1,5 @@
-/* bypasses.h — commands that must never be allowed silently, and ordinary ones that must not be asked about. */
+/* bypasses.h — commands that must never be allowed silently, and ordinary ones that must not be
+ * asked about. */
 #ifndef SMA_TEST_BYPASSES_H
 #define SMA_TEST_BYPASSES_H
 

@@ -1,8 +1,9 @@
 /*
- * options_listed.h — the options that programs list in their own help, for the test that all of them are described.
+ * options_listed.h — the options that programs list in their own help, for the test that all of
+ * them are described.
  *
- * Source: `NAME --help` of curl 7.88.1, wget 1.21.3, tar 1.34, make 4.3, coreutils 9.1, gzip 1.12, cargo 1.95, pip 24;
- * `git NAME -h` and `git NAME --git-completion-helper-all` of git 2.39.5.
+ * Source: `NAME --help` of curl 7.88.1, wget 1.21.3, tar 1.34, make 4.3, coreutils 9.1, gzip 1.12,
+ * cargo 1.95, pip 24; `git NAME -h` and `git NAME --git-completion-helper-all` of git 2.39.5.
  */
 #ifndef TESTS_OPTIONS_LISTED_H
 #define TESTS_OPTIONS_LISTED_H

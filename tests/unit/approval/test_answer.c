@@ -1,6 +1,8 @@
 /*
- * Aim: words decide only when they cannot be read another way; whatever else is said decides nothing.
- * Method: a table of messages, each with a request of one, two or three items; and the judge's JSON, good and bad.
+ * Aim: words decide only when they cannot be read another way; whatever else is said decides
+ * nothing.
+ * Method: a table of messages, each with a request of one, two or three items; and the judge's
+ * JSON, good and bad.
  */
 #include "runtime/approval/answer.h"
 #include "sma/messages.h"
@@ -91,7 +93,8 @@ static void what_is_no_clear_answer_decides_nothing(void)
     CHECK_INT(0, check_failed);
 }
 
-/* Anything at all behind, before or inside an agreement that is no word of ours takes the agreement away. */
+/* Anything at all behind, before or inside an agreement that is no word of ours takes the agreement
+ * away. */
 static void no_agreement_survives_a_strange_word(void)
 {
     static const char *const strange[] = {
@@ -166,7 +169,7 @@ static void all_items_of_a_full_request_are_meant(void)
     CHECK(answer.approved_mask == 0x000FFE00u && answer.refused_mask == 0xFFF001FFu);
 }
 
-/* -- the judge --------------------------------------------------------------------------------------------------- */
+/* -- the judge --------------------------------------------------------------------------------- */
 static void judgements_are_read_strictly(void)
 {
     static const struct

@@ -1,7 +1,8 @@
 /*
- * Aim: a card says what is asked and cannot be made to say something else by what it shows; buttons cannot be made up.
- * Method: cards of small requests in both languages read back, hostile texts in every place, and the button data changed
- * byte by byte.
+ * Aim: a card says what is asked and cannot be made to say something else by what it shows; buttons
+ * cannot be made up.
+ * Method: cards of small requests in both languages read back, hostile texts in every place, and
+ * the button data changed byte by byte.
  */
 #include "runtime/approval/card.h"
 #include "support/check.h"
@@ -54,7 +55,7 @@ static void end(struct sma_buf *buf, struct sma_card *card)
     sma_buf_fini(buf);
 }
 
-/* -- buttons ----------------------------------------------------------------------------------------------------- */
+/* -- buttons ----------------------------------------------------------------------------------- */
 static void presses_are_signed(void)
 {
     static const enum sma_card_action actions[] = {SMA_CARD_APPROVE, SMA_CARD_REFUSE,
@@ -142,7 +143,7 @@ static void the_walls_are_told(void)
     }
 }
 
-/* -- what is asked ----------------------------------------------------------------------------------------------- */
+/* -- what is asked ----------------------------------------------------------------------------- */
 static void one_command_is_asked_about(void)
 {
     struct sma_request request = {.item_count = 1};
@@ -237,7 +238,7 @@ static void buttons_have_an_end(void)
     }
 }
 
-/* -- hostile texts ----------------------------------------------------------------------------------------------- */
+/* -- hostile texts ----------------------------------------------------------------------------- */
 /* The text without what stands in fences; every fence must be closed by one of its own length. */
 static void put_outside(struct sma_buf *outside, struct sma_str text)
 {
@@ -428,7 +429,7 @@ static void the_time_is_told(void)
     }
 }
 
-/* -- outcomes ---------------------------------------------------------------------------------------------------- */
+/* -- outcomes ---------------------------------------------------------------------------------- */
 static void an_outcome_says_what_and_by_whom(void)
 {
     struct sma_request request = {.item_count = 2};

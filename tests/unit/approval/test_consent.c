@@ -1,5 +1,6 @@
 /*
- * Aim: the rules of consent, case by case: whose item it is, what follows from what is said, which permissions hold.
+ * Aim: the rules of consent, case by case: whose item it is, what follows from what is said, which
+ * permissions hold.
  * Method: tables; the rules are functions of what they are told.
  */
 #include "runtime/approval/consent.h"
@@ -54,7 +55,7 @@ static void any_length_of_a_permission_has_an_end_that_can_be_told(void)
         CHECK_INT(rows[i].until, sma_grant_until(DAY, rows[i].length_s));
 }
 
-/* -- which request words mean ----------------------------------------------------------------------------------- */
+/* -- which request words mean ------------------------------------------------------------------ */
 static void the_receipt_of_a_card_is_read_as_it_was_written(void)
 {
     struct sma_buf buf;
@@ -136,7 +137,7 @@ static void what_words_mean_depends_on_where_they_are_said(void)
                                                 rows[i].count, rows[i].is_fresh));
 }
 
-/* -- who may decide what ---------------------------------------------------------------------------------------- */
+/* -- who may decide what ----------------------------------------------------------------------- */
 static void each_decides_what_is_his_to_decide(void)
 {
     static const struct
@@ -197,8 +198,8 @@ static void a_word_decides_what_is_open_and_his(void)
     }
 }
 
-/* Words in short: kind, what they say, whose items, how meant; then flags: a addressed, o role open, c cut, r may run,
- * k asks for the role, f full. */
+/* Words in short: kind, what they say, whose items, how meant; then flags: a addressed, o role
+ * open, c cut, r may run, k asks for the role, f full. */
 struct said_row
 {
     char kind;

@@ -1,6 +1,7 @@
 /*
- * Aim: the descriptions of programs are complete. Method: every option that a program lists in its own help (options_listed.h)
- * is one that its description knows, so that what is asked about is what was meant to be.
+ * Aim: the descriptions of programs are complete. Method: every option that a program lists in its
+ * own help (options_listed.h) is one that its description knows, so that what is asked about is
+ * what was meant to be.
  */
 #include "options_listed.h"
 #include "runtime/policy/options.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: no trick runs silently, no ordinary command is asked about. Method: two tables, and random wrappings of a denied
- * program whose verdict may be anything but `allow`.
+ * Aim: no trick runs silently, no ordinary command is asked about. Method: two tables, and random
+ * wrappings of a denied program whose verdict may be anything but `allow`.
  */
 #include "bypasses.h"
 #include "runtime/policy/policy.h"
@@ -46,7 +46,8 @@ static void no_bypass_is_allowed(void)
     CHECK_INT(0, bad);
 }
 
-/* The same with everything allowed that is not denied: what hides a denied program is asked about at least. */
+/* The same with everything allowed that is not denied: what hides a denied program is asked about
+ * at least. */
 static void no_denied_program_is_allowed_in_an_open_policy(void)
 {
     static const char open_policy[] =
@@ -122,7 +123,7 @@ static void plain_denials_are_refused_not_asked(void)
     }
 }
 
-/* -- random wrappings ---------------------------------------------------------------------------------------------- */
+/* -- random wrappings -------------------------------------------------------------------------- */
 static size_t below(size_t limit)
 {
     seed ^= seed << 13;

@@ -1,5 +1,6 @@
 /*
- * Aim: `shipmyagent policy check` says verdict, rule and program, answers by its exit status, follows links and runs nothing.
+ * Aim: `shipmyagent policy check` says verdict, rule and program, answers by its exit status,
+ * follows links and runs nothing.
  * Method: the real program on a project in a private folder.
  */
 #include "support/check.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: grants allow what they name and nothing else, undo no refusal, and none lets a shell or an interpreter run anything;
- * requiresApproval: true is obeyed to the letter.
+ * Aim: grants allow what they name and nothing else, undo no refusal, and none lets a shell or an
+ * interpreter run anything; requiresApproval: true is obeyed to the letter.
  */
 #include "runtime/policy/policy.h"
 #include "runtime/policy/shell.h"
@@ -108,7 +108,8 @@ static void no_grant_lets_anything_run(void)
     free(big);
 }
 
-/* The rule made of a command allows that command, and is given for one program with constant words only. */
+/* The rule made of a command allows that command, and is given for one program with constant words
+ * only. */
 static void the_rule_of_a_command_is_exact(void)
 {
     static const struct

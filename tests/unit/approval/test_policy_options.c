@@ -1,6 +1,7 @@
 /*
- * Aim: no option of a program that a rule allows runs or writes something unasked, however it is spelt, and every day's
- * commands run without a question. Method: two tables under one sensible allow list.
+ * Aim: no option of a program that a rule allows runs or writes something unasked, however it is
+ * spelt, and every day's commands run without a question. Method: two tables under one sensible
+ * allow list.
  */
 #include "runtime/policy/policy.h"
 #include "runtime/policy/shell.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: `permissions` of both eras mean what the notes say; rules that would open everything are refused; bindings change with
- * what they bind. Method: small configurations and one command each.
+ * Aim: `permissions` of both eras mean what the notes say; rules that would open everything are
+ * refused; bindings change with what they bind. Method: small configurations and one command each.
  */
 #include "runtime/policy/shell_priv.h"
 #include "support/check.h"
@@ -295,7 +295,7 @@ static void rule_counts_and_lengths_have_a_limit(void)
     }
 }
 
-/* -- bindings -------------------------------------------------------------------------------------------------------- */
+/* -- bindings ---------------------------------------------------------------------------------- */
 struct disk
 {
     const char *path, *bytes;
@@ -368,7 +368,7 @@ static void bindings_say_when_they_do_not_bind_everything(void)
     CHECK_ERR(SMA_ERR_NOMEM, sma_policy_bind(shell, SMA_STR("/p"), &files, &binding));
 }
 
-/* -- recipes and modules ------------------------------------------------------------------------------------------- */
+/* -- recipes and modules ----------------------------------------------------------------------- */
 /* A project by path; a file may be changed. */
 struct tree
 {
@@ -490,7 +490,7 @@ static void bindings_of_too_much_say_so(void)
     CHECK(!binding.is_complete && binding.script_count == SMA_POLICY_SCRIPT_COUNT_MAX);
 }
 
-/* -- tables ------------------------------------------------------------------------------------------------------------ */
+/* -- tables ------------------------------------------------------------------------------------ */
 static void every_known_program_is_found(void)
 {
     static const char *const names[] = {".",     ":",     "R",    "Rscript", "[",       "awk",

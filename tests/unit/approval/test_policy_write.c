@@ -1,7 +1,9 @@
 /*
- * Aim: what a command writes is judged, however it says so: what only owners may change and what rules run is asked about, a
- * plain file is as free as the caller says, and what cannot be told is asked.
- * Method: tables of commands against an allow list under which each program runs without a question.
+ * Aim: what a command writes is judged, however it says so: what only owners may change and what
+ * rules run is asked about, a plain file is as free as the caller says, and what cannot be told is
+ * asked.
+ * Method: tables of commands against an allow list under which each program runs without a
+ * question.
  */
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy.h"

@@ -1,4 +1,5 @@
-/* Aim: a request comes out as it went in, whatever was put into it; and nothing malformed is taken for one. */
+/* Aim: a request comes out as it went in, whatever was put into it; and nothing malformed is taken
+ * for one. */
 #include "runtime/approval/request.h"
 #include "support/check.h"
 

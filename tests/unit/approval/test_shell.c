@@ -1,7 +1,8 @@
 /*
- * Aim: the parser reads what stands there. Method: golden texts; one line a command, `program|argument`, with
- * ~ before a word that is not constant, > and < before targets of redirections, NAME= for assignments, ^ before what a
- * launcher starts, ? at the end when the command is uncertain. Then the limits.
+ * Aim: the parser reads what stands there. Method: golden texts; one line a command,
+ * `program|argument`, with ~ before a word that is not constant, > and < before targets of
+ * redirections, NAME= for assignments, ^ before what a launcher starts, ? at the end when the
+ * command is uncertain. Then the limits.
  */
 #include "runtime/policy/shell.h"
 #include "support/check.h"

@@ -1,7 +1,8 @@
 /*
- * Aim: whatever a real shell runs, the parser has listed, unless it said that it is not certain. Method: texts made of
- * pieces of shell grammar around harmless probe programs are parsed, then run by sh and by bash in a private folder where
- * PATH holds the probes only; each probe reports its words over a pipe. Skipped for a shell that is not there.
+ * Aim: whatever a real shell runs, the parser has listed, unless it said that it is not certain.
+ * Method: texts made of pieces of shell grammar around harmless probe programs are parsed, then run
+ * by sh and by bash in a private folder where PATH holds the probes only; each probe reports its
+ * words over a pipe. Skipped for a shell that is not there.
  *
  * test_shell_real [ROUNDS]: more rounds for a longer hunt.
  */

@@ -1,6 +1,8 @@
 /*
- * Aim: the buffer never passes its maximum and its JSON writer escapes what JSON.stringify escapes, no more.
- * Method: exact cases, then generated strings (valid and broken UTF-8) that a JSON library must read back.
+ * Aim: the buffer never passes its maximum and its JSON writer escapes what JSON.stringify escapes,
+ * no more.
+ * Method: exact cases, then generated strings (valid and broken UTF-8) that a JSON library must
+ * read back.
  */
 #include "sma/buf.h"
 #include "sma/text.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: labelled numbers keep a bounded number of names, their text is what Prometheus reads, and the state of connections
- * and targets is told as it was said, by any thread.
+ * Aim: labelled numbers keep a bounded number of names, their text is what Prometheus reads, and
+ * the state of connections and targets is told as it was said, by any thread.
  * Method: a strict reader of text format 0.0.4 of our own; threads that name and count at once.
  */
 #include "sma/labels.h"
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* -- a strict reader ---------------------------------------------------------------------------------------------- */
+/* -- a strict reader --------------------------------------------------------------------------- */
 static bool is_name_char(char c, bool is_first)
 {
     return isalpha((unsigned char)c) || c == '_' || c == ':' ||
@@ -168,7 +168,7 @@ static void threads_agree_on_names(void)
     CHECK_INT(8000, (long long)sum);
 }
 
-/* -- states ------------------------------------------------------------------------------------------------------- */
+/* -- states ------------------------------------------------------------------------------------ */
 static json_t *shown(bool are_targets, int64_t wall_ms)
 {
     struct sma_buf buf;

@@ -1,5 +1,6 @@
 /*
- * Aim: counters add up over threads, quantiles are the upper bound of the right bucket, the text is Prometheus text.
+ * Aim: counters add up over threads, quantiles are the upper bound of the right bucket, the text is
+ * Prometheus text.
  */
 #include "sma/metrics.h"
 #include "support/check.h"

@@ -1,5 +1,6 @@
 /*
- * Aim: a file is replaced whole or not at all, whichever call fails; reads keep to their limit; errors say what.
+ * Aim: a file is replaced whole or not at all, whichever call fails; reads keep to their limit;
+ * errors say what.
  * Method: a table over the real one that fails the n-th call, for every n.
  */
 #include "sma/sys.h"
@@ -16,7 +17,7 @@
 static char directory[] = "/tmp/sma-sys-XXXXXX";
 static char path[128];
 
-/* -- the failing table ------------------------------------------------------------------------------------------ */
+/* -- the failing table ------------------------------------------------------------------------- */
 static int calls_left; /* fail when it reaches 0 */
 static int fail_with;
 static bool is_short; /* write at most three bytes a call */

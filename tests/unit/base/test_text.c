@@ -1,5 +1,6 @@
 /*
- * Aim: text facts agree with their sources: the reference's file names, ECMAScript dates, SipHash's own vectors.
+ * Aim: text facts agree with their sources: the reference's file names, ECMAScript dates, SipHash's
+ * own vectors.
  */
 #include "sma/text.h"
 #include "support/check.h"
@@ -139,7 +140,8 @@ static void numbers_are_read_whole_or_not_at_all(void)
     CHECK_INT(7, number);
 }
 
-/* Source: vectors_sip64 of the SipHash reference implementation (key 00..0f, input 00..len-1), lengths 0..15. */
+/* Source: vectors_sip64 of the SipHash reference implementation (key 00..0f, input 00..len-1),
+ * lengths 0..15. */
 static void siphash_is_siphash(void)
 {
     static const uint64_t wanted[] = {

@@ -1,5 +1,6 @@
 /*
- * Aim: what the old program left is read as far as it makes sense, and contacts.json is written as it was.
+ * Aim: what the old program left is read as far as it makes sense, and contacts.json is written as
+ * it was.
  * Method: folders prepared by hand, good and bad; the written file byte by byte.
  */
 #include "history_support.h"
@@ -23,7 +24,7 @@ static void note(const char *format, ...)
 
 #define ARG(text) (int)(text).len, (text).len == 0 ? "" : (text).ptr
 
-/* -- contacts --------------------------------------------------------------------------------------------------- */
+/* -- contacts ---------------------------------------------------------------------------------- */
 static enum sma_err note_contact(void *self, const struct sma_contact *contact)
 {
     (void)self;
@@ -123,7 +124,7 @@ static void contacts_are_written_newest_first(void)
     drop_directory();
 }
 
-/* -- the old program's cache ------------------------------------------------------------------------------------ */
+/* -- the old program's cache ------------------------------------------------------------------- */
 static enum sma_err note_claim(void *self, struct sma_str channel, struct sma_str chat_key,
                                struct sma_str message_id, int64_t claimed_ms)
 {

@@ -1,9 +1,11 @@
 /*
- * Aim: whatever call the process dies in, after the next start every committed line stands in the chat's files once,
- *      in order, and nothing else does. Also when the power fails: bytes that were not synced are cut or zero.
- * Method: a small store (rows in shared memory stand for state.db) writes two chats and rotates them often. A child
- *      process dies before, after or inside the k-th effect, for every k until one run ends by itself. Then the store
- *      starts again and finishes its work, and the files are read. Syncs only note what is durable, to save time.
+ * Aim: whatever call the process dies in, after the next start every committed line stands in the
+ *      chat's files once, in order, and nothing else does. Also when the power fails: bytes that
+ *      were not synced are cut or zero.
+ * Method: a small store (rows in shared memory stand for state.db) writes two chats and rotates
+ *      them often. A child process dies before, after or inside the k-th effect, for every k until
+ *      one run ends by itself. Then the store starts again and finishes its work, and the files are
+ *      read. Syncs only note what is durable, to save time.
  */
 #include "history_support.h"
 
@@ -21,7 +23,7 @@ enum
     STATUS_DIED = 9,
 };
 
-/* -- what survives a crash -------------------------------------------------------------------------------------- */
+/* -- what survives a crash --------------------------------------------------------------------- */
 struct row
 {
     int chat;
@@ -48,7 +50,7 @@ static struct database *database;
 static const char *const chat_keys[CHAT_COUNT] = {"api:chat:a", "api:chat:b"};
 static const char *const stems[CHAT_COUNT] = {"api%3Achat%3Aa", "api%3Achat%3Ab"};
 
-/* -- a system that dies ----------------------------------------------------------------------------------------- */
+/* -- a system that dies ------------------------------------------------------------------------ */
 enum tear
 {
     TEAR_BEFORE,
@@ -151,7 +153,7 @@ static const struct sma_sys *dying_sys(void)
     return &sys;
 }
 
-/* -- the store -------------------------------------------------------------------------------------------------- */
+/* -- the store --------------------------------------------------------------------------------- */
 static void mark_flushed(struct sma_history *history)
 {
     CHECK_OK(sma_history_sync_all(history, NULL));
@@ -294,7 +296,7 @@ static bool run_dying(long k, enum tear how)
     return code != 0;
 }
 
-/* -- checking --------------------------------------------------------------------------------------------------- */
+/* -- checking ---------------------------------------------------------------------------------- */
 static int next_expected[CHAT_COUNT];
 
 /* Each entry must be the next one of its chat. */
@@ -313,7 +315,8 @@ static enum sma_err check_record(void *self, const struct sma_history_record *re
     return SMA_ERR_OK;
 }
 
-/* Every byte of the chat's files is a committed line, each once, in order; `all`: and none is missing. */
+/* Every byte of the chat's files is a committed line, each once, in order; `all`: and none is
+ * missing. */
 static void check_files(bool all)
 {
     memset(next_expected, 0, sizeof next_expected);
@@ -380,7 +383,7 @@ static void lose_power(unsigned kind)
     closedir(directory);
 }
 
-/* -- cases ------------------------------------------------------------------------------------------------------ */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void death_at_every_effect(void)
 {
     bool has_died = true;
@@ -425,7 +428,8 @@ static void death_in_the_recovery_of_a_death(void)
     }
 }
 
-/* The database is lost with the crash: what the files hold is whole, in order, and nothing is doubled. */
+/* The database is lost with the crash: what the files hold is whole, in order, and nothing is
+ * doubled. */
 static void death_and_loss_of_the_database(void)
 {
     bool has_died = true;

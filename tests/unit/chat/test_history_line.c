@@ -1,5 +1,6 @@
 /*
- * Aim: a line is byte for byte what the old program wrote, and stands in the file that it would have chosen.
+ * Aim: a line is byte for byte what the old program wrote, and stands in the file that it would
+ * have chosen.
  * Method: golden folders (text -> expect), names by hand.
  */
 #include "history_support.h"

@@ -1,7 +1,8 @@
 /*
- * Aim: the newest matching lines come back in order, from main file and archives; what must not be given is not given;
- *      no pattern and no file makes it hang.
- * Method: histories written through the writer and by hand, small rotations, patterns known to explode.
+ * Aim: the newest matching lines come back in order, from main file and archives; what must not be
+ *      given is not given; no pattern and no file makes it hang.
+ * Method: histories written through the writer and by hand, small rotations, patterns known to
+ * explode.
  */
 #include "history_support.h"
 
@@ -435,7 +436,7 @@ static void search_is_quick(void)
     drop_directory();
 }
 
-/* -- the walk after a lost database ----------------------------------------------------------------------------- */
+/* -- the walk after a lost database ------------------------------------------------------------ */
 static char walked[1024];
 
 static enum sma_err note_record(void *self, const struct sma_history_record *record)

@@ -1,7 +1,8 @@
 /*
- * Aim: a rotation gives the whole main file the name of an archive, says so in a plan that survives storage, and meets odd
- *      files calmly; one that an older version began is finished.
- * Method: real limits, line counts around them; plans carried out on files changed behind their back.
+ * Aim: a rotation gives the whole main file the name of an archive, says so in a plan that survives
+ *      storage, and meets odd files calmly; one that an older version began is finished.
+ * Method: real limits, line counts around them; plans carried out on files changed behind their
+ * back.
  */
 #include "history_support.h"
 
@@ -172,7 +173,8 @@ static void plans_repeat_without_effect(void)
     drop_directory();
 }
 
-/* The generation is recorded before the file is renamed: with the name taken the lines simply go on where they are. */
+/* The generation is recorded before the file is renamed: with the name taken the lines simply go on
+ * where they are. */
 static void foreign_archive_is_left_alone(void)
 {
     make_directory();
@@ -206,7 +208,8 @@ static void a_file_that_was_taken_away_needs_no_rotation(void)
     drop_directory();
 }
 
-/* Where power was lost between the renaming and the sync of a line: it belongs into the archive, at its place. */
+/* Where power was lost between the renaming and the sync of a line: it belongs into the archive, at
+ * its place. */
 static void a_replayed_line_goes_into_the_archive_that_has_its_place(void)
 {
     for (int torn = 0; torn < 3; torn++) {
@@ -237,7 +240,7 @@ static void a_replayed_line_goes_into_the_archive_that_has_its_place(void)
     }
 }
 
-/* -- what an older version began -------------------------------------------------------------------------------- */
+/* -- what an older version began --------------------------------------------------------------- */
 #define OLD_PLAN                                                                      \
     "{\"chatKey\":\"" KEY "\",\"generation\":3,\"archive\":1,\"split\":8,\"end\":16," \
     "\"archiveHash\":\"%016llx\",\"restHash\":\"0000000000000000\"}"
@@ -301,7 +304,7 @@ static void archive_numbers_go_on_after_the_highest(void)
     drop_directory();
 }
 
-/* -- a full disk ------------------------------------------------------------------------------------------------ */
+/* -- a full disk ------------------------------------------------------------------------------- */
 static int writes_left;
 
 static ssize_t full_pwrite(void *self, int fd, const void *bytes, size_t len, off_t offset)

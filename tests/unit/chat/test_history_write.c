@@ -1,5 +1,6 @@
 /*
- * Aim: a line stands once at its place, whatever the file held before; torn ends are mended, nothing else is changed.
+ * Aim: a line stands once at its place, whatever the file held before; torn ends are mended,
+ * nothing else is changed.
  * Method: files are prepared byte by byte, then written, replayed and read back.
  */
 #include "history_support.h"
@@ -89,7 +90,8 @@ static void files_of_the_old_program_go_on(void)
     drop_directory();
 }
 
-/* A file of `good` and then `tail`: after the first touch it is `expect`, and `damaged` is in the other file. */
+/* A file of `good` and then `tail`: after the first touch it is `expect`, and `damaged` is in the
+ * other file. */
 static void check_tail(const char *good, const char *tail, size_t tail_len, const char *expect,
                        const char *damaged)
 {

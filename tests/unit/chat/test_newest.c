@@ -1,4 +1,5 @@
-/* Aim: of any number of ids the newest stay, in order, in bounded memory. Method: random times against a sorted list. */
+/* Aim: of any number of ids the newest stay, in order, in bounded memory. Method: random times
+ * against a sorted list. */
 #include "runtime/chat/newest.h"
 #include "support/check.h"
 

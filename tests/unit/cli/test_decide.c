@@ -1,8 +1,8 @@
 /*
- * Aim: `approvals`, `grants` and `pair` ask the running service for what was meant, show its answer, and say what is
- *      wrong otherwise.
- * Method: a project folder whose lock the test holds, with a server of the test's own behind service.json; the commands
- *         run in child processes, their output read from pipes.
+ * Aim: `approvals`, `grants` and `pair` ask the running service for what was meant, show its
+ *      answer, and say what is wrong otherwise.
+ * Method: a project folder whose lock the test holds, with a server of the test's own behind
+ *         service.json; the commands run in child processes, their output read from pipes.
  */
 #include "cli/cli.h"
 #include "cli/lock.h"
@@ -38,7 +38,7 @@ int sma_cli_bad_option(char **argv, int index, int option, const char *command)
     return sma_cli_fail("%s: bad option", command);
 }
 
-/* -- the server -------------------------------------------------------------------------------------------------- */
+/* -- the server -------------------------------------------------------------------------------- */
 static void serve_one(void)
 {
     char answer[8192];
@@ -108,7 +108,7 @@ static void close_world(void)
     close(listener);
 }
 
-/* -- the command ------------------------------------------------------------------------------------------------- */
+/* -- the command ------------------------------------------------------------------------------- */
 struct run
 {
     int status;
@@ -175,7 +175,7 @@ static void check_request(const char *line, const char *body)
     CHECK_TEXT(body, actual + 4);
 }
 
-/* -- cases ------------------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void without_a_service_there_is_a_clear_error(void)
 {
     SAYS(sma_cli_approvals, 3, "approvals: no service runs for", dir);

@@ -1,5 +1,6 @@
 /*
- * Aim: other users of the machine cannot look into .ship, whatever the umask is and whatever an older version left.
+ * Aim: other users of the machine cannot look into .ship, whatever the umask is and whatever an
+ * older version left.
  * Method: folders of the test's own, with the widest umask; the modes are read.
  */
 #include "cli/private.h"

@@ -1,6 +1,8 @@
 /*
- * Aim: a project folder of either era loads; a wrong one gives one line with file, path in the file and remedy.
- * Method: write Agent.md, ship.json and .env into a private folder, load, compare fields or the error line.
+ * Aim: a project folder of either era loads; a wrong one gives one line with file, path in the file
+ * and remedy.
+ * Method: write Agent.md, ship.json and .env into a private folder, load, compare fields or the
+ * error line.
  */
 #include "sma/buf.h"
 #include "sma/config.h"
@@ -161,7 +163,8 @@ static bool is_named(const struct sma_config *config, const char *name)
     return false;
 }
 
-/* Commands must not get them, whether the environment had a value of its own or an earlier .env brought them. */
+/* Commands must not get them, whether the environment had a value of its own or an earlier .env
+ * brought them. */
 static void what_the_env_file_brought_is_known_by_name(void)
 {
     project("{\"llm\":{\"provider\":\"offline\"}}", "BROUGHT_A=1\nPATH=/nowhere\n");
@@ -174,7 +177,8 @@ static void what_the_env_file_brought_is_known_by_name(void)
     write_file(".env", NULL);
 }
 
-/* Both variables set is what many developers have. A key goes to the provider whose it is, or nowhere. */
+/* Both variables set is what many developers have. A key goes to the provider whose it is, or
+ * nowhere. */
 static void each_provider_gets_its_own_key_only(void)
 {
     static const struct

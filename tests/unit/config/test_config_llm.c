@@ -1,6 +1,7 @@
 /*
- * Aim: whom to ask is resolved in the same way for llm, its fallbacks and its judge; a key goes to its own provider only;
- *      what cannot work is refused in one line, what will not work as written is said. Method: as test_config.c.
+ * Aim: whom to ask is resolved in the same way for llm, its fallbacks and its judge; a key goes to
+ *      its own provider only; what cannot work is refused in one line, what will not work as
+ *      written is said. Method: as test_config.c.
  */
 #include "sma/buf.h"
 #include "sma/config.h"

@@ -1,6 +1,8 @@
 /*
- * Aim: what the dispatcher promises for every class of outcome, for order, rates, parts, questions, /stop and drain.
- * Method: the actor under the seeded scheduler with a scripted platform (support/fake_adapter.h), virtual time.
+ * Aim: what the dispatcher promises for every class of outcome, for order, rates, parts, questions,
+ * /stop and drain.
+ * Method: the actor under the seeded scheduler with a scripted platform (support/fake_adapter.h),
+ * virtual time.
  */
 #include "actors/dispatcher/dispatcher_priv.h"
 #include "world.h"
@@ -205,7 +207,8 @@ static void a_silent_attempt_times_out_and_is_repeated(void)
 static void a_late_success_counts_before_the_repeat(void)
 {
     open_plain();
-    /* answered after 60.2 s: past the deadline, before the repeat's back-off of at least half a second is over */
+    /* answered after 60.2 s: past the deadline, before the repeat's back-off of at least half a
+     * second is over */
     struct world_row *row = world_add(&world, "a", "{slow:60200 sent} x");
     run_all();
     CHECK_INT(SMA_DELIVERY_SENT, row->state);

@@ -1,7 +1,9 @@
 /*
- * Aim: whatever the platform does, every row ends exactly once, each chat's rows and parts are seen in order, every
- *      question is answered exactly once, no credit is lost, and one seed gives one run.
- * Method: random rows, outcomes, questions and stops from a seed, on two platforms with rates, until all is quiet.
+ * Aim: whatever the platform does, every row ends exactly once, each chat's rows and parts are seen
+ *      in order, every question is answered exactly once, no credit is lost, and one seed gives one
+ *      run.
+ * Method: random rows, outcomes, questions and stops from a seed, on two platforms with rates,
+ * until all is quiet.
  */
 #include "world.h"
 
@@ -71,7 +73,8 @@ static void add_rows(size_t count)
     world_hand_out(&world);
 }
 
-/* A chat's first sightings of (row, part) must rise; repeats come directly after, never out of an older row. */
+/* A chat's first sightings of (row, part) must rise; repeats come directly after, never out of an
+ * older row. */
 static void check_order(const struct fake_adapter *fake)
 {
     for (size_t chat = 0; chat < CHAT_COUNT; chat++) {

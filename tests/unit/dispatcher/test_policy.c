@@ -1,5 +1,6 @@
 /*
- * Aim: rates, back-off, the consequences of every outcome, and the timer heap hold what policy.h and timers.h promise.
+ * Aim: rates, back-off, the consequences of every outcome, and the timer heap hold what policy.h
+ * and timers.h promise.
  * Method: direct calls; the heap against a sorted list with random operations.
  */
 #include "runtime/delivery/policy.h"

@@ -1,7 +1,8 @@
 /*
- * Aim: the scripted platform of the crash tests acknowledges only what the store accepted, writes what it saw before
- *      it answers, and remembers keys over a restart when told to.
- * Method: the adapter on its thread behind a real socket, the real dispatcher, a store of a few lines; two lives.
+ * Aim: the scripted platform of the crash tests acknowledges only what the store accepted, writes
+ *      what it saw before it answers, and remembers keys over a restart when told to.
+ * Method: the adapter on its thread behind a real socket, the real dispatcher, a store of a few
+ * lines; two lives.
  */
 #include "sma/actors.h"
 #include "support/check.h"

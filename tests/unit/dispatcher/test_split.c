@@ -1,6 +1,8 @@
 /*
- * Aim: a text of any kind is cut into parts a platform takes, and nothing of it is lost, doubled or broken.
- * Method: named cases for each rule, then random texts of hard pieces at many limits against the invariants.
+ * Aim: a text of any kind is cut into parts a platform takes, and nothing of it is lost, doubled or
+ * broken.
+ * Method: named cases for each rule, then random texts of hard pieces at many limits against the
+ * invariants.
  */
 #include "runtime/delivery/split.h"
 #include "sma/buf.h"
@@ -121,7 +123,8 @@ static void prefers_paragraph_then_line_then_word(void)
 static void keeps_clusters_whole(void)
 {
     static const char *const clusters[] = {
-        "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7", /* family, zero width joiners */
+        /* family, zero width joiners */
+        "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7",
         "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA", /* flag: two indicators */
         "e\xCC\x81\xCC\xA3",                /* e with two marks */
         "\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD", /* thumb, skin tone */

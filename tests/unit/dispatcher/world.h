@@ -1,8 +1,10 @@
 /*
- * world.h — the dispatcher under the seeded scheduler, between a store and an agent that only keep books.
+ * world.h — the dispatcher under the seeded scheduler, between a store and an agent that only keep
+ * books.
  *
- * The store hands out rows in order as credits allow, marks what receipts say and checks on the way: a receipt is for
- * a row that is open, parts come in order, a final receipt comes once. The agent asks and remembers answers.
+ * The store hands out rows in order as credits allow, marks what receipts say and checks on the
+ * way: a receipt is for a row that is open, parts come in order, a final receipt comes once. The
+ * agent asks and remembers answers.
  */
 #ifndef SMA_TEST_DISPATCHER_WORLD_H
 #define SMA_TEST_DISPATCHER_WORLD_H

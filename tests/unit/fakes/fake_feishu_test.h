@@ -1,5 +1,6 @@
 /*
- * fake_feishu_test.h — a fake Feishu with people in it, and calls to it; for the two tests of the fake.
+ * fake_feishu_test.h — a fake Feishu with people in it, and calls to it; for the two tests of the
+ * fake.
  */
 #ifndef FAKE_FEISHU_TEST_H
 #define FAKE_FEISHU_TEST_H
@@ -63,7 +64,7 @@ static inline void complained(const char *part)
     json_decref(list);
 }
 
-/* -- REST ---------------------------------------------------------------------------------------------------------- */
+/* -- REST -------------------------------------------------------------------------------------- */
 static inline json_t *call_as(const char *given, int status, int64_t code, const char *method,
                               const char *path, const char *body)
 {

@@ -163,7 +163,7 @@ int64_t qq_count(const char *counter)
     return platform_get(&tester.client, counter, "{s:s}", "do", "counters");
 }
 
-/* -- gateway ----------------------------------------------------------------------------------------------------------- */
+/* -- gateway ----------------------------------------------------------------------------------- */
 void qq_put(struct raw_ws *ws, const char *format, ...)
 {
     char text[1024];

@@ -1,5 +1,6 @@
 /*
- * qq_tester.h — a client of the fake QQ platform, for its own tests: REST calls and a gateway connection.
+ * qq_tester.h — a client of the fake QQ platform, for its own tests: REST calls and a gateway
+ * connection.
  */
 #ifndef QQ_TESTER_H
 #define QQ_TESTER_H
@@ -35,7 +36,8 @@ void qq_log_in(void);
 /** One call with this token ("" = no header); status 0: no whole answer. */
 struct http_answer qq_ask(const char *method, const char *path, const char *token,
                           const char *body);
-/** One call with the token; its status is checked. @return the body; NULL when it has none. Decref it. */
+/** One call with the token; its status is checked. @return the body; NULL when it has none. Decref
+ *  it. */
 json_t *qq_call(int status, const char *method, const char *path, const char *body);
 /** A call that must be refused with this code, in the platform's form. */
 void qq_refused(int status, int64_t code, const char *method, const char *path, const char *body);
@@ -48,7 +50,7 @@ int64_t qq_count(const char *counter);
 /** Refusals of the same kind are what a test is about: the body with a long text in place of %s. */
 char *qq_fill(const char *format, const char *text);
 
-/* -- gateway ------------------------------------------------------------------------------------------------------- */
+/* -- gateway ----------------------------------------------------------------------------------- */
 /** A connection that has been greeted. */
 void qq_connect(struct raw_ws *ws);
 void qq_put(struct raw_ws *ws, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 /*
- * Aim: the simulated Feishu judges reactions and the answers to buttons, presses what is shown, and tells what it got.
+ * Aim: the simulated Feishu judges reactions and the answers to buttons, presses what is shown, and
+ * tells what it got.
  * Method: one server on a thread, its REST calls and commands; the rules by their functions.
  */
 #include "fake_feishu_test.h"

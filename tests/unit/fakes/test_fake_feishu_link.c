@@ -1,6 +1,8 @@
 /*
- * Aim: the fake Feishu hands events out as the platform does, refuses what it refuses, and misbehaves as told.
- * Method: one server on a thread; a client of the test's own on the long connection, every kind of weather once.
+ * Aim: the fake Feishu hands events out as the platform does, refuses what it refuses, and
+ * misbehaves as told.
+ * Method: one server on a thread; a client of the test's own on the long connection, every kind of
+ * weather once.
  */
 #include "fake_feishu_test.h"
 #include "fakes/fake_feishu_frame.h"
@@ -9,7 +11,7 @@
 #define ENDPOINT "/callback/ws/endpoint"
 #define GOOD_LOGIN "{\"AppID\":\"" FAKE_FEISHU_APP "\",\"AppSecret\":\"" FAKE_FEISHU_SECRET "\"}"
 
-/* -- the long connection ------------------------------------------------------------------------------------------- */
+/* -- the long connection ----------------------------------------------------------------------- */
 static json_t *endpoint(int64_t code, const char *body)
 {
     return call_as("", 200, code, "POST", ENDPOINT, body);
@@ -526,7 +528,7 @@ static void frames_are_those_of_the_platform(void)
     json_decref(root);
 }
 
-/* -- webhooks, load ------------------------------------------------------------------------------------------------ */
+/* -- webhooks, load ---------------------------------------------------------------------------- */
 static struct ws_server *bot;
 static int bot_requests, bot_signed;
 

@@ -1,6 +1,6 @@
 /*
- * Aim: the fake Feishu refuses what the platform refuses, and misbehaves as told: a test that passes before it says
- * something. Here: the REST calls.
+ * Aim: the fake Feishu refuses what the platform refuses, and misbehaves as told: a test that
+ * passes before it says something. Here: the REST calls.
  * Method: one server on a thread; every refusal once over HTTP, every fault once.
  */
 #include "fake_feishu_test.h"
@@ -249,7 +249,7 @@ static void rooms_say_who_may_speak(void)
     stop();
 }
 
-/* -- files --------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static json_t *upload(int64_t code, const char *path, const char *fields, const char *part,
                       const char *bytes, size_t len)
 {

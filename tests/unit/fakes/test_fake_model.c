@@ -1,8 +1,8 @@
 /*
- * Aim: the model server refuses what each provider refuses, in the provider's words, takes what it takes, and counts
- *      what its cache counts. Source: protocols/models.md §2, §3, §5, §6.3.
- * Method: requests over sockets, one row a rule; what is refused without a member is taken with it, or the other way round.
- *   test_fake_model FAKE_MODEL
+ * Aim: the model server refuses what each provider refuses, in the provider's words, takes what it
+ *      takes, and counts what its cache counts. Source: protocols/models.md §2, §3, §5, §6.3.
+ * Method: requests over sockets, one row a rule; what is refused without a member is taken with it,
+ *   or the other way round. test_fake_model FAKE_MODEL
  */
 #include "scenario/http_client.h"
 #include "scenario/process.h"

@@ -1,14 +1,16 @@
 /*
- * Aim: the gateway of the fake QQ platform refuses what the platform refuses, keeps events for a resume, and misbehaves
+ * Aim: the gateway of the fake QQ platform refuses what the platform refuses, keeps events for a
+ * resume, and misbehaves
  * as told: a test that passes before it says something.
- * Method: one server on a thread, a client that sends what it is told; every close code and every fault once.
+ * Method: one server on a thread, a client that sends what it is told; every close code and every
+ * fault once.
  */
 #include "qq_tester.h"
 
 #include "scenario/talk.h"
 #include "support/patience.h"
 
-/* -- tokens ----------------------------------------------------------------------------------------------------------- */
+/* -- tokens ------------------------------------------------------------------------------------ */
 static json_t *ask_token(const char *body)
 {
     struct http_answer answer = qq_ask("POST", "/app/getAppAccessToken", "", body);
@@ -85,7 +87,7 @@ static void calls_need_a_token(void)
     json_decref(gateway);
 }
 
-/* -- introductions ---------------------------------------------------------------------------------------------------------- */
+/* -- introductions ----------------------------------------------------------------------------- */
 static void closed_for(unsigned code, const char *text)
 {
     struct raw_ws ws;
@@ -174,7 +176,7 @@ static void identifies_are_counted(void)
     platform_tell(&tester.client, "{s:s,s:i}", "do", "gateway", "concurrency", 0);
 }
 
-/* -- events and resume ---------------------------------------------------------------------------------------------------------- */
+/* -- events and resume ------------------------------------------------------------------------- */
 static void say(const char *text)
 {
     free(qq_say(ANN_CHAT, text));
@@ -299,7 +301,7 @@ static void shards_share_the_chats(void)
     platform_tell(&tester.client, "{s:s}", "do", "forget");
 }
 
-/* -- forms of events -------------------------------------------------------------------------------------------------------------- */
+/* -- forms of events --------------------------------------------------------------------------- */
 static void old_and_new_forms_are_sent(void)
 {
     struct raw_ws ws;
@@ -362,7 +364,7 @@ static void attachments_can_be_fetched_without_a_token(void)
     raw_ws_close(&ws);
 }
 
-/* -- faults --------------------------------------------------------------------------------------------------------------------------- */
+/* -- faults ------------------------------------------------------------------------------------ */
 static void missed_heartbeats_close(void)
 {
     struct raw_ws ws;
@@ -486,7 +488,7 @@ static void a_frozen_link_is_silent_and_a_restart_refuses(void)
     free(session);
 }
 
-/* -- speed ---------------------------------------------------------------------------------------------------------------------------------- */
+/* -- speed ------------------------------------------------------------------------------------- */
 static void floods_keep_their_pace(void)
 {
     struct raw_ws ws;

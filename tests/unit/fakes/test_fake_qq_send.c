@@ -1,7 +1,9 @@
 /*
- * Aim: the fake QQ platform takes and refuses what the bot sends as the platform does, and its webhooks are signed as they
+ * Aim: the fake QQ platform takes and refuses what the bot sends as the platform does, and its
+ * webhooks are signed as they
  * should be: a test that passes before it says something.
- * Method: one server on a thread; every refusal once over HTTP, every fault once. Signatures are compared with the vectors.
+ * Method: one server on a thread; every refusal once over HTTP, every fault once. Signatures are
+ * compared with the vectors.
  */
 #include "qq_tester.h"
 
@@ -42,7 +44,7 @@ static void clock_ahead(int seconds)
     platform_tell(&tester.client, "{s:s,s:i}", "do", "clock", "seconds", seconds);
 }
 
-/* -- content ------------------------------------------------------------------------------------------------------------- */
+/* -- content ----------------------------------------------------------------------------------- */
 static void content_is_checked(void)
 {
     qq_not_sent(50006, ANN_CHAT, "\"content\":\" \"");
@@ -100,7 +102,7 @@ static void keyboards_are_checked(void)
                 "{\"render_data\":{\"label\":\"more than ten\"}}]}]}}");
 }
 
-/* -- windows, counts, numbers ---------------------------------------------------------------------------------------------- */
+/* -- windows, counts, numbers ------------------------------------------------------------------ */
 static void numbers_are_new_for_each_reply(void)
 {
     char *id = qq_say(ANN_CHAT, "x");
@@ -271,7 +273,7 @@ static void interactions_are_acknowledged_in_time(void)
     json_decref(pressed);
 }
 
-/* -- files -------------------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static void files_refused(int64_t code, const char *body)
 {
     qq_refused(400, code, "POST", "/v2/users/" ANN "/files", body);
@@ -380,7 +382,7 @@ static void uploads_in_parts(void)
                "{\"file_type\":4,\"file_size\":9,\"file_name\":\"a.txt\"}");
 }
 
-/* -- weather -------------------------------------------------------------------------------------------------------------------- */
+/* -- weather ----------------------------------------------------------------------------------- */
 static void add_fault(const char *kind, int status, int code)
 {
     platform_tell(&tester.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", "send",
@@ -414,7 +416,7 @@ static void faults_bend_calls(void)
     CHECK_INT(0, qq_count("faults_left"));
 }
 
-/* -- webhooks ---------------------------------------------------------------------------------------------------------------------- */
+/* -- webhooks ---------------------------------------------------------------------------------- */
 /* A bot that keeps what it was sent and answers as told: first 500, then "again", then good. */
 struct bot
 {

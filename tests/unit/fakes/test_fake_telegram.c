@@ -1,6 +1,6 @@
 /*
- * Aim: the fake Bot API refuses what the platform refuses, and misbehaves as told: a test that passes before it says
- * something.
+ * Aim: the fake Bot API refuses what the platform refuses, and misbehaves as told: a test that
+ * passes before it says something.
  * Method: one server on a thread; every refusal once over HTTP, every fault once.
  */
 #include "fakes/fake_telegram.h"
@@ -87,7 +87,7 @@ static void say(const char *text)
                   text);
 }
 
-/* -- the door ---------------------------------------------------------------------------------------------------------- */
+/* -- the door ---------------------------------------------------------------------------------- */
 static void tokens_and_methods_are_checked(void)
 {
     struct http_answer answer = http_ask(telegram.port, "/other", "", NULL, 20000);
@@ -120,7 +120,7 @@ static void forms_and_queries_are_read(void)
     http_answer_fini(&answer);
 }
 
-/* -- updates -------------------------------------------------------------------------------------------------------------- */
+/* -- updates ----------------------------------------------------------------------------------- */
 static int64_t first_update(json_t *tree, size_t count)
 {
     const json_t *list = json_object_get(tree, "result");
@@ -237,7 +237,7 @@ static void the_older_of_two_polls_is_told(void)
     accepted("deleteWebhook", "{}");
 }
 
-/* -- sending --------------------------------------------------------------------------------------------------------------- */
+/* -- sending ----------------------------------------------------------------------------------- */
 static void bad_places_are_refused(void)
 {
     int64_t topic = telegram_number(&telegram, "thread", "{s:s,s:I,s:i}", "do", "topic", "chat",
@@ -430,7 +430,7 @@ static void rates_are_kept(void)
     telegram_tell(&telegram, "{s:s}", "do", "rates");
 }
 
-/* -- the rest ----------------------------------------------------------------------------------------------------------------- */
+/* -- the rest ---------------------------------------------------------------------------------- */
 static void commands_are_validated(void)
 {
     accepted("setMyCommands",
@@ -618,7 +618,7 @@ static void clocks_and_queues_jump(void)
     json_decref(poll_from(102, ""));
 }
 
-/* -- webhook ---------------------------------------------------------------------------------------------------------------------- */
+/* -- webhook ----------------------------------------------------------------------------------- */
 /* A bot that is called: takes one request, checks it, answers as told. */
 static void serve_hook(int listening, const char *text, const char *response)
 {

@@ -40,7 +40,7 @@ static void answer(unsigned conn, int status, const char *body)
                      sma_str(body));
 }
 
-/* -- requests ------------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static struct script *find_script(const struct platform_request *request)
 {
     for (size_t i = 0; i < SCRIPT_COUNT_MAX; i++) {
@@ -158,7 +158,7 @@ static void on_request(void *user, struct ws_server *server,
         answer_call(kept, request->conn);
 }
 
-/* -- frames --------------------------------------------------------------------------------------------------------- */
+/* -- frames ------------------------------------------------------------------------------------ */
 static void send_frame(unsigned conn, const struct feishu_frame *frame)
 {
     struct sma_buf bytes;
@@ -213,7 +213,7 @@ static void on_message(void *user, struct ws_server *server, unsigned conn, stru
 
 static const struct ws_server_hooks hooks = {.request = on_request, .message = on_message};
 
-/* -- orders ----------------------------------------------------------------------------------------------------------- */
+/* -- orders ------------------------------------------------------------------------------------ */
 void platform_start(void)
 {
     memset(&platform, 0, sizeof platform);
@@ -310,7 +310,7 @@ void platform_pong(const char *payload)
     ws_server_unlock(platform.server);
 }
 
-/* -- looking ---------------------------------------------------------------------------------------------------------- */
+/* -- looking ----------------------------------------------------------------------------------- */
 static bool is_like(const struct platform_request *request, const char *method, const char *prefix)
 {
     return strcmp(request->method, method) == 0 &&
@@ -371,7 +371,7 @@ bool platform_is_connected(void)
     return ws_server_open_count(platform.server) > 0;
 }
 
-/* -- events ------------------------------------------------------------------------------------------------------------- */
+/* -- events ------------------------------------------------------------------------------------ */
 void platform_send_event(const char *message_id, const char *payload, size_t parts,
                          const size_t *order)
 {

@@ -3,7 +3,7 @@
 
 #include "adapters/feishu/feishu.h"
 
-/* -- the service ------------------------------------------------------------------------------------------------------ */
+/* -- the service ------------------------------------------------------------------------------- */
 static struct sma_route route_of(const struct world_order *order, char key[WORLD_KEY_SIZE],
                                  char type[WORLD_TYPE_SIZE])
 {
@@ -52,7 +52,7 @@ void world_close(void)
     world_clean();
 }
 
-/* -- orders ----------------------------------------------------------------------------------------------------------- */
+/* -- orders ------------------------------------------------------------------------------------ */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *chat_type, const char *reply,
                        const char *text)
 {

@@ -1,7 +1,9 @@
 /*
- * actor_world.h — the Feishu adapter in an adapter world (support/adapter_world.h), against a scripted platform.
+ * actor_world.h — the Feishu adapter in an adapter world (support/adapter_world.h), against a
+ * scripted platform.
  *
- * The platform (actor_platform.c) answers like Feishu until it is told otherwise. Threads: the test's.
+ * The platform (actor_platform.c) answers like Feishu until it is told otherwise. Threads: the
+ * test's.
  */
 #ifndef SMA_TEST_FEISHU_ACTOR_WORLD_H
 #define SMA_TEST_FEISHU_ACTOR_WORLD_H
@@ -30,7 +32,7 @@ uint64_t world_deliver(uint64_t seq, const char *chat, const char *chat_type, co
 void world_deliver_again(uint64_t outbox_id, uint64_t seq, const char *chat, const char *chat_type,
                          const char *reply, const char *text);
 
-/* -- the platform (actor_platform.c) ---------------------------------------------------------------------------------- */
+/* -- the platform (actor_platform.c) ----------------------------------------------------------- */
 struct platform_request
 {
     char method[8], path[512], token[64];
@@ -49,7 +51,8 @@ void platform_stop(void);
 const char *platform_url(void);
 struct ws_server *platform_server(void);
 
-/** The next `count` requests of method on a path that begins so are answered like this; status 0 = no answer,
+/** The next `count` requests of method on a path that begins so are answered like this; status 0 =
+ *  no answer,
  *  -1 = the connection ends instead. */
 void platform_script(const char *method, const char *prefix, size_t count, int status,
                      const char *headers, const char *body);
@@ -69,7 +72,8 @@ struct platform_ack platform_ack_at(size_t index);
 size_t platform_ping_count(void);
 bool platform_is_connected(void);
 
-/** Send an event frame: payload in `parts` pieces, in the order given by `order` (NULL = 0, 1, ...). */
+/** Send an event frame: payload in `parts` pieces, in the order given by `order` (NULL = 0, 1,
+ *  ...). */
 void platform_send_event(const char *message_id, const char *payload, size_t parts,
                          const size_t *order);
 /** The JSON of a private text message. Static storage, one at a time. */

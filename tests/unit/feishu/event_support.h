@@ -98,7 +98,8 @@ static inline struct seen parse(const char *body)
     return seen;
 }
 
-/* A message of the new envelope. content: JSON; mentions: JSON list or NULL; more: further members, begin with ',' */
+/* A message of the new envelope. content: JSON; mentions: JSON list or NULL; more: further members,
+ * begin with ',' */
 static inline struct seen message(const char *chat_type, const char *type, const char *content,
                                   const char *mentions, const char *more)
 {

@@ -1,4 +1,5 @@
-/* test_feishu_actor.c — the long connection: what is acknowledged, and when; how it is lost and found again. */
+/* test_feishu_actor.c — the long connection: what is acknowledged, and when; how it is lost and
+ * found again. */
 #include "actor_world.h"
 
 #include "sma/trouble.h"

@@ -1,5 +1,6 @@
 /*
- * Aim: attachments and rich text are named, placed and described so that they can be fetched later, and nothing else can.
+ * Aim: attachments and rich text are named, placed and described so that they can be fetched later,
+ * and nothing else can.
  * Method: messages of every kind that carries files, then foreign preparations.
  */
 #include "event_support.h"

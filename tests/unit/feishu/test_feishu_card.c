@@ -1,6 +1,7 @@
 /*
- * test_feishu_card.c — a request for consent is a card with buttons that answer; its outcome takes the card's place; a
- * reaction has the platform's own name. Bodies are judged by the simulated platform's rules, the rest by a script.
+ * test_feishu_card.c — a request for consent is a card with buttons that answer; its outcome takes
+ * the card's place; a reaction has the platform's own name. Bodies are judged by the simulated
+ * platform's rules, the rest by a script.
  */
 #include "actor_world.h"
 
@@ -12,7 +13,7 @@
 
 #define MESSAGES "/open-apis/im/v1/messages"
 
-/* -- bodies --------------------------------------------------------------------------------------------------------- */
+/* -- bodies ------------------------------------------------------------------------------------ */
 /* Would the platform take this card? text: what people see of it. */
 static void check_card(const char *content, const char *shown)
 {
@@ -160,7 +161,7 @@ static void every_reaction_is_one_the_platform_knows(void)
     CHECK(count > 60);
 }
 
-/* -- the actor ------------------------------------------------------------------------------------------------------ */
+/* -- the actor --------------------------------------------------------------------------------- */
 static struct world_receipt deliver(uint8_t intent, uint64_t seq, const char *reply, char *text)
 {
     struct world_receipt receipt;
@@ -250,7 +251,7 @@ static void a_request_does_not_take_the_card_of_progress(void)
     world_close();
 }
 
-/* -- presses -------------------------------------------------------------------------------------------------------- */
+/* -- presses ----------------------------------------------------------------------------------- */
 static void press(const char *event, const char *data)
 {
     char payload[1024];
@@ -317,7 +318,7 @@ static void a_press_is_answered_with_the_words_of_the_core(void)
     world_close();
 }
 
-/* -- reactions ------------------------------------------------------------------------------------------------------ */
+/* -- reactions --------------------------------------------------------------------------------- */
 static void reactions_land_or_say_why_not(void)
 {
     world_open("");

@@ -1,5 +1,6 @@
 /*
- * Aim: every event becomes the one INGRESS it should be, or is ignored quietly; bad input never does harm.
+ * Aim: every event becomes the one INGRESS it should be, or is ignored quietly; bad input never
+ * does harm.
  * Method: the recorded events, then a table of events built around one message.
  */
 #include "event_support.h"

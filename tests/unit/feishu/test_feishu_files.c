@@ -1,4 +1,5 @@
-/* test_feishu_files.c — PREPARE: what people sent comes onto the disk; who manages a group is looked up. */
+/* test_feishu_files.c — PREPARE: what people sent comes onto the disk; who manages a group is
+ * looked up. */
 #include "actor_world.h"
 
 #define RESOURCE "/open-apis/im/v1/messages/om_1/resources/"

@@ -1,5 +1,6 @@
 /*
- * Aim: whatever order, repetition or loss, a message comes out whole exactly once or not at all, and memory is bounded.
+ * Aim: whatever order, repetition or loss, a message comes out whole exactly once or not at all,
+ * and memory is bounded.
  * Method: seeded random play against a plain model; then each limit by hand.
  */
 #include "adapters/feishu/feishu_fragments.h"

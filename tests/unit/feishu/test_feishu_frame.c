@@ -1,6 +1,7 @@
 /*
- * Aim: every recorded frame decodes to the stated fields and encodes to the same bytes; answers are the recorded ones;
- * nothing a stranger sends does harm. Method: the vectors, then frames made by hand at each limit.
+ * Aim: every recorded frame decodes to the stated fields and encodes to the same bytes; answers are
+ * the recorded ones; nothing a stranger sends does harm. Method: the vectors, then frames made by
+ * hand at each limit.
  */
 #include "adapters/feishu/feishu_frame.h"
 #include "adapters/feishu/feishu_login.h"

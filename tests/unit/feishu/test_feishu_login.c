@@ -1,5 +1,6 @@
 /*
- * Aim: token, bot, group and endpoint answers are read, and each failure is known as passing or final.
+ * Aim: token, bot, group and endpoint answers are read, and each failure is known as passing or
+ * final.
  * Method: the recorded session, then tables.
  */
 #include "adapters/feishu/feishu_login.h"

@@ -1,6 +1,7 @@
 /*
- * Aim: every text becomes parts whose request bodies the platform takes, nothing is lost, and every answer of the platform
- * means what the sheet says. Method: golden bodies, limits at their edges with the worst letters, the table of codes.
+ * Aim: every text becomes parts whose request bodies the platform takes, nothing is lost, and every
+ * answer of the platform means what the sheet says. Method: golden bodies, limits at their edges
+ * with the worst letters, the table of codes.
  */
 #include "adapters/feishu/feishu_out.h"
 

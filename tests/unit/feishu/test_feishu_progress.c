@@ -1,4 +1,5 @@
-/* test_feishu_progress.c — the card of a run that lasts: shown, changed, become the answer, and never left behind. */
+/* test_feishu_progress.c — the card of a run that lasts: shown, changed, become the answer, and
+ * never left behind. */
 #include "actor_world.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-/* test_feishu_webhook.c — events over HTTP: who is believed, and when they are told. And the block of ship.json. */
+/* test_feishu_webhook.c — events over HTTP: who is believed, and when they are told. And the block
+ * of ship.json. */
 #include "actor_world.h"
 #include "vectors.h"
 
@@ -139,7 +140,7 @@ static void the_webhook_opens_no_connection(void)
     world_close();
 }
 
-/* -- the block -------------------------------------------------------------------------------------------------------- */
+/* -- the block --------------------------------------------------------------------------------- */
 static enum sma_err make(const char *json, struct sma_error *error)
 {
     void *state = NULL;

@@ -62,7 +62,7 @@ struct harness
     const char *client_headers;
 };
 
-/* -- fake store ------------------------------------------------------------------------------------------------- */
+/* -- fake store -------------------------------------------------------------------------------- */
 
 static void answer_accepted(struct fake_store *store, struct sma_ctx *ctx, enum sma_actor_id asker,
                             uint64_t ask_id, unsigned verdict, uint64_t seq)
@@ -276,7 +276,7 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 
 static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
 
-/* -- fake dispatcher -------------------------------------------------------------------------------------------- */
+/* -- fake dispatcher --------------------------------------------------------------------------- */
 
 static void send_progress(struct sma_ctx *ctx, const struct sma_deliver *order, unsigned kind,
                           const char *text)
@@ -304,7 +304,7 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
 static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
                                                     .handle = dispatcher_handle};
 
-/* -- fake platform adapter -------------------------------------------------------------------------------------- */
+/* -- fake platform adapter --------------------------------------------------------------------- */
 
 static void answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
                            int status, const char *json)
@@ -365,7 +365,7 @@ static void platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *c
 
 static const struct sma_actor_ops platform_ops = {.name = "fake", .handle = platform_handle};
 
-/* -- the program ------------------------------------------------------------------------------------------------ */
+/* -- the program ------------------------------------------------------------------------------- */
 
 static void on_reload(void *user)
 {
@@ -454,7 +454,8 @@ static void destroy(struct harness *harness)
 struct harness *harness_start(const struct harness_options *options)
 {
     sigset_t
-        hangup; /* for every thread started from here: the supervisor reads it from its descriptor */
+        /* for every thread started from here: the supervisor reads it from its descriptor */
+        hangup;
     sigemptyset(&hangup);
     sigaddset(&hangup, SIGHUP);
     CHECK(pthread_sigmask(SIG_BLOCK, &hangup, NULL) == 0);
@@ -523,7 +524,7 @@ unsigned harness_webhook_count(const struct harness *harness)
     return atomic_load(&((struct harness *)harness)->platform.count);
 }
 
-/* -- client ----------------------------------------------------------------------------------------------------- */
+/* -- client ------------------------------------------------------------------------------------ */
 
 int client_connect(const struct harness *harness)
 {
@@ -555,7 +556,8 @@ void client_text(int fd, const char *text)
     client_send(fd, text, strlen(text));
 }
 
-/* One byte at a time: what follows the head stays in the socket for the next read. Tests are small. */
+/* One byte at a time: what follows the head stays in the socket for the next read. Tests are
+ * small. */
 static bool read_byte(int fd, char *byte)
 {
     return recv(fd, byte, 1, 0) == 1;

@@ -1,6 +1,6 @@
 /*
- * harness.h — the real HTTP adapter on its own thread, a fake store and a fake dispatcher on theirs, a supervisor on a
- * fourth; the test itself is the client, with raw sockets.
+ * harness.h — the real HTTP adapter on its own thread, a fake store and a fake dispatcher on
+ * theirs, a supervisor on a fourth; the test itself is the client, with raw sockets.
  *
  * What the fake store does with a message stands in its text:
  *   "later ..."    accepted; its result comes only after a message "release"
@@ -9,9 +9,9 @@
  *   "busy" "refuse" "ignore"  that verdict
  *   "park ..."     accepted; its run waits for people
  *   anything else  accepted, done at once with output "echo: " + text
- * A decision is answered with its id as status when that is a number of three digits, else 200; its text says what was
- * asked.
- * What the fake platform adapter ("fake") does with a webhook stands in its body:
+ * A decision is answered with its id as status when that is a number of three digits, else 200; its
+ * text says what was asked. What the fake platform adapter ("fake") does with a webhook stands in
+ * its body:
  *   "hold ..."     no answer before a webhook "release"
  *   "refuse ..."   503 with Retry-After: 7
  *   anything else  200 and what it was given, as JSON
@@ -75,8 +75,8 @@ char *client_read_until(int fd, const char *needle);
 bool client_is_closed(int fd);
 void reply_free(struct reply *reply);
 bool reply_has(const struct reply *reply, const char *text);
-/** One request on a connection of its own. headers: lines with CR LF, "" = none. Body NULL = none. The token is added
- *  where the harness chose it. */
+/** One request on a connection of its own. headers: lines with CR LF, "" = none. Body NULL = none.
+ *  The token is added where the harness chose it. */
 struct reply request_once(const struct harness *harness, const char *method_path,
                           const char *headers, const char *body);
 int request_status(const struct harness *harness, const char *method_path, const char *headers,

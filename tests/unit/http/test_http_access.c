@@ -102,7 +102,8 @@ static void read_token(const struct harness *harness, char header[200])
     snprintf(header, 200, "Authorization: Bearer %s\r\n", token);
 }
 
-/* Every account of the machine reaches 127.0.0.1; the file, which only the service's user can read, tells who asks. */
+/* Every account of the machine reaches 127.0.0.1; the file, which only the service's user can read,
+ * tells who asks. */
 static void loopback_is_not_a_person(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){.api_token = ""});
@@ -142,7 +143,8 @@ static void loopback_is_not_a_person(void)
     harness_stop(harness);
 }
 
-/* The command line of the service's user needs no configuration, even where callers elsewhere have a token of theirs. */
+/* The command line of the service's user needs no configuration, even where callers elsewhere have
+ * a token of theirs. */
 static void the_token_file_counts_beside_a_configured_token(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
@@ -170,7 +172,8 @@ static void check_policy(const struct reply *reply, bool is_page)
     CHECK(strcasestr(reply->head, "Access-Control-") == NULL);
 }
 
-/* What commands or the model write into public/ has an origin of its own in a browser: it is a stranger to the API. */
+/* What commands or the model write into public/ has an origin of its own in a browser: it is a
+ * stranger to the API. */
 static void nothing_that_is_served_may_act(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});

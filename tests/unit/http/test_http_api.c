@@ -1,4 +1,5 @@
-/* test_http_api.c — the API as its users see it: results, duplicates, streams, waiting, shutdown. */
+/* test_http_api.c — the API as its users see it: results, duplicates, streams, waiting,
+ * shutdown. */
 #include "harness.h"
 
 #include <stdio.h>

@@ -1,8 +1,10 @@
 /*
- * Aim: what one message costs from the bytes of its request to the bytes of its answer: at most 12 allocations, of this
- * program and of every library in it, across all threads; and what a whole exchange costs, its run included.
- * Method: the real HTTP adapter, store, dispatcher, agent and offline model on threads; one kept connection; every malloc,
- * calloc and realloc of the process is counted (the client itself allocates nothing).
+ * Aim: what one message costs from the bytes of its request to the bytes of its answer: at most 12
+ * allocations, of this program and of every library in it, across all threads; and what a whole
+ * exchange costs, its run included.
+ * Method: the real HTTP adapter, store, dispatcher, agent and offline model on threads; one kept
+ * connection; every malloc, calloc and realloc of the process is counted (the client itself
+ * allocates nothing).
  */
 #include "adapters/http/http.h"
 #include "sma/actors.h"
@@ -24,7 +26,7 @@
 #define WHOLE_EXCHANGE_MAX \
     460 /* most: the offline model reading JSON; SQLite: one for each item of a batch */
 
-/* -- counting ----------------------------------------------------------------------------------------------------- */
+/* -- counting ---------------------------------------------------------------------------------- */
 static atomic_size_t allocation_count;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -47,7 +49,8 @@ static void start_counting(void)
     CHECK(__sanitizer_install_malloc_and_free_hooks(count_malloc, ignore_free) != 0);
 }
 #else
-/* The C library's own allocator under its own names: what the program and its libraries call comes here first. */
+/* The C library's own allocator under its own names: what the program and its libraries call comes
+ * here first. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
@@ -70,7 +73,7 @@ void *realloc(void *old, size_t bytes)
 static void start_counting(void) {}
 #endif
 
-/* -- the service -------------------------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 struct service
 {
     char dir[64];
@@ -192,7 +195,7 @@ static void close_service(void)
     remove_dir();
 }
 
-/* -- the client: no allocation of its own -------------------------------------------------------------------------- */
+/* -- the client: no allocation of its own ------------------------------------------------------ */
 static int exchange(const char *request, size_t len)
 {
     static char answer[65536];
@@ -238,7 +241,7 @@ static double measure(const char *headers, int status)
     return (double)(atomic_load(&allocation_count) - before) / COUNT;
 }
 
-/* -- cases -------------------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void an_accepted_message_costs_twelve_at_most(void)
 {
     open_service(false);
@@ -249,7 +252,8 @@ static void an_accepted_message_costs_twelve_at_most(void)
     close_service();
 }
 
-/* Session, request, the offline model's reading of it and its two answers, steps, result: see the number printed. */
+/* Session, request, the offline model's reading of it and its two answers, steps, result: see the
+ * number printed. */
 static void a_whole_exchange_is_bounded(void)
 {
     open_service(true);

@@ -1,6 +1,6 @@
 /*
- * test_http_limits.c — every bound of the HTTP adapter at max-1, max, max+1, and input that means harm: the service
- * answers with the bound's own status and goes on.
+ * test_http_limits.c — every bound of the HTTP adapter at max-1, max, max+1, and input that means
+ * harm: the service answers with the bound's own status and goes on.
  */
 #include "harness.h"
 
@@ -27,7 +27,8 @@ static char *make_text(size_t len)
     return text;
 }
 
-/* A whole body of exactly `size` bytes with `text_len` bytes of instructions and JSON white space around. */
+/* A whole body of exactly `size` bytes with `text_len` bytes of instructions and JSON white space
+ * around. */
 static int post_sized(size_t size, size_t text_len)
 {
     char *body = make_text(size);
@@ -273,7 +274,8 @@ static void await_connections(long wanted)
     CHECK_INT(wanted, sma_gauge_get(SMA_GAUGE_http_connections));
 }
 
-/* The limit is 210 here (adapters.http.connections). Who waits for an answer is never closed for somebody else. */
+/* The limit is 210 here (adapters.http.connections). Who waits for an answer is never closed for
+ * somebody else. */
 static void connection_limit_answers_503(void)
 {
     static const char body[] = "{\"instructions\":\"later, all of us\"}";
@@ -331,7 +333,8 @@ static int connect_from(const char *address)
     return fd;
 }
 
-/* 1,060 of one address, silent or in the middle of a head, against 210 places. One of another address was there first. */
+/* 1,060 of one address, silent or in the middle of a head, against 210 places. One of another
+ * address was there first. */
 static void silent_connections_keep_nobody_out(void)
 {
     enum

@@ -1,4 +1,5 @@
-/* test_http_request.c — heads of requests are read strictly. Aim: every refusal of request.h, whole and in pieces. */
+/* test_http_request.c — heads of requests are read strictly. Aim: every refusal of request.h, whole
+ * and in pieces. */
 #include "adapters/http/request.h"
 #include "support/check.h"
 
@@ -127,7 +128,8 @@ static void query_values_are_decoded(void)
     sma_buf_fini(&buf);
 }
 
-/* Any bytes: an answer of the four, slices inside the input. The copy is exact, so that a sanitizer sees one byte over. */
+/* Any bytes: an answer of the four, slices inside the input. The copy is exact, so that a sanitizer
+ * sees one byte over. */
 static void damaged_heads_stay_inside(void)
 {
     static const char whole[] =

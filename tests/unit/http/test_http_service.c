@@ -1,6 +1,7 @@
 /*
- * test_http_service.c — the whole program with a platform that takes webhooks: with HTTP it is wired, without it the
- * program does not start and says why. Offline model, a project of its own, port 0.
+ * test_http_service.c — the whole program with a platform that takes webhooks: with HTTP it is
+ * wired, without it the program does not start and says why. Offline model, a project of its own,
+ * port 0.
  */
 #include "adapters/http/http.h"
 #include "cli/adapters.h"
@@ -13,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* -- the platform ----------------------------------------------------------------------------------------------- */
+/* -- the platform ------------------------------------------------------------------------------ */
 static bool takes_webhooks;
 static char dir[] = "/tmp/sma-service-XXXXXX";
 
@@ -72,7 +73,7 @@ const struct sma_adapter_entry sma_adapter_table[] = {
     {.ops = NULL},
 };
 
-/* -- the project ------------------------------------------------------------------------------------------------ */
+/* -- the project ------------------------------------------------------------------------------- */
 static void write_project(bool has_http)
 {
     char path[128];

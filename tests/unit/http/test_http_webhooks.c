@@ -1,6 +1,6 @@
 /*
- * test_http_webhooks.c — a platform's request reaches its adapter as it was sent, and hears what the adapter answers; who
- * waits too long, asks too much or has left harms nobody else.
+ * test_http_webhooks.c — a platform's request reaches its adapter as it was sent, and hears what
+ * the adapter answers; who waits too long, asks too much or has left harms nobody else.
  */
 #include "harness.h"
 
@@ -55,7 +55,7 @@ static void start(const char *json, const char *api_token)
     harness = harness_start(&options);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 static void an_event_arrives_as_it_was_sent(void)
 {
@@ -113,7 +113,8 @@ static void other_names_are_not_found(void)
     harness_stop(harness);
 }
 
-/* The answer to a request that was given up must not become the answer to the next one of its connection. */
+/* The answer to a request that was given up must not become the answer to the next one of its
+ * connection. */
 static void an_answer_that_comes_too_late_is_dropped(void)
 {
     start("{\"webhookDeadlineMs\":100}", NULL);

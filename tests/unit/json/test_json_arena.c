@@ -1,7 +1,7 @@
 /*
  * Aim: a tree is the same wherever its memory came from, whatever else lives or dies meanwhile.
- * Method: trees that fit the block, fill it and are larger than it, released in every order and changed; the sanitizers
- * see what went to malloc.
+ * Method: trees that fit the block, fill it and are larger than it, released in every order and
+ * changed; the sanitizers see what went to malloc.
  */
 #include "runtime/json/json_arena.h"
 #include "support/check.h"

@@ -1,7 +1,9 @@
 /*
- * Aim: the promises of the actor runtime on threads: an ask is answered once and counted, bounds refuse, signals may
- * be lost but are counted, wake and batch_end come when due, a loop actor is an actor, and the end is ordered.
- * Method: fake store, agent and adapters made of function pointers; a thread supervises, stopped through a pipe.
+ * Aim: the promises of the actor runtime on threads: an ask is answered once and counted, bounds
+ * refuse, signals may be lost but are counted, wake and batch_end come when due, a loop actor is an
+ * actor, and the end is ordered.
+ * Method: fake store, agent and adapters made of function pointers; a thread supervises, stopped
+ * through a pipe.
  */
 #include "actors/kernel/kernel_priv.h"
 #include "sma/actor.h"
@@ -28,7 +30,7 @@ static uint64_t now_ns(void)
     return sma_sys_real()->now_ns(NULL);
 }
 
-/* -- what the fakes did, in order ------------------------------------------------------------------------------- */
+/* -- what the fakes did, in order -------------------------------------------------------------- */
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 static char notes[4096];
 
@@ -154,7 +156,7 @@ FAKE_OPS(dispatcher_ops, "dispatcher", false);
 FAKE_OPS(adapter_ops, "adapter", true);
 FAKE_OPS(log_ops, "log", false);
 
-/* -- the house of one test -------------------------------------------------------------------------------------- */
+/* -- the house of one test --------------------------------------------------------------------- */
 struct house
 {
     struct sma_system *system;
@@ -238,7 +240,7 @@ static void await(const char *what, _Atomic unsigned *number, unsigned at_least)
     }
 }
 
-/* -- cases ------------------------------------------------------------------------------------------------------ */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void ask_hundred(struct fake *fake, struct sma_ctx *ctx)
 {
     (void)fake;
@@ -502,7 +504,7 @@ static void the_manager_is_told(void)
     rmdir(directory);
 }
 
-/* -- the heartbeat, on a clock of our own ------------------------------------------------------------------------ */
+/* -- the heartbeat, on a clock of our own ------------------------------------------------------ */
 static _Atomic uint64_t clock_offset_ns;
 
 static uint64_t shifted_now_ns(void *self)
@@ -605,7 +607,8 @@ static void ask_session(struct fake *fake, struct sma_ctx *ctx)
     CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, NULL));
 }
 
-/* An actor that hangs in one message is named, the manager hears no more of us, and both are taken back after it. */
+/* An actor that hangs in one message is named, the manager hears no more of us, and both are taken
+ * back after it. */
 static void a_stuck_actor_is_reported(void)
 {
     char directory[] = "/tmp/sma-heart-XXXXXX", text[64];
@@ -635,8 +638,8 @@ static void a_stuck_actor_is_reported(void)
     close_manager(fd, &address, directory);
 }
 
-/* A message that was not there at the last look is no sign of a hang, however long the actor had nothing to do; one
- * that still waits at the next look is. */
+/* A message that was not there at the last look is no sign of a hang, however long the actor had
+ * nothing to do; one that still waits at the next look is. */
 static void a_message_just_come_is_no_alarm(void)
 {
     struct sma_error error = {0};

@@ -1,5 +1,6 @@
 /*
- * Aim: one seed is one run; another seed is another; virtual time jumps; a crash stops nothing in an orderly way.
+ * Aim: one seed is one run; another seed is another; virtual time jumps; a crash stops nothing in
+ * an orderly way.
  * Method: a fake agent asks a fake store in a loop with random waits, under the seeded scheduler.
  */
 #include "sma/messages.h"
@@ -173,7 +174,8 @@ static void a_crash_stops_nobody(void)
     CHECK(!asker.has_stopped);
 }
 
-/* Hand-offs share the lane with answers; as many as fit leave room for every answer that may still come. */
+/* Hand-offs share the lane with answers; as many as fit leave room for every answer that may still
+ * come. */
 static void hand_offs_leave_room_for_the_answers(void)
 {
     struct asker asker;

@@ -1,7 +1,8 @@
 /*
- * Aim: the promises of mailbox.h: order, exact bounds, ownership, fairness, parking without a lost wake-up.
- * Method: single-threaded cases first; then eight senders, saturated and paced, over both doorbells, every message
- * numbered and summed. A lost wake-up shows as a deadline that passes.
+ * Aim: the promises of mailbox.h: order, exact bounds, ownership, fairness, parking without a lost
+ * wake-up.
+ * Method: single-threaded cases first; then eight senders, saturated and paced, over both
+ * doorbells, every message numbered and summed. A lost wake-up shows as a deadline that passes.
  */
 #include "sma/limits.h"
 #include "sma/mailbox.h"
@@ -55,7 +56,7 @@ static struct number take_one(struct sma_mailbox *box)
     return number;
 }
 
-/* -- one thread ------------------------------------------------------------------------------------------------- */
+/* -- one thread -------------------------------------------------------------------------------- */
 static void a_message_holds_its_own_strings(void)
 {
     struct sma_msg *msg = sma_msg_create(7, 24, 6 + 1 + 15 + 32);
@@ -159,7 +160,7 @@ static void a_ring_and_a_deadline_end_the_wait(void)
     sma_mailbox_destroy(box);
 }
 
-/* -- threads ---------------------------------------------------------------------------------------------------- */
+/* -- threads ----------------------------------------------------------------------------------- */
 struct sender
 {
     struct sma_lane *lane;

@@ -1,8 +1,8 @@
 /*
- * Aim: no secret and no control character leaves through the log, whatever form it has, also after a reload; every
- * line of the file is JSON.
- * Method: the real log actor under the seeded scheduler; a fake agent logs a line a second; the file is read back, and
- * stderr through a file put in its place.
+ * Aim: no secret and no control character leaves through the log, whatever form it has, also after
+ * a reload; every line of the file is JSON.
+ * Method: the real log actor under the seeded scheduler; a fake agent logs a line a second; the
+ * file is read back, and stderr through a file put in its place.
  */
 #include "actors/kernel/traffic.h"
 #include "sma/actors.h"
@@ -98,7 +98,8 @@ static void take_blocks(const char *folder)
     rmdir(folder);
 }
 
-/* What the file and the screen have after these lines; reload (may be NULL) comes after the first. */
+/* What the file and the screen have after these lines; reload (may be NULL) comes after the
+ * first. */
 static void run(struct sma_config *config, const struct sma_config *reload,
                 const char *const *texts, size_t count, char *file_text, char *screen_text,
                 size_t size)
@@ -275,7 +276,7 @@ static void details_are_shown_in_short(void)
     details = "";
 }
 
-/* -- ordinary traffic ------------------------------------------------------------------------------------------- */
+/* -- ordinary traffic -------------------------------------------------------------------------- */
 static void log_traffic(void *state, struct sma_ctx *ctx)
 {
     (void)state;
@@ -329,7 +330,8 @@ static void one_event_of_traffic_is_one_line(void)
     CHECK(strstr(on_screen, "\"event\"") == NULL);
 }
 
-/* What an actor says of its traffic in one go stays within half of the lane; the warning behind it arrives. */
+/* What an actor says of its traffic in one go stays within half of the lane; the warning behind it
+ * arrives. */
 static void traffic_leaves_room_for_warnings_and_counts_the_rest(void)
 {
     static const char *many[1000] = {"telegram:1"};

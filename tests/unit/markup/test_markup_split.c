@@ -1,7 +1,7 @@
 /*
- * Cutting marked text: seeded random Markdown, cut at random limits. For every cut: parts are within their limits, in
- * order, what lies between them is white space, no grapheme cluster is broken, marks nest, and the marks of all parts put
- * together are the marks of the whole.
+ * Cutting marked text: seeded random Markdown, cut at random limits. For every cut: parts are
+ * within their limits, in order, what lies between them is white space, no grapheme cluster is
+ * broken, marks nest, and the marks of all parts put together are the marks of the whole.
  */
 #include "runtime/markup/markup.h"
 #include "support/check.h"
@@ -23,7 +23,7 @@ static size_t below(size_t limit)
     return (size_t)(seed % limit);
 }
 
-/* -- random Markdown ---------------------------------------------------------------------------------------------- */
+/* -- random Markdown --------------------------------------------------------------------------- */
 static const char *const words[] = {"word",
                                     "a",
                                     "longerword",
@@ -80,7 +80,7 @@ static void put_random(struct sma_buf *buf, size_t piece_count)
     }
 }
 
-/* -- what must hold ----------------------------------------------------------------------------------------------- */
+/* -- what must hold ---------------------------------------------------------------------------- */
 struct whole
 {
     const struct sma_markup *markup;
@@ -222,7 +222,7 @@ static void parts_put_together_are_the_whole(void)
     sma_markup_fini(&markup);
 }
 
-/* -- chosen places ------------------------------------------------------------------------------------------------ */
+/* -- chosen places ----------------------------------------------------------------------------- */
 struct texts
 {
     struct sma_buf all; /* parts joined by '|' */

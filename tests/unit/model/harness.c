@@ -212,7 +212,8 @@ struct harness *harness_create(const struct sma_config_llm *llm, const char *con
     harness->records = calloc(HARNESS_RECORD_COUNT_MAX, sizeof *harness->records);
     CHECK(harness->records != NULL);
     sigset_t
-        hangup; /* for every thread started from here: the supervisor reads it from its descriptor */
+        /* for every thread started from here: the supervisor reads it from its descriptor */
+        hangup;
     sigemptyset(&hangup);
     sigaddset(&hangup, SIGHUP);
     CHECK(pthread_sigmask(SIG_BLOCK, &hangup, NULL) == 0);

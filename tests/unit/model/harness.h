@@ -37,10 +37,12 @@ struct harness *harness_create(const struct sma_config_llm *llm, const char *con
 void harness_destroy(struct harness *harness);
 /** Ask with one user text; returns the record's number. */
 size_t harness_ask(struct harness *harness, const char *text);
-/** Ask with one user text at this llm (which must outlive the harness), in the name of this chat. */
+/** Ask with one user text at this llm (which must outlive the harness), in the name of this
+ *  chat. */
 size_t harness_ask_at(struct harness *harness, const struct sma_config_llm *llm,
                       const char *chat_key, const char *text);
-/** Hand this configuration to every actor, as after SIGHUP; returns when the actors have taken it. */
+/** Hand this configuration to every actor, as after SIGHUP; returns when the actors have taken
+ *  it. */
 void harness_reload(struct harness *harness, const struct sma_config *config);
 /** The lines logged so far, "<level> <text> <details>\n" each; borrowed until the next call. */
 const char *harness_log(struct harness *harness);

@@ -54,7 +54,7 @@ static size_t keep(struct raw_server *server, const char *request, size_t len)
     return server->request_count++;
 }
 
-/* -- a server ---------------------------------------------------------------------------------------------------- */
+/* -- a server ---------------------------------------------------------------------------------- */
 /* Length of the first whole request in the buffer; 0 = not there yet. */
 static size_t request_len(struct connection *connection)
 {
@@ -95,7 +95,7 @@ static void serve(struct connection *connection)
     }
 }
 
-/* -- a proxy ------------------------------------------------------------------------------------------------------ */
+/* -- a proxy ----------------------------------------------------------------------------------- */
 static void relay(int left, int right)
 {
     char bytes[16384];
@@ -175,7 +175,7 @@ static void serve_proxy(struct connection *connection)
     close(to);
 }
 
-/* -- life --------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void *run_connection(void *argument)
 {
     struct connection *connection = argument;
@@ -273,7 +273,7 @@ const char *raw_server_request(struct raw_server *server, size_t number)
     return request;
 }
 
-/* -- answers ------------------------------------------------------------------------------------------------------ */
+/* -- answers ----------------------------------------------------------------------------------- */
 void raw_say(char *response, size_t size, const char *text)
 {
     char body[4096];

@@ -1,7 +1,8 @@
 /*
- * raw_server.h — a server of the test's own, where fake_model is too well-bred: it answers what the test says, byte for byte,
- * and keeps every request as it came. As a proxy (CONNECT, SOCKS5, and plain requests with a whole URL) it leads every
- * connection to one port of this machine, whatever host is named, and keeps what was asked of it.
+ * raw_server.h — a server of the test's own, where fake_model is too well-bred: it answers what the
+ * test says, byte for byte, and keeps every request as it came. As a proxy (CONNECT, SOCKS5, and
+ * plain requests with a whole URL) it leads every connection to one port of this machine, whatever
+ * host is named, and keeps what was asked of it.
  */
 #ifndef SMA_TEST_RAW_SERVER_H
 #define SMA_TEST_RAW_SERVER_H
@@ -12,7 +13,8 @@
 #define RAW_REQUEST_COUNT_MAX 256
 #define RAW_REQUEST_BYTES_MAX (1 << 20)
 
-/** Write the whole response to this request (head and body, NUL-terminated); number: 0 for the first one of the server.
+/** Write the whole response to this request (head and body, NUL-terminated); number: 0 for the
+ *  first one of the server.
  *  Empty: say nothing and keep the connection. Runs on the server's threads, under its lock. */
 typedef void raw_answer_fn(void *user, size_t number, const char *request, char *response,
                            size_t size);

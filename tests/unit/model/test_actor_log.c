@@ -1,8 +1,8 @@
 /*
- * Aim: the request log says what a model was told and what it said, within its bounds and without a secret, also where a text
- *      is cut in the middle of one; and only when it is wanted.
- * Method: the real model actor and a log in place of the real one, which keeps the blocks; every one must be JSON where it
- *         says so.
+ * Aim: the request log says what a model was told and what it said, within its bounds and without a
+ *      secret, also where a text is cut in the middle of one; and only when it is wanted.
+ * Method: the real model actor and a log in place of the real one, which keeps the blocks; every
+ *         one must be JSON where it says so.
  */
 #include "harness.h"
 #include "raw_server.h"

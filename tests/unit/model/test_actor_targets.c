@@ -1,7 +1,9 @@
 /*
- * Aim: the llm a question points to decides where it goes, with which key, which headers and through which proxy; keys that
- *      are refused give way to others; a hang costs two times the limit and no more.
- * Method: servers of the test's own, which answer by key or by number and keep the requests byte for byte.
+ * Aim: the llm a question points to decides where it goes, with which key, which headers and
+ *      through which proxy; keys that are refused give way to others; a hang costs two times the
+ *      limit and no more.
+ * Method: servers of the test's own, which answer by key or by number and keep the requests byte
+ * for byte.
  */
 #include "harness.h"
 #include "raw_server.h"
@@ -193,7 +195,7 @@ static void no_key_is_shown(void)
     close_world(&world);
 }
 
-/* -- targets ----------------------------------------------------------------------------------------------------- */
+/* -- targets ----------------------------------------------------------------------------------- */
 static void every_question_goes_where_its_llm_says(void)
 {
     struct sma_config_llm chat = harness_llm(SMA_LLM_CHAT),
@@ -279,7 +281,7 @@ static void targets_are_bounded(void)
     harness_destroy(harness);
 }
 
-/* -- headers and proxies ------------------------------------------------------------------------------------------ */
+/* -- headers and proxies ----------------------------------------------------------------------- */
 static void answer_always(void *user, size_t number, const char *request, char *response,
                           size_t size)
 {
@@ -375,7 +377,7 @@ static void what_runs_on_this_machine_needs_no_proxy(void)
     harness_destroy(harness);
 }
 
-/* -- hangs and usage ---------------------------------------------------------------------------------------------- */
+/* -- hangs and usage --------------------------------------------------------------------------- */
 static void stay_silent(void *user, size_t number, const char *request, char *response, size_t size)
 {
     (void)user;
@@ -500,7 +502,8 @@ static void answer_endless_error(void *user, size_t number, const char *request,
     response[(size_t)len + *body_len] = '\0';
 }
 
-/* Of an error the status says the most: neither a slow body nor an endless one holds the slot of the run. */
+/* Of an error the status says the most: neither a slow body nor an endless one holds the slot of
+ * the run. */
 static void an_error_without_an_end_is_an_error_all_the_same(void)
 {
     static const struct

@@ -1,7 +1,9 @@
 /*
- * Aim: model servers are reached over TLS and HTTP/2 as real ones are: streams side by side on one connection, GOAWAY in the
- *      middle of one, streams cut and reset; a certificate that is not trusted or another host's is refused, and said.
- * Method: nghttpx (TLS, HTTP/2) before fake_model, with an authority made for the test and named by SSL_CERT_FILE.
+ * Aim: model servers are reached over TLS and HTTP/2 as real ones are: streams side by side on one
+ *      connection, GOAWAY in the middle of one, streams cut and reset; a certificate that is not
+ *      trusted or another host's is refused, and said.
+ * Method: nghttpx (TLS, HTTP/2) before fake_model, with an authority made for the test and named by
+ * SSL_CERT_FILE.
  */
 #include "harness.h"
 #include "raw_server.h"
@@ -20,7 +22,7 @@
 
 static char dir[] = "/tmp/sma-tls-XXXXXX";
 
-/* -- certificates ------------------------------------------------------------------------------------------------ */
+/* -- certificates ------------------------------------------------------------------------------ */
 static pid_t start(const char *const *arguments)
 {
     pid_t pid = fork();
@@ -73,7 +75,7 @@ static void make_cert(const char *name, const char *hosts)
                                       "-extfile", extension, "-out", cert, NULL});
 }
 
-/* -- nghttpx ------------------------------------------------------------------------------------------------------ */
+/* -- nghttpx ----------------------------------------------------------------------------------- */
 struct front
 {
     pid_t pid;
@@ -186,7 +188,7 @@ static size_t ask(struct world *world, const char *text)
     return harness_ask_at(world->harness, &world->llm, "", text);
 }
 
-/* -- cases --------------------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void a_server_is_reached_by_http2_over_tls(void)
 {
     static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
@@ -262,7 +264,8 @@ static void a_cancelled_stream_leaves_the_others_alone(void)
     close_world(&world);
 }
 
-/* SIGHUP: another worker takes new connections, the old one says GOAWAY and ends when its streams have. */
+/* SIGHUP: another worker takes new connections, the old one says GOAWAY and ends when its streams
+ * have. */
 static void goaway_in_the_middle_of_a_stream_loses_nothing(void)
 {
     struct world world;

@@ -313,7 +313,8 @@ static void a_reason_to_stop_is_enough_without_done(void)
     sma_decoder_destroy(decoder);
 }
 
-/* The model is told that its call was cut; to be told, the call must be there, and its turn legal. */
+/* The model is told that its call was cut; to be told, the call must be there, and its turn
+ * legal. */
 static void calls_of_a_cut_answer_are_kept_and_marked(void)
 {
     struct sma_decoder *decoder =
@@ -417,7 +418,8 @@ static void think_blocks_are_hidden_and_do_not_go_back(void)
                              "data: [DONE]\n\n");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_STR("yes", decoded->text);
-    /* Resent, it would be paid for in every later request; the templates of such models leave it out themselves. */
+    /* Resent, it would be paid for in every later request; the templates of such models leave it
+     * out themselves. */
     CHECK_STR("{\"role\":\"assistant\",\"content\":\"yes\"}", decoded->fragment);
     sma_decoder_destroy(decoder);
     CHECK_STR("", sma_visible_text(sma_str("<thi")));

@@ -1,6 +1,7 @@
 /*
- * Aim: calls as models without a grammar write them: repaired where that can be meant in one way, else returned with the
- *      place of the error; calls left in the text become calls and are not shown.
+ * Aim: calls as models without a grammar write them: repaired where that can be meant in one way,
+ *      else returned with the place of the error; calls left in the text become calls and are not
+ *      shown.
  * Method: tables of arguments and texts through the chat decoder.
  */
 #include "sma/buf.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: what a provider wants back comes back as it came: signatures, unknown members, pieces put together; and nothing goes
- *      back that is refused.
+ * Aim: what a provider wants back comes back as it came: signatures, unknown members, pieces put
+ *      together; and nothing goes back that is refused.
  * Method: one body in, the fragment out; streams are fed in pieces of 7 bytes.
  */
 #include "support.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: what providers say when they refuse is understood: what kind of failure it is, whether a repeat helps and when, which
- *      member is refused, how large the window is.
+ * Aim: what providers say when they refuse is understood: what kind of failure it is, whether a
+ *      repeat helps and when, which member is refused, how large the window is.
  * Method: bodies as the providers of protocols/models.md §6 send them.
  */
 #include "runtime/model/retry.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: a chat keeps its key, a refused key rests as long as it should and no longer, and what is told about a rest is when
- *      it ends. Method: the pure table, with times made up.
+ * Aim: a chat keeps its key, a refused key rests as long as it should and no longer, and what is
+ *      told about a rest is when it ends. Method: the pure table, with times made up.
  */
 #include "runtime/model/keys.h"
 #include "support/check.h"

@@ -1,5 +1,6 @@
 /*
- * Aim: what servers say about their models is read in every shape they say it, and what is no list is refused.
+ * Aim: what servers say about their models is read in every shape they say it, and what is no list
+ * is refused.
  * Method: bodies as the providers' documents show them, in miniature.
  */
 #include "runtime/model/models_list.h"

@@ -1,6 +1,7 @@
 /*
- * Aim: the table knows whose rules an address follows, what a model takes and costs, and when it ends; what was learned to be
- *      refused is left out, and only what changes requests counts as a cure. Method: configurations by hand, bytes compared.
+ * Aim: the table knows whose rules an address follows, what a model takes and costs, and when it
+ *      ends; what was learned to be refused is left out, and only what changes requests counts as a
+ *      cure. Method: configurations by hand, bytes compared.
  */
 #include "runtime/model/target.h"
 #include "support.h"
@@ -23,7 +24,7 @@ static struct sma_profile profile_of(enum sma_llm_api api, const char *provider,
     return profile;
 }
 
-/* -- hosts -------------------------------------------------------------------------------------------------------- */
+/* -- hosts ------------------------------------------------------------------------------------- */
 static void the_address_says_whose_rules_hold(void)
 {
     static const struct
@@ -108,7 +109,7 @@ static void reasoning_goes_back_as_each_provider_wants_it(void)
     CHECK(profile.has_encrypted_reasoning);
 }
 
-/* -- prices ------------------------------------------------------------------------------------------------------- */
+/* -- prices ------------------------------------------------------------------------------------ */
 static void a_usage_has_its_price(void)
 {
     struct sma_config_llm llm =
@@ -139,7 +140,7 @@ static void a_usage_has_its_price(void)
     CHECK_INT(0, (int64_t)sma_profile_cost_nano(&llm, &profile, &usage));
 }
 
-/* -- lines -------------------------------------------------------------------------------------------------------- */
+/* -- lines ------------------------------------------------------------------------------------- */
 static void join(void *user, const char *line)
 {
     struct sma_buf *buf = user;
@@ -172,7 +173,7 @@ static void the_end_of_a_model_is_said_before_it_comes(void)
     CHECK(says("claude-opus-5-5", home, "2026-11-22", NULL));
 }
 
-/* -- refused members ---------------------------------------------------------------------------------------------- */
+/* -- refused members --------------------------------------------------------------------------- */
 static void render(struct sma_buf *buf, const struct sma_target *target)
 {
     static const struct sma_tool_spec tool = {{"now", 3}, {"", 0}, {"", 0}};
@@ -299,7 +300,7 @@ static void a_refused_cap_takes_its_other_name(void)
     sma_buf_fini(&buf);
 }
 
-/* -- what people add ---------------------------------------------------------------------------------------------- */
+/* -- what people add --------------------------------------------------------------------------- */
 static void extra_members_win(void)
 {
     struct sma_config_llm llm = llm_of(SMA_LLM_CHAT, "custom", "https://x.example", "m");
@@ -321,7 +322,7 @@ static void extra_members_win(void)
     sma_buf_fini(&buf);
 }
 
-/* -- caching ------------------------------------------------------------------------------------------------------ */
+/* -- caching ----------------------------------------------------------------------------------- */
 static void marks_go_behind_the_last_part(void)
 {
     struct sma_config_llm llm = llm_of(SMA_LLM_CHAT, "openrouter", "https://openrouter.ai/api/v1",
@@ -383,7 +384,7 @@ static void who_caches_by_marks(void)
     CHECK(sma_target_mark(&target).len == 0);
 }
 
-/* -- messages of other models ------------------------------------------------------------------------------------- */
+/* -- messages of other models ------------------------------------------------------------------ */
 static void foreign_calls_have_the_form_each_provider_takes(void)
 {
     static const struct

@@ -1,5 +1,5 @@
-/* Aim: what the request log says about a body is right on every wire, whatever stands in its strings. Method: bodies by hand and
- * by the encoders. */
+/* Aim: what the request log says about a body is right on every wire, whatever stands in its
+ * strings. Method: bodies by hand and by the encoders. */
 #include "runtime/model/request_scan.h"
 #include "runtime/model/target.h"
 #include "support/check.h"

@@ -2,13 +2,15 @@
  * server.h — a small HTTP/1.1 server on threads, loopback only. What it does is in the path:
  *   /echo           200 with the request's body
  *   /bytes/N        200 with N bytes
- *   /status/N       N with a JSON body; X-Tt-Logid; /status/N/after/V adds Retry-After: V ('_' stands for a blank)
+ *   /status/N       N with a JSON body; X-Tt-Logid; /status/N/after/V adds Retry-After: V ('_'
+ *   stands for a blank)
  *   /close          reads the request and closes without an answer
  *   /hang           reads the request and stays silent
  *   /stall          head of 100 bytes, ten of them, then silence
  *   /part           the same, then closes
  *   /drip/N         ten bytes, one every N ms
- *   /mortal         200; the next request of this connection is read, then the connection closed without an answer
+ *   /mortal         200; the next request of this connection is read, then the connection closed
+ *   without an answer
  *   /farewell       200, then closes while the connection is idle
  */
 #ifndef SMA_TEST_NET_SERVER_H

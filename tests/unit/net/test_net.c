@@ -1,6 +1,7 @@
 /*
- * Aim: what is said about a request is true (sent, not sent, unknown), nothing is sent twice, nothing leaks, nothing
- * wakes up for nothing. Method: a server on threads whose paths say how it misbehaves; the actor on its own thread.
+ * Aim: what is said about a request is true (sent, not sent, unknown), nothing is sent twice,
+ * nothing leaks, nothing wakes up for nothing. Method: a server on threads whose paths say how it
+ * misbehaves; the actor on its own thread.
  */
 #include "world.h"
 
@@ -28,7 +29,7 @@ static void wait_requests(struct world *world, size_t count)
     }
 }
 
-/* -- good days -------------------------------------------------------------------------------------------------- */
+/* -- good days --------------------------------------------------------------------------------- */
 static void posts_json_and_reads_the_answer(void)
 {
     struct world world;
@@ -141,7 +142,7 @@ static void many_requests_run_at_once(void)
     world_close(&world);
 }
 
-/* -- sizes ------------------------------------------------------------------------------------------------------ */
+/* -- sizes ------------------------------------------------------------------------------------- */
 static void start_limited(struct world *world, void *user)
 {
     char url[128];
@@ -268,7 +269,7 @@ static void uploads_from_memory_and_from_a_file(void)
     world_close(&world);
 }
 
-/* -- what is true about failures -------------------------------------------------------------------------------- */
+/* -- what is true about failures --------------------------------------------------------------- */
 static void statuses_are_answers(void)
 {
     struct world world;
@@ -400,7 +401,8 @@ static void silence_in_an_answer_ends_it(void)
     world_close(&world);
 }
 
-/* A kept connection: the server reads the next request and closes. It may have done what it was asked for. */
+/* A kept connection: the server reads the next request and closes. It may have done what it was
+ * asked for. */
 static void nothing_is_sent_twice_over_a_dying_connection(void)
 {
     struct world world;
@@ -420,7 +422,8 @@ static void nothing_is_sent_twice_over_a_dying_connection(void)
     world_close(&world);
 }
 
-/* A kept connection that the server closed while it was idle is no reason to fail: nothing had been sent. */
+/* A kept connection that the server closed while it was idle is no reason to fail: nothing had been
+ * sent. */
 static void a_connection_closed_while_idle_is_replaced(void)
 {
     struct world world;
@@ -435,7 +438,7 @@ static void a_connection_closed_while_idle_is_replaced(void)
     world_close(&world);
 }
 
-/* -- bad input -------------------------------------------------------------------------------------------------- */
+/* -- bad input --------------------------------------------------------------------------------- */
 static void refuse_all(struct world *world, void *user)
 {
     static const char *const urls[] = {"",           "ftp://h/", "file:///etc/passwd",
@@ -484,7 +487,7 @@ static void bad_requests_are_refused(void)
     world_close(&world);
 }
 
-/* -- cancel, close, callbacks ----------------------------------------------------------------------------------- */
+/* -- cancel, close, callbacks ------------------------------------------------------------------ */
 static struct sma_net_request *held;
 
 static void start_held(struct world *world, void *user)
@@ -585,7 +588,7 @@ static void requests_start_and_end_inside_done(void)
     world_close(&world);
 }
 
-/* -- idleness --------------------------------------------------------------------------------------------------- */
+/* -- idleness ---------------------------------------------------------------------------------- */
 static void an_idle_net_never_wakes(void)
 {
     struct world world;

@@ -1,5 +1,6 @@
 /*
- * world.h — an actor on a loop with an open net, and a way to run a function on its thread and to wait for answers.
+ * world.h — an actor on a loop with an open net, and a way to run a function on its thread and to
+ * wait for answers.
  */
 #ifndef SMA_TEST_NET_WORLD_H
 #define SMA_TEST_NET_WORLD_H

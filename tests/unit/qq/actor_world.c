@@ -12,7 +12,7 @@ int64_t world_cursor;
 
 static struct fake_qq *fake;
 
-/* -- the service ------------------------------------------------------------------------------------------------------ */
+/* -- the service ------------------------------------------------------------------------------- */
 static struct sma_route route_of(const struct world_order *order, char key[WORLD_KEY_SIZE],
                                  char type[WORLD_TYPE_SIZE])
 {
@@ -89,7 +89,7 @@ int world_port(void)
     return fake_qq_port(fake);
 }
 
-/* -- orders ----------------------------------------------------------------------------------------------------------- */
+/* -- orders ------------------------------------------------------------------------------------ */
 uint64_t world_deliver(const struct world_row *row)
 {
     return world_give(&(struct world_order){.kind = WORLD_DELIVER,
@@ -112,7 +112,7 @@ struct world_receipt world_await(uint64_t outbox_id, enum sma_delivery_state sta
     return receipt;
 }
 
-/* -- the platform ----------------------------------------------------------------------------------------------------- */
+/* -- the platform ------------------------------------------------------------------------------ */
 void world_tell(const char *format, ...)
 {
     va_list arguments;

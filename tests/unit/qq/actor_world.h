@@ -1,7 +1,9 @@
 /*
- * actor_world.h — the QQ adapter in an adapter world (support/adapter_world.h), against the simulated platform.
+ * actor_world.h — the QQ adapter in an adapter world (support/adapter_world.h), against the
+ * simulated platform.
  *
- * The store keeps the cursor, so that the service can be stopped and started again. Threads: the test's.
+ * The store keeps the cursor, so that the service can be stopped and started again. Threads: the
+ * test's.
  */
 #ifndef SMA_TEST_QQ_ACTOR_WORLD_H
 #define SMA_TEST_QQ_ACTOR_WORLD_H
@@ -18,7 +20,8 @@ extern int64_t world_cursor; /* as last saved; 0 = nothing */
 
 /** The platform alone, for what is to be told to it before the service starts. */
 void world_make_platform(void);
-/** Platform (when there is none), project (when there is none) and service; members: further members of adapters.qq. */
+/** Platform (when there is none), project (when there is none) and service; members: further
+ *  members of adapters.qq. */
 void world_open(const char *members);
 void world_stop(void);  /* world_end; the platform stays */
 void world_close(void); /* everything */
@@ -38,7 +41,7 @@ uint64_t world_deliver(const struct world_row *row);
 /** Wait for the row's end and check its state. */
 struct world_receipt world_await(uint64_t outbox_id, enum sma_delivery_state state);
 
-/* -- the platform ---------------------------------------------------------------------------------------------------- */
+/* -- the platform ------------------------------------------------------------------------------ */
 void world_tell(const char *format, ...);
 json_t *world_ask(const char *format, ...); /* the same, with the answer; decref */
 /** A text of its usual speaker; the message's id until the next call. */

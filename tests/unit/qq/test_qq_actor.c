@@ -1,6 +1,8 @@
 /*
- * Aim: what people write to the bot reaches the store once and in order, over a restart too; answers arrive.
- * Method: the adapter on its thread against the simulated platform; the core is a stand-in that does as it is told.
+ * Aim: what people write to the bot reaches the store once and in order, over a restart too;
+ * answers arrive.
+ * Method: the adapter on its thread against the simulated platform; the core is a stand-in that
+ * does as it is told.
  */
 #include "actor_world.h"
 
@@ -103,7 +105,7 @@ static void the_cursor_knows_more_than_the_file(void)
     fclose(file);
     world_open("");
     WORLD_WAIT(world_event_count_of("number 9") ==
-               1); /* the last one may not be in the cursor yet */
+               1);                   /* the last one may not be in the cursor yet */
     CHECK(world_event_count() <= 2); /* nor the one before it, if its verdict was read late */
     world_close();
 }

@@ -1,5 +1,6 @@
 /*
- * Aim: in webhook mode only the platform is believed, and an event is acknowledged only when the store has it.
+ * Aim: in webhook mode only the platform is believed, and an event is acknowledged only when the
+ * store has it.
  * Method: requests signed here, handed over as the HTTP adapter does.
  */
 #include "actor_world.h"

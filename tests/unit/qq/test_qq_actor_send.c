@@ -1,6 +1,8 @@
 /*
- * Aim: an attempt becomes one message, never two, whatever the platform says to it; and what cannot be sent is said so.
- * Method: the adapter and the real dispatcher against the simulated platform; each refusal and each loss once.
+ * Aim: an attempt becomes one message, never two, whatever the platform says to it; and what cannot
+ * be sent is said so.
+ * Method: the adapter and the real dispatcher against the simulated platform; each refusal and each
+ * loss once.
  */
 #include "actor_world.h"
 
@@ -113,7 +115,7 @@ static void final_refusals_fail_with_their_reason(void)
     world_close();
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static void write_file(const char *name, size_t len)
 {
     char path[300];
@@ -194,7 +196,7 @@ static void an_end_in_mid_upload_is_clean(void)
     world_close();
 }
 
-/* -- attachments ---------------------------------------------------------------------------------------------------------- */
+/* -- attachments ------------------------------------------------------------------------------- */
 static void attachments_are_fetched(void)
 {
     char path[300];

@@ -1,5 +1,6 @@
 /*
- * Aim: the link comes back by itself from everything, says what is wrong, hammers nobody and loses nothing.
+ * Aim: the link comes back by itself from everything, says what is wrong, hammers nobody and loses
+ * nothing.
  * Method: the adapter against the simulated platform, which misbehaves on command.
  */
 #include "actor_world.h"

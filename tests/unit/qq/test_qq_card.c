@@ -1,7 +1,9 @@
 /*
- * Aim: a request for consent has buttons where the bot may send them and numbered words elsewhere; presses are
- * acknowledged; an outcome never takes the last answer; what was waited for too long is answered all the same.
- * Method: bodies against the expected text; then the adapter and the real dispatcher against the simulated platform.
+ * Aim: a request for consent has buttons where the bot may send them and numbered words elsewhere;
+ * presses are acknowledged; an outcome never takes the last answer; what was waited for too long is
+ * answered all the same.
+ * Method: bodies against the expected text; then the adapter and the real dispatcher against the
+ * simulated platform.
  */
 #include "actor_world.h"
 
@@ -70,7 +72,7 @@ static int64_t ack_of(size_t number)
     return code;
 }
 
-/* -- bodies --------------------------------------------------------------------------------------------------------- */
+/* -- bodies ------------------------------------------------------------------------------------ */
 static void rows_are_kept_or_filled(void)
 {
     struct qq_button buttons[24];
@@ -132,7 +134,7 @@ static void cards_are_cleaned_and_cut(void)
     free(json);
 }
 
-/* -- against the platform ------------------------------------------------------------------------------------------- */
+/* -- against the platform ---------------------------------------------------------------------- */
 static void a_request_has_buttons_that_answer(void)
 {
     const char *id = start_talk("", WORLD_GROUP);

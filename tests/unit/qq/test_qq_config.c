@@ -1,5 +1,6 @@
 /*
- * Aim: adapters.qq is read whole or refused with key and remedy; without credentials it is silently not configured.
+ * Aim: adapters.qq is read whole or refused with key and remedy; without credentials it is silently
+ * not configured.
  * Method: tables of blocks.
  */
 #include "adapters/qq/qq_priv.h"

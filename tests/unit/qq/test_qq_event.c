@@ -10,7 +10,7 @@
 static const struct qq_event_options options = {
     .bot_id = {"111", 3}, .adapter = 17, .now_wall_ms = NOW_MS, .read_ns = 4711};
 
-/* -- golden ------------------------------------------------------------------------------------------------------ */
+/* -- golden ------------------------------------------------------------------------------------ */
 struct dump
 {
     struct sma_buf *out;
@@ -166,7 +166,7 @@ static void events_are_as_written_down(void)
     sma_buf_fini(&wanted);
 }
 
-/* -- preparations ------------------------------------------------------------------------------------------------ */
+/* -- preparations ------------------------------------------------------------------------------ */
 static void preparations_of_others_are_refused(void)
 {
     static const char *const wrong[] = {
@@ -194,7 +194,7 @@ static void preparations_of_others_are_refused(void)
     qq_preparation_fini(&preparation);
 }
 
-/* -- limits ------------------------------------------------------------------------------------------------------ */
+/* -- limits ------------------------------------------------------------------------------------ */
 struct kept
 {
     enum qq_event_kind kind;
@@ -247,7 +247,8 @@ static void texts_have_a_limit(void)
     CHECK(parse_text_of(SMA_TEXT_BYTES_MAX + 1).kind == QQ_EVENT_IGNORED);
 }
 
-/* The same message twice (at once, or after a restart): the same path; another message with the same file: another. */
+/* The same message twice (at once, or after a restart): the same path; another message with the
+ * same file: another. */
 static void paths_are_the_messages_own(void)
 {
     static const char form[] = "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"%s\","
@@ -270,7 +271,8 @@ static void keep_reply(void *user, const struct qq_event *event)
     CHECK(event->kind == QQ_EVENT_INGRESS);
 }
 
-/* An answer names its event behind a prefix. Over the core's limit the event would be refused, and brought again, for ever.
+/* An answer names its event behind a prefix. Over the core's limit the event would be refused, and
+ * brought again, for ever.
  */
 static void long_ids_still_come_in(void)
 {

@@ -74,7 +74,7 @@ static void expect(const char *body, int status, const char *answer)
     fini(&request);
 }
 
-/* -- the recorded ------------------------------------------------------------------------------------------------ */
+/* -- the recorded ------------------------------------------------------------------------------ */
 static void play(const json_t *step)
 {
     const json_t *headers = sma_json_get(step, "request_headers");
@@ -118,7 +118,7 @@ static void recorded_requests_are_answered_alike(void)
     json_decref(root);
 }
 
-/* -- by hand ----------------------------------------------------------------------------------------------------- */
+/* -- by hand ----------------------------------------------------------------------------------- */
 static void every_op_has_its_answer(void)
 {
     expect("{\"op\":0,\"t\":\"X\",\"id\":\"e\",\"d\":{}}", 0, NULL);
@@ -131,7 +131,8 @@ static void every_op_has_its_answer(void)
     expect("{\"d\":{}}", 400, NULL);
 }
 
-/* A signature over a time and a body is what proves an event: we must not sign anything that could be one. */
+/* A signature over a time and a body is what proves an event: we must not sign anything that could
+ * be one. */
 static void nothing_is_signed_that_could_be_an_event(void)
 {
     static const char *const wrong[] = {

@@ -33,7 +33,7 @@ static struct qq_part file_part(const char *kind, const char *target, const char
                             .caption = sma_str(caption)};
 }
 
-/* -- messages ---------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void messages_go_where_they_belong(void)
 {
     static const struct
@@ -197,7 +197,7 @@ static void typing_is_shown(void)
         shown());
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static void files_have_a_type(void)
 {
     static const struct
@@ -332,7 +332,7 @@ static void uploads_that_do_not_fit_are_refused(void)
 #undef P
 }
 
-/* -- answers ----------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 enum flag
 {
     TOKEN = 1,

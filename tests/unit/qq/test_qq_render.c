@@ -1,4 +1,5 @@
-/* Text to parts: both forms, sizes, the number of answers left, attachment lines, and what must not get through. */
+/* Text to parts: both forms, sizes, the number of answers left, attachment lines, and what must not
+ * get through. */
 #include "adapters/qq/qq_out.h"
 #include "sma/text.h"
 #include "support/check.h"
@@ -68,7 +69,7 @@ static struct sma_str markdown(size_t i)
     return parts.all[i].part.markdown;
 }
 
-/* -- forms ------------------------------------------------------------------------------------------------------- */
+/* -- forms ------------------------------------------------------------------------------------- */
 static void plain_words_have_one_form(void)
 {
     render("  Hello,\n\nworld 你好  \n");
@@ -160,7 +161,7 @@ static void blank_texts_give_no_part(void)
     }
 }
 
-/* -- sizes ------------------------------------------------------------------------------------------------------- */
+/* -- sizes ------------------------------------------------------------------------------------- */
 /* Lines of 50 units, each with its number: what is lost or doubled is seen. */
 static void put_lines(struct sma_buf *buf, size_t count)
 {
@@ -327,7 +328,7 @@ static void fences_are_closed_and_opened_again(void)
     sma_buf_fini(&text);
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static void attachment_lines_become_files(void)
 {
     render("Here it is.\n@attach photo out/a.png | the plan\n@ATTACH file https://a.b/c.pdf\nBye.");
@@ -378,7 +379,7 @@ static void captions_have_a_size(void)
     sma_buf_fini(&text);
 }
 
-/* -- bytes ------------------------------------------------------------------------------------------------------- */
+/* -- bytes ------------------------------------------------------------------------------------- */
 static void bytes_that_are_no_part_are_refused(void)
 {
     static const struct sma_str wrong[] = {{"", 0},
@@ -405,7 +406,7 @@ static void invalid_bytes_do_no_harm(void)
     CHECK(sma_utf8_is_valid(plain(0)));
 }
 
-/* -- passive or active ------------------------------------------------------------------------------------------- */
+/* -- passive or active ------------------------------------------------------------------------- */
 static struct sma_attempt attempt_of(const char *chat_type, uint32_t reply_count, uint32_t part)
 {
     return (struct sma_attempt){
@@ -463,7 +464,8 @@ static int compare(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-/* All rows of one run; then the first rows of many runs: no number twice, and the same again when asked again. */
+/* All rows of one run; then the first rows of many runs: no number twice, and the same again when
+ * asked again. */
 static void message_numbers_differ(void)
 {
     static uint32_t seen[1 << 16];

@@ -1,4 +1,5 @@
-/* The gateway's session: every close code, resume before identify, the durable prefix, and that it never hammers. */
+/* The gateway's session: every close code, resume before identify, the durable prefix, and that it
+ * never hammers. */
 #include "adapters/qq/qq_session.h"
 #include "support/check.h"
 
@@ -397,7 +398,8 @@ static void a_long_replay_is_no_silence(void)
     end(&desk);
 }
 
-/* While our side does not read, because the store is slow, the gateway's answers wait unread: no fault of the session. */
+/* While our side does not read, because the store is slow, the gateway's answers wait unread: no
+ * fault of the session. */
 static void a_pause_of_ours_is_no_silence(void)
 {
     struct desk desk;
@@ -449,7 +451,8 @@ static void too_much_in_flight_pauses_the_link(void)
     end(&desk);
 }
 
-/* Whatever the gateway does: connects stay rare, it is never stuck, and the durable sequence only grows in a session. */
+/* Whatever the gateway does: connects stay rare, it is never stuck, and the durable sequence only
+ * grows in a session. */
 static void any_gateway(uint64_t seed)
 {
     struct desk desk;
@@ -506,7 +509,8 @@ static void any_gateway(uint64_t seed)
         } else
             feed(&desk, frames[(dice >> 8) % SMA_COUNT_OF(frames)]);
     }
-    /* Half a second is the shortest pause, and it grows: far fewer connects than one a second in the long run. */
+    /* Half a second is the shortest pause, and it grows: far fewer connects than one a second in
+     * the long run. */
     CHECK(desk.connects <= 2 * ((desk.now - started) / S) + 2);
     end(&desk);
 }

@@ -1,7 +1,8 @@
 /*
- * Aim: the link comes back by itself after every loss, and nothing is lost by it; nor is anything said twice.
- * Method: the adapter against the simulated platform, which misbehaves on command. The pauses before a new try are real,
- * so these take seconds.
+ * Aim: the link comes back by itself after every loss, and nothing is lost by it; nor is anything
+ * said twice.
+ * Method: the adapter against the simulated platform, which misbehaves on command. The pauses
+ * before a new try are real, so these take seconds.
  */
 #include "actor_world.h"
 
@@ -102,7 +103,8 @@ static void two_shards_share_the_work(void)
     world_close();
 }
 
-/* The platform counts five seconds from one log-in to the next, however long the way to the first one was. */
+/* The platform counts five seconds from one log-in to the next, however long the way to the first
+ * one was. */
 static void a_slow_first_log_in_moves_the_second(void)
 {
     world_make_platform();
@@ -115,7 +117,7 @@ static void a_slow_first_log_in_moves_the_second(void)
     world_close();
 }
 
-/* -- deliveries ------------------------------------------------------------------------------------------------------- */
+/* -- deliveries -------------------------------------------------------------------------------- */
 static const char *start_talk(const char *members, const char *chat)
 {
     world_open(members);

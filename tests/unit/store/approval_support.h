@@ -1,4 +1,5 @@
-/* What the tests of approvals share: requests, presses, decisions, and who is who in the chats of store_support.h. */
+/* What the tests of approvals share: requests, presses, decisions, and who is who in the chats of
+ * store_support.h. */
 #ifndef SMA_TEST_APPROVAL_SUPPORT_H
 #define SMA_TEST_APPROVAL_SUPPORT_H
 
@@ -20,7 +21,7 @@ static inline void open_people(struct world *world)
     open_world(world);
 }
 
-/* -- parking ---------------------------------------------------------------------------------------------------- */
+/* -- parking ----------------------------------------------------------------------------------- */
 struct item
 {
     const char *tool, *title, *grant_rule;
@@ -101,7 +102,7 @@ static inline uint64_t park(struct world *world, const char *chat, const char *i
     return park_in(world, &(struct saying){.chat = chat, .id = id, .text = "do it"}, items, count);
 }
 
-/* -- cards ------------------------------------------------------------------------------------------------------ */
+/* -- cards ------------------------------------------------------------------------------------- */
 /* The next DELIVER, which is a card of this kind; receipted as sent under the id "m<call>". */
 static inline void take_card(struct world *world, uint8_t intent, const char *chat_key,
                              struct sma_card *ret_card)
@@ -123,8 +124,8 @@ static inline void take_card(struct world *world, uint8_t intent, const char *ch
     sma_msg_destroy(msg);
 }
 
-/* Everything that waits to be delivered is, cards among it, under the ids "m<call>" and the date of the platform, 0 = it
- * says none. */
+/* Everything that waits to be delivered is, cards among it, under the ids "m<call>" and the date of
+ * the platform, 0 = it says none. */
 #define CARD "m40" /* the card in the chat that it is about; "m41" ... at homes */
 static inline void show_all_at(struct world *world, int64_t sent_ms)
 {
@@ -177,7 +178,8 @@ static inline const char *press_as(struct world *world, const struct saying *say
     const struct sma_accepted *answer = SMA_MSG_BODY(msg, struct sma_accepted);
     snprintf(notice, sizeof notice, "%.*s", (int)answer->notice.len,
              answer->notice.len == 0 ? "" : answer->notice.ptr);
-    /* Platforms show a refusal in another way than a thing done: the verdict must say which it was. */
+    /* Platforms show a refusal in another way than a thing done: the verdict must say which it
+     * was. */
     static const char *const done[] = {"Approved", "Refused", "Noted", "Got it."};
     bool is_done = false;
     for (size_t i = 0; i < SMA_COUNT_OF(done); i++)
@@ -202,7 +204,7 @@ static inline const char *open_id(const struct world *world)
     return id;
 }
 
-/* -- decisions -------------------------------------------------------------------------------------------------- */
+/* -- decisions --------------------------------------------------------------------------------- */
 static inline int decide(struct world *world, const struct sma_decide *decide, char text[512])
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DECIDE, struct sma_decide, 4096);

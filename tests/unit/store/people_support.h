@@ -1,6 +1,6 @@
 /*
- * people_support.h — a project where strangers are paired first and "boss" is the owner: writing as somebody, the code that a
- * chat is shown, the owner's answer, and what is known of people.
+ * people_support.h — a project where strangers are paired first and "boss" is the owner: writing as
+ * somebody, the code that a chat is shown, the owner's answer, and what is known of people.
  */
 #ifndef SMA_TEST_PEOPLE_SUPPORT_H
 #define SMA_TEST_PEOPLE_SUPPORT_H

@@ -1,4 +1,5 @@
-/* What the tests of the state database share: a private directory, a virtual clock, short ways to accept and finish. */
+/* What the tests of the state database share: a private directory, a virtual clock, short ways to
+ * accept and finish. */
 #ifndef SMA_TEST_STATE_SUPPORT_H
 #define SMA_TEST_STATE_SUPPORT_H
 
@@ -45,7 +46,8 @@ static inline void fixture_random(void *self, void *bytes, size_t len)
 static inline void fixture_init(struct fixture *fixture)
 {
     memset(fixture, 0, sizeof *fixture);
-    /* What is tested survives in the page cache: a file system in memory makes the many syncs cheap. */
+    /* What is tested survives in the page cache: a file system in memory makes the many syncs
+     * cheap. */
     const char *base = getenv("TMPDIR");
     if (base == NULL)
         base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";

@@ -1,6 +1,7 @@
 /*
- * store_death.h — a child plays a story and dies at its n-th call below SQLite, for every n; it notes in shared memory what
- * it heard. The parent opens what is left and plays it to the end. An argument k looks at every k-th n only.
+ * store_death.h — a child plays a story and dies at its n-th call below SQLite, for every n; it
+ * notes in shared memory what it heard. The parent opens what is left and plays it to the end. An
+ * argument k looks at every k-th n only.
  */
 #ifndef TEST_STORE_DEATH_H
 #define TEST_STORE_DEATH_H

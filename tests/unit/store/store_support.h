@@ -1,6 +1,7 @@
 /*
- * store_support.h — the store actor under the seeded scheduler, between actors that only keep what they get. The test
- * speaks in their place: it asks through their contexts and takes what came back.
+ * store_support.h — the store actor under the seeded scheduler, between actors that only keep what
+ * they get. The test speaks in their place: it asks through their contexts and takes what came
+ * back.
  */
 #ifndef SMA_TEST_STORE_SUPPORT_H
 #define SMA_TEST_STORE_SUPPORT_H
@@ -41,7 +42,7 @@ struct world
     const char *test_json;     /* ship.json's block of the platform "test"; NULL: EVERYBODY */
 };
 
-/* -- actors that keep ------------------------------------------------------------------------------------------- */
+/* -- actors that keep -------------------------------------------------------------------------- */
 static inline void keep_msg(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     (void)ctx;
@@ -87,7 +88,7 @@ static inline size_t count_kept(const struct keeper *keeper, unsigned kind)
     return count;
 }
 
-/* -- the world -------------------------------------------------------------------------------------------------- */
+/* -- the world --------------------------------------------------------------------------------- */
 static inline bool fake_disk(void *user, uint64_t *ret_free_bytes)
 {
     *ret_free_bytes = ((struct world *)user)->disk_free;
@@ -209,7 +210,7 @@ static inline void end_world(struct world *world)
     remove_tree(world->dir);
 }
 
-/* -- speaking --------------------------------------------------------------------------------------------------- */
+/* -- speaking ---------------------------------------------------------------------------------- */
 struct saying
 {
     const char *chat, *id, *text, *user;

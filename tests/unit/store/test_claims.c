@@ -1,4 +1,5 @@
-/* Aim: the table of claims in memory. Method: random adds and removes against a plain array; forced equal hashes. */
+/* Aim: the table of claims in memory. Method: random adds and removes against a plain array; forced
+ * equal hashes. */
 #include "runtime/chat/claims.h"
 #include "support/check.h"
 

@@ -1,4 +1,5 @@
-/* Aim: the order, fairness and bounds of queue.h. Method: fixed cases, then random work against a slow model. */
+/* Aim: the order, fairness and bounds of queue.h. Method: fixed cases, then random work against a
+ * slow model. */
 #include "runtime/chat/queue.h"
 #include "support/check.h"
 
@@ -134,7 +135,7 @@ static void bounds_hold_exactly(void)
     sma_queue_destroy(queue);
 }
 
-/* -- against a slow model --------------------------------------------------------------------------------------- */
+/* -- against a slow model ---------------------------------------------------------------------- */
 #define CHATS 17u
 #define MODEL_MAX 4096u
 struct model

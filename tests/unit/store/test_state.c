@@ -402,7 +402,8 @@ static uint64_t salt_of(struct fixture *f, uint64_t id)
     return salt;
 }
 
-/* Two databases give out the same outbox ids; a platform that remembers keys must not take one for the other's. */
+/* Two databases give out the same outbox ids; a platform that remembers keys must not take one for
+ * the other's. */
 static void rows_of_two_databases_have_different_salts(void)
 {
     struct fixture f;
@@ -481,7 +482,7 @@ static void deliveries_are_idempotent_and_found_while_open(void)
     fixture_fini(&f);
 }
 
-/* -- readers in readers ----------------------------------------------------------------------------------------- */
+/* -- readers in readers ------------------------------------------------------------------------ */
 struct reentry
 {
     struct sma_state *state;

@@ -1,6 +1,7 @@
 /*
- * Aim: requests to people are kept, found by the beginning of their id, undone with their transaction, and forgotten when
- * they were decided long ago; a database of the version before gets the table.
+ * Aim: requests to people are kept, found by the beginning of their id, undone with their
+ * transaction, and forgotten when they were decided long ago; a database of the version before gets
+ * the table.
  * Method: the state database alone; a failing write below SQLite; SQL to make an old file.
  */
 #include "runtime/chat/state_read.h"

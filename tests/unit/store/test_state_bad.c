@@ -1,4 +1,5 @@
-/* Aim: a damaged, foreign or newer file is one clear line, never a crash. Method: write such files, then open. */
+/* Aim: a damaged, foreign or newer file is one clear line, never a crash. Method: write such files,
+ * then open. */
 #include "state_support.h"
 
 #include <fcntl.h>
@@ -78,7 +79,8 @@ static void a_newer_schema_is_not_touched(void)
     fixture_fini(&f);
 }
 
-/* Marks are only hints, a chat that moved nowhere is where it was, and a claim of nothing claims nothing. */
+/* Marks are only hints, a chat that moved nowhere is where it was, and a claim of nothing claims
+ * nothing. */
 static void what_can_be_done_without_stops_nobody(void)
 {
     static const char *const damages[] = {

@@ -1,6 +1,8 @@
 /*
- * Aim: chats cost memory while they are used, and are found as they were whenever they are asked for.
- * Method: a cache of a few records, many more chats than that, undone transactions, moves, restarts.
+ * Aim: chats cost memory while they are used, and are found as they were whenever they are asked
+ * for.
+ * Method: a cache of a few records, many more chats than that, undone transactions, moves,
+ * restarts.
  */
 #include "state_support.h"
 

@@ -1,4 +1,5 @@
-/* Aim: claims over restarts, equal hashes, bounds, expiry and its clock. Method: a virtual clock and a weak hash. */
+/* Aim: claims over restarts, equal hashes, bounds, expiry and its clock. Method: a virtual clock
+ * and a weak hash. */
 #include "state_support.h"
 #include "support/patience.h"
 

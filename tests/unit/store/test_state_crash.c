@@ -1,8 +1,9 @@
 /*
- * Aim: killed at any write or sync, the database holds every transaction that was acknowledged, and of the one under way
- * all or nothing. Method: a child runs a fixed list of transactions and dies at its n-th call below SQLite, before the
- * call or in the middle of its bytes, for every n; the parent opens what is left and compares everything readable with
- * what the same transactions give without a crash. An argument k looks at every k-th call only.
+ * Aim: killed at any write or sync, the database holds every transaction that was acknowledged, and
+ * of the one under way all or nothing. Method: a child runs a fixed list of transactions and dies
+ * at its n-th call below SQLite, before the call or in the middle of its bytes, for every n; the
+ * parent opens what is left and compares everything readable with what the same transactions give
+ * without a crash. An argument k looks at every k-th call only.
  */
 #include "runtime/chat/state_vfs.h"
 #include "sma/text.h"
@@ -18,7 +19,7 @@ enum
     TRANSACTION_COUNT = 12,
 };
 
-/* ---- the script ----------------------------------------------------------------------------------------------- */
+/* -- the script -------------------------------------------------------------------------------- */
 
 static void accept_events(struct sma_state *state, const char *prefix, int count, int row_state)
 {
@@ -120,7 +121,7 @@ static void run_script(struct sma_state *state, int from, int to, volatile int *
     }
 }
 
-/* ---- everything that can be read, as one number ----------------------------------------------------------------- */
+/* -- everything that can be read, as one number ------------------------------------------------ */
 
 static const uint8_t digest_key[16] = {1};
 
@@ -213,7 +214,7 @@ static int number_of(struct sma_state *state)
     return (int)strtol(text, NULL, 10);
 }
 
-/* ---- dying ---------------------------------------------------------------------------------------------------- */
+/* -- dying ------------------------------------------------------------------------------------- */
 
 static int calls_until_death;
 static enum sma_state_vfs_action way_to_die;

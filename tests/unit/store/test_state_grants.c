@@ -1,6 +1,7 @@
 /*
- * Aim: permissions belong to a chat and follow it, are found by the beginning of their id, bounded a chat, undone with
- * their transaction and removed by age; those of a database of the version before are kept.
+ * Aim: permissions belong to a chat and follow it, are found by the beginning of their id, bounded
+ * a chat, undone with their transaction and removed by age; those of a database of the version
+ * before are kept.
  * Method: the state database alone; SQL to make an old file.
  */
 #include "runtime/chat/state_grants.h"

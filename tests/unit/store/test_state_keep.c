@@ -1,7 +1,8 @@
 /*
- * Aim: what is old leaves in slices and what is needed stays; sizes say about what there is; a compacted file is smaller
- * and whole, whenever the process dies.
- * Method: a clock of the test's own; tables filled by the library and by SQL; death before each step on the disk.
+ * Aim: what is old leaves in slices and what is needed stays; sizes say about what there is; a
+ * compacted file is smaller and whole, whenever the process dies.
+ * Method: a clock of the test's own; tables filled by the library and by SQL; death before each
+ * step on the disk.
  */
 #include "runtime/chat/state_priv.h"
 #include "state_support.h"
@@ -324,7 +325,7 @@ static void sizes_are_about_true(void)
     fixture_fini(&f);
 }
 
-/* ---- compacting ----------------------------------------------------------------------------------------------- */
+/* -- compacting -------------------------------------------------------------------------------- */
 static void fill_and_empty(struct fixture *f)
 {
     start(f);
@@ -392,7 +393,8 @@ static void a_link_is_compacted_where_it_leads(void)
     fixture_fini(&f);
 }
 
-/* One of 4096-byte pages, as versions before made it, is used as it is and gets today's by compacting. */
+/* One of 4096-byte pages, as versions before made it, is used as it is and gets today's by
+ * compacting. */
 static void pages_of_the_version_before_are_kept_until_compacted(void)
 {
     struct fixture f;
@@ -465,7 +467,8 @@ static void a_file_in_use_is_not_compacted(void)
     fixture_fini(&f);
 }
 
-/* Half a copy that somebody left is no hindrance, and the file is whole whenever the process is killed. */
+/* Half a copy that somebody left is no hindrance, and the file is whole whenever the process is
+ * killed. */
 static void a_kill_while_compacting_harms_nothing(void)
 {
     struct fixture f;

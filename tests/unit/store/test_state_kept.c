@@ -1,6 +1,7 @@
 /*
- * Aim: what is over leaves nothing on disk, and a start reads nothing of it. Method: rows counted through a connection of the
- * test's own; pages counted by SQLite, of two databases that differ in finished work only.
+ * Aim: what is over leaves nothing on disk, and a start reads nothing of it. Method: rows counted
+ * through a connection of the test's own; pages counted by SQLite, of two databases that differ in
+ * finished work only.
  */
 #include "state_support.h"
 

@@ -1,6 +1,7 @@
 /*
- * Aim: waits, learned refusals and sums of usage are kept, bounded, forgotten in time and undone with their transaction;
- *      a database of the version before gets the tables and keeps what it has.
+ * Aim: waits, learned refusals and sums of usage are kept, bounded, forgotten in time and undone
+ *      with their transaction; a database of the version before gets the tables and keeps what it
+ *      has.
  * Method: the state database alone; SQL to make an old file.
  */
 #include "state_support.h"
@@ -30,7 +31,7 @@ static void begin(void)
     CHECK_OK(sma_state_begin(f.state));
 }
 
-/* -- waits ------------------------------------------------------------------------------------------------------ */
+/* -- waits ------------------------------------------------------------------------------------- */
 struct text
 {
     char bytes[1 << 16];
@@ -80,7 +81,7 @@ static void waits_are_kept_until_they_are_removed_or_swept(void)
     fixture_fini(&f);
 }
 
-/* -- learned ---------------------------------------------------------------------------------------------------- */
+/* -- learned ----------------------------------------------------------------------------------- */
 static enum sma_err put_fact(void *user, struct sma_str target, struct sma_str member)
 {
     struct text *to = user;
@@ -145,7 +146,7 @@ static void the_longest_unseen_facts_go(void)
     fixture_fini(&f);
 }
 
-/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* -- usage ------------------------------------------------------------------------------------- */
 struct sums
 {
     unsigned count;
@@ -263,7 +264,7 @@ static void steps_and_results_know_what_they_used(void)
     fixture_fini(&f);
 }
 
-/* -- the version before ------------------------------------------------------------------------------------------- */
+/* -- the version before ------------------------------------------------------------------------ */
 static void a_database_of_the_version_before_gets_the_tables(void)
 {
     begin();

@@ -1,6 +1,7 @@
 /*
  * Aim: no statement reads or sorts a table that grows, whatever a year puts into it.
- * Method: EXPLAIN QUERY PLAN of every statement; what may scan or sort all the same is listed here with its reason.
+ * Method: EXPLAIN QUERY PLAN of every statement; what may scan or sort all the same is listed here
+ * with its reason.
  */
 #include "runtime/chat/state_priv.h"
 #include "state_support.h"

@@ -1,6 +1,6 @@
 /*
- * Aim: what a reader gives belongs to the caller, whatever happens to the row afterwards; a row that cannot be read is
- * that row's misfortune and nobody else's.
+ * Aim: what a reader gives belongs to the caller, whatever happens to the row afterwards; a row
+ * that cannot be read is that row's misfortune and nobody else's.
  * Method: read, change everything, compare; damage rows with SQL and single pages of the file.
  */
 #include "runtime/chat/state_priv.h"

@@ -1,7 +1,8 @@
 /*
- * Aim: what one item of a batch changes is undone alone, on disk and in memory, and the rest of the batch is as if the
- * item had never been; weather still undoes all.
- * Method: a batch with undone items against the same batch without them; failing and dying at every write.
+ * Aim: what one item of a batch changes is undone alone, on disk and in memory, and the rest of the
+ * batch is as if the item had never been; weather still undoes all.
+ * Method: a batch with undone items against the same batch without them; failing and dying at every
+ * write.
  */
 #include "runtime/chat/state_priv.h"
 #include "state_support.h"
@@ -10,7 +11,7 @@
 
 #define DIGEST_BYTES 65536
 
-/* ---- what is to be seen of a state ---------------------------------------------------------------------------- */
+/* -- what is to be seen of a state ------------------------------------------------------------- */
 struct digest
 {
     char text[DIGEST_BYTES];
@@ -96,7 +97,7 @@ static void digest_of(struct sma_state *state, struct digest *digest)
     }
 }
 
-/* ---- chance --------------------------------------------------------------------------------------------------- */
+/* -- chance ------------------------------------------------------------------------------------ */
 struct dice
 {
     uint64_t word;
@@ -115,7 +116,7 @@ static uint32_t dice_below(struct dice *random, uint32_t end)
     return (uint32_t)(random->word >> 20) % end;
 }
 
-/* ---- items ---------------------------------------------------------------------------------------------------- */
+/* -- items ------------------------------------------------------------------------------------- */
 static const char *chat_name(struct dice *random)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -237,7 +238,7 @@ static void do_batch(struct sma_state *state, uint64_t seed, bool is_with_undone
     }
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------------- */
+/* -- tests ------------------------------------------------------------------------------------- */
 static void an_undone_item_is_as_if_it_had_never_been(void)
 {
     static struct digest with, without;
@@ -399,7 +400,7 @@ static void claims_of_an_undone_item_are_not_written(void)
     fixture_fini(&f);
 }
 
-/* ---- weather and death ---------------------------------------------------------------------------------------- */
+/* -- weather and death ------------------------------------------------------------------------- */
 static int calls_until_action;
 static enum sma_state_vfs_action action;
 

@@ -1,6 +1,8 @@
 /*
- * Aim: a commit that fails, or a rollback, leaves nothing behind, neither on disk nor in memory, and the next one works.
- * Method: fail the n-th write or sync below SQLite, for every n, and compare with what was there before.
+ * Aim: a commit that fails, or a rollback, leaves nothing behind, neither on disk nor in memory,
+ * and the next one works.
+ * Method: fail the n-th write or sync below SQLite, for every n, and compare with what was there
+ * before.
  */
 #include "runtime/chat/state_vfs.h"
 #include "state_support.h"

@@ -1,8 +1,10 @@
 /*
- * Aim: the WAL stays small, failed checkpoints are told and tried again, and no failed fsync is believed later.
- * Method: a hook below SQLite that fails calls of the checkpointer or the writer, a second connection that reads, and
- * a model of a disk behind a page cache: what was written since the last sync that answered well is on no disk, and a
- * sync that fails drops it for good, although every read goes on showing it.
+ * Aim: the WAL stays small, failed checkpoints are told and tried again, and no failed fsync is
+ * believed later.
+ * Method: a hook below SQLite that fails calls of the checkpointer or the writer, a second
+ * connection that reads, and a model of a disk behind a page cache: what was written since the last
+ * sync that answered well is on no disk, and a sync that fails drops it for good, although every
+ * read goes on showing it.
  */
 #include "state_support.h"
 
@@ -11,7 +13,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* ---- ways ----------------------------------------------------------------------------------------------------- */
+/* -- ways -------------------------------------------------------------------------------------- */
 
 static _Atomic bool fails_checkpoint_write, fails_checkpoint_sync, fails_commit_sync;
 static _Atomic unsigned fatal_count, asked_syncs;
@@ -100,7 +102,7 @@ static bool tend_after_a_second(struct fixture *f)
     return is_wanted;
 }
 
-/* ---- bounded and shrinking ------------------------------------------------------------------------------------ */
+/* -- bounded and shrinking --------------------------------------------------------------------- */
 
 static void a_reader_that_holds_the_wal_back_is_named_and_the_file_shrinks_when_it_goes(void)
 {
@@ -151,7 +153,7 @@ static void the_wal_is_kept_over_an_end_unless_it_is_large(void)
     fixture_fini(&f);
 }
 
-/* ---- failed checkpoints --------------------------------------------------------------------------------------- */
+/* -- failed checkpoints ------------------------------------------------------------------------ */
 
 static void a_checkpoint_that_fails_is_counted_told_and_tried_again(void)
 {
@@ -213,7 +215,7 @@ static void a_failed_fsync_of_a_checkpoint_ends_everything_at_once_and_is_never_
     sma_state_vfs_set_hook(NULL);
 }
 
-/* ---- a disk behind a page cache ------------------------------------------------------------------------------- */
+/* -- a disk behind a page cache ---------------------------------------------------------------- */
 
 #define DISK_BYTES_MAX (4 * 1024 * 1024)
 #define SECTOR 512

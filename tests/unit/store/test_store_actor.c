@@ -1,6 +1,7 @@
 /*
- * Aim: what the store actor promises while nothing fails: claims, order, queue bounds, notices, commands, results,
- * history on disk, its costs. Method: the store under the seeded scheduler between actors that keep what they get.
+ * Aim: what the store actor promises while nothing fails: claims, order, queue bounds, notices,
+ * commands, results, history on disk, its costs. Method: the store under the seeded scheduler
+ * between actors that keep what they get.
  */
 #include "store_support.h"
 
@@ -230,7 +231,8 @@ static void queue_bounds_refuse_visibly_once_in_a_while(void)
         CHECK_INT(i < 4 ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_BUSY, answer.verdict);
         CHECK(answer.seq > 0 && (i < 4 || answer.retry_after_ms > 0));
     }
-    /* One busy notice (for the second) and one for the full queue, not five; they wait for each other in the chat. */
+    /* One busy notice (for the second) and one for the full queue, not five; they wait for each
+     * other in the chat. */
     struct sma_msg *row = deliver(&w);
     CHECK(row != NULL && deliver(&w) == NULL);
     CHECK_INT(SMA_INTENT_NOTICE, SMA_MSG_BODY(row, struct sma_deliver)->intent);
@@ -373,7 +375,8 @@ static void stop_cancels_and_nothing_stopped_comes_back(void)
     for (int i = 0; i < 2; i++) {
         struct sma_msg *result = take(&w.test, SMA_MSG_RESULT);
         CHECK(result != NULL);
-        /* The step may have been stored before the stop was read: then only its delivery is left to be cancelled. */
+        /* The step may have been stored before the stop was read: then only its delivery is left to
+         * be cancelled. */
         CHECK_INT(SMA_RUN_CANCELLED, SMA_MSG_BODY(result, struct sma_result)->state);
         sma_msg_destroy(result);
     }
@@ -624,7 +627,8 @@ static void idle_chats_do_not_stay_in_memory(void)
     end_world(&w);
 }
 
-/* Old claims go with the commits of new messages, once they are over the bound and their lines are on disk. */
+/* Old claims go with the commits of new messages, once they are over the bound and their lines are
+ * on disk. */
 static void claims_over_the_bound_expire(void)
 {
     make_world(&w);

@@ -1,5 +1,6 @@
-/* Aim: who may speak in a group, and that what is remembered of people is as durable as the messages. Method: the store
- * actor between actors that keep what they get; failures by a full disk below SQLite. */
+/* Aim: who may speak in a group, and that what is remembered of people is as durable as the
+ * messages. Method: the store actor between actors that keep what they get; failures by a full disk
+ * below SQLite. */
 #include "store_support.h"
 
 #include "actors/store/people_priv.h"

@@ -1,7 +1,8 @@
 /*
- * Aim: a delivery that cannot be read, or that nobody can deliver now, concerns its own chat; what may still be delivered by
- *      another start is kept and named.
- * Method: the store under the seeded scheduler; the test is the dispatcher, and changes rows between two lives.
+ * Aim: a delivery that cannot be read, or that nobody can deliver now, concerns its own chat; what
+ *      may still be delivered by another start is kept and named.
+ * Method: the store under the seeded scheduler; the test is the dispatcher, and changes rows
+ * between two lives.
  */
 #include "store_support.h"
 
@@ -80,7 +81,8 @@ static uint64_t expect(const char *text)
     return id;
 }
 
-/* Chat a: "one" is begun, "two" and "three" wait. Chat b: "other" is begun. Then the program dies. */
+/* Chat a: "one" is begun, "two" and "three" wait. Chat b: "other" is begun. Then the program
+ * dies. */
 static uint64_t leave_rows(void)
 {
     make_world(&w);
@@ -111,7 +113,7 @@ static const char *status(void)
     return text;
 }
 
-/* -- damage ----------------------------------------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------------------------ */
 static void a_damaged_delivery_concerns_its_own_chat(void)
 {
     static const char *const damages[] = {
@@ -214,7 +216,7 @@ static void a_delivery_of_a_newer_version_waits_for_it(void)
     end_world(&w);
 }
 
-/* -- a platform that is not configured -------------------------------------------------------------------------- */
+/* -- a platform that is not configured --------------------------------------------------------- */
 static uint64_t say_in_api(const char *chat, const char *id)
 {
     (void)say_as(&w, API, &(struct saying){.chat = chat, .id = id, .text = "x"});
@@ -222,7 +224,8 @@ static uint64_t say_in_api(const char *chat, const char *id)
     return accepted(&w.api).seq;
 }
 
-/* No model is paid for what nobody can get; everybody else is answered; when the platform is back, it goes on. */
+/* No model is paid for what nobody can get; everybody else is answered; when the platform is back,
+ * it goes on. */
 static void messages_of_a_missing_platform_wait_for_it(void)
 {
     for (int is_clean = 0; is_clean < 2; is_clean++) {
@@ -267,7 +270,8 @@ static void messages_of_a_missing_platform_wait_for_it(void)
     }
 }
 
-/* A card for an owner elsewhere, a notice: it is kept for the return of the platform. A tool's caller hears the truth. */
+/* A card for an owner elsewhere, a notice: it is kept for the return of the platform. A tool's
+ * caller hears the truth. */
 static void deliveries_to_a_missing_platform_wait_for_it(void)
 {
     (void)leave_rows();

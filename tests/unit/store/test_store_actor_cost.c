@@ -1,6 +1,7 @@
 /*
  * Aim: what one accepted message costs the store: allocations of its own code, and syncs per batch.
- * Method: the linker wraps malloc, calloc and realloc of the program (not of the libraries it uses) with counters.
+ * Method: the linker wraps malloc, calloc and realloc of the program (not of the libraries it uses)
+ * with counters.
  */
 #include "store_support.h"
 
@@ -133,7 +134,8 @@ static void a_turn(const char *id, unsigned adapter)
     drop_kept(&w.dispatcher);
 }
 
-/* ... costs two commits and two syncs: it comes in, it is over. The receipt rides on the next one's sync. */
+/* ... costs two commits and two syncs: it comes in, it is over. The receipt rides on the next one's
+ * sync. */
 static void a_turn_costs_two_commits(void)
 {
     static const unsigned adapters[] = {TEST, API};
@@ -155,9 +157,9 @@ static void a_turn_costs_two_commits(void)
         CHECK_INT(10, count_of(history(&w, adapters[i] == TEST ? "test%3Achat%3Aturn"
                                                                : "api%3Achat%3Aturn"),
                                "answer"));
-        pass(
-            &w,
-            10); /* when nothing more comes, one sync makes the last receipt durable, and then none */
+        pass(&w,
+             /* when nothing more comes, one sync makes the last receipt durable, and then none */
+             10);
         sma_state_counts(w.store->state, &idle);
         CHECK_INT(adapters[i] == TEST ? 1 : 0, (int)(idle.wal_syncs - after.wal_syncs));
         CHECK(idle.commits == after.commits && w.store->batch->lazy_ns == 0);

@@ -1,5 +1,6 @@
 /*
- * Aim: a commit that fails undoes everything it touched, in memory too; a full disk refuses and recovers by itself.
+ * Aim: a commit that fails undoes everything it touched, in memory too; a full disk refuses and
+ * recovers by itself.
  * Method: a hook under SQLite that answers "disk full", and a free-space probe of the test's own.
  */
 #include "store_support.h"
@@ -244,7 +245,8 @@ static void what_waited_for_disk_starts_by_itself(void)
     end_world(&w);
 }
 
-/* The next step may be on its way while one is refused: stored alone it would leave a gap that nobody can resume. */
+/* The next step may be on its way while one is refused: stored alone it would leave a gap that
+ * nobody can resume. */
 static void a_step_does_not_pass_one_that_was_refused(void)
 {
     make_world(&w);
@@ -375,8 +377,8 @@ static void what_found_the_lane_full_leaves_by_itself(void)
     CHECK(was_deferred); /* some of the seeds let the store go first */
 }
 
-/* One person's record is damaged: what he says is passed over, named; the others of the batch are accepted, and nothing is
- * brought again and again. */
+/* One person's record is damaged: what he says is passed over, named; the others of the batch are
+ * accepted, and nothing is brought again and again. */
 static void what_is_damaged_refuses_no_batch_mate(void)
 {
     static char endless[300 * 1024];

@@ -1,4 +1,5 @@
-/* Aim: pieces of an album are one message. Method: the store actor between actors that keep what they get. */
+/* Aim: pieces of an album are one message. Method: the store actor between actors that keep what
+ * they get. */
 #include "store_support.h"
 
 #include "actors/store/intake_priv.h"
@@ -285,7 +286,8 @@ static void undone_batch_leaves_no_piece(void)
     end_world(&world);
 }
 
-/* The addressed piece comes in a batch that fails, and again: what was recorded before it joins all the same. */
+/* The addressed piece comes in a batch that fails, and again: what was recorded before it joins all
+ * the same. */
 static void an_undone_leader_leaves_what_was_recorded(void)
 {
     struct world world;

@@ -1,7 +1,7 @@
 /*
- * Aim: a chat that goes on under another key loses nothing, doubles nothing and is found under both keys, wherever the
- * program is cut. Method: the store actor between actors that keep what they get; a child process that ends at the
- * n-th write, sync or rename of the move.
+ * Aim: a chat that goes on under another key loses nothing, doubles nothing and is found under both
+ * keys, wherever the program is cut. Method: the store actor between actors that keep what they
+ * get; a child process that ends at the n-th write, sync or rename of the move.
  */
 #include "store_support.h"
 #include "turn_count.h"
@@ -122,7 +122,8 @@ static void history_session_claims_and_person_come_along(void)
     CHECK_STR("test:chat:new", SMA_MSG_BODY(msg, struct sma_run_order)->route.chat_key);
     finish(SMA_MSG_BODY(msg, struct sma_run_order)->seq);
     sma_msg_destroy(msg);
-    /* message ids begin anew there: the same id is another message, and the first one is still the first */
+    /* message ids begin anew there: the same id is another message, and the first one is still the
+     * first */
     first.chat = "new";
     (void)say_as(&w, TEST, &first);
     run(&w);
@@ -272,7 +273,7 @@ static void unknown_chat_and_second_move(void)
     end_world(&w);
 }
 
-/* -- failures --------------------------------------------------------------------------------------------------- */
+/* -- failures ---------------------------------------------------------------------------------- */
 static bool is_full;
 static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                 enum sma_state_vfs_call call, bool is_wal)

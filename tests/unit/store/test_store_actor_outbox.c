@@ -1,5 +1,6 @@
 /*
- * Aim: deliveries leave in order, after they are durable, a bounded number at a time, and end in history or visibly not.
+ * Aim: deliveries leave in order, after they are durable, a bounded number at a time, and end in
+ * history or visibly not.
  * Method: the store under the seeded scheduler; the test is the dispatcher.
  */
 #include "store_support.h"
@@ -206,7 +207,8 @@ static void a_chat_holds_a_bounded_number_of_rows(void)
     end_world(&w);
 }
 
-/* The dispatcher counts what it holds: a row may not come before the answer that takes another one from it. */
+/* The dispatcher counts what it holds: a row may not come before the answer that takes another one
+ * from it. */
 static void a_credit_comes_back_before_it_is_used_again(void)
 {
     make_world(&w);
@@ -225,7 +227,8 @@ static void a_credit_comes_back_before_it_is_used_again(void)
     end_world(&w);
 }
 
-/* Rows stand in the order they were made, not of the messages they answer: what users saw the beginning of goes on. */
+/* Rows stand in the order they were made, not of the messages they answer: what users saw the
+ * beginning of goes on. */
 static void what_was_begun_goes_first_after_a_crash(void)
 {
     make_world(&w);
@@ -252,7 +255,8 @@ static void what_was_begun_goes_first_after_a_crash(void)
     end_world(&w);
 }
 
-/* A platform that lets a message be answered a few times only hears how often it was, in any life of the program. */
+/* A platform that lets a message be answered a few times only hears how often it was, in any life
+ * of the program. */
 static void answers_to_one_message_are_counted(void)
 {
     static const struct sma_adapter_ops counting = {
@@ -288,7 +292,8 @@ static void answers_to_one_message_are_counted(void)
     end_world(&w);
 }
 
-/* The notice of a run that is given up is made while its message is read; it needs that message's time as any answer. */
+/* The notice of a run that is given up is made while its message is read; it needs that message's
+ * time as any answer. */
 static void the_notice_of_a_given_up_run_knows_when_it_was_asked(void)
 {
     static const struct sma_adapter_ops counting = {
@@ -309,7 +314,7 @@ static void the_notice_of_a_given_up_run_knows_when_it_was_asked(void)
     end_world(&w);
 }
 
-/* -- given back ------------------------------------------------------------------------------------------------- */
+/* -- given back -------------------------------------------------------------------------------- */
 static uint64_t commit_count(void)
 {
     struct sma_state_counts counts;
@@ -346,7 +351,8 @@ static uint64_t deliver_to(const char *key, const char *id, uint32_t hold_ms)
     return outbox_id;
 }
 
-/* Its credit is free, its chat waits behind it, it comes again in time, and none of it is written. */
+/* Its credit is free, its chat waits behind it, it comes again in time, and none of it is
+ * written. */
 static void what_may_not_be_attempted_yet_holds_no_credit(void)
 {
     make_world(&w);
@@ -392,7 +398,8 @@ static void what_was_given_back_is_repeated_after_a_crash(void)
     end_world(&w);
 }
 
-/* The chat "1" itself wrote /stop: what was never attempted is over, also when it is on its way back. */
+/* The chat "1" itself wrote /stop: what was never attempted is over, also when it is on its way
+ * back. */
 static void stop_ends_what_was_given_back(void)
 {
     for (int is_late = 0; is_late < 2; is_late++) {

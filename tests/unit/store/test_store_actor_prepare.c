@@ -1,5 +1,5 @@
-/* Aim: a message waits for what must be fetched, in its place, and no longer than it has to. Method: the store actor
- * between actors that keep what they get. */
+/* Aim: a message waits for what must be fetched, in its place, and no longer than it has to.
+ * Method: the store actor between actors that keep what they get. */
 #include "store_support.h"
 
 #include "actors/store/intake_priv.h"
@@ -219,7 +219,7 @@ static void failed_commit_asks_again(void)
     end_world(&world);
 }
 
-/* -- damage ----------------------------------------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------------------------ */
 /* The facts of a row become bytes that nobody can read. */
 static void damage_facts(struct world *world, uint64_t seq)
 {
@@ -235,7 +235,8 @@ static int outcome_of(struct world *world, uint64_t seq)
     return head.state;
 }
 
-/* It is ended as failed and named; questions behind it are asked, its batch-mates accepted, also after a restart. */
+/* It is ended as failed and named; questions behind it are asked, its batch-mates accepted, also
+ * after a restart. */
 static void a_damaged_row_holds_up_nobody_who_is_asked_for(void)
 {
     struct world world;
@@ -320,7 +321,7 @@ static void a_damaged_command_is_ended_with_the_next_start(void)
     end_world(&world);
 }
 
-/* -- a platform that is away ------------------------------------------------------------------------------------ */
+/* -- a platform that is away ------------------------------------------------------------------- */
 static const struct sma_adapter_ops other_adapter = {.name = "other", .channel = "other"};
 
 static void restart_with(struct world *world, const struct sma_adapter_ops *ops)
@@ -331,7 +332,8 @@ static void restart_with(struct world *world, const struct sma_adapter_ops *ops)
     open_world(world);
 }
 
-/* Accepted and told so, then the platform is taken out of ship.json: nothing is run into the void. */
+/* Accepted and told so, then the platform is taken out of ship.json: nothing is run into the
+ * void. */
 static void messages_of_a_platform_that_is_not_configured_wait_for_it(void)
 {
     struct world world;

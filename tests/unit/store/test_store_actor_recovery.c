@@ -1,5 +1,6 @@
 /*
- * Aim: what a crash leaves and what start-up does with it, row by row of the table in docs/notes/store-actor.md.
+ * Aim: what a crash leaves and what start-up does with it, row by row of the table in
+ * docs/notes/store-actor.md.
  * Method: crash the simulated system between two messages, open the same folder again.
  */
 #include "store_support.h"
@@ -330,7 +331,8 @@ static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
     run(&w);
     CHECK_INT(3, sma_state_open_count(w.store->state));
     crash_world(
-        &w); /* chat a's run has to prove itself first, chat b's waits with the message it collected */
+        /* chat a's run has to prove itself first, chat b's waits with the message it collected */
+        &w);
     command(&w, "b", "5", SMA_CONTROL_STOP);
     run(&w);
     CHECK_INT(1, sma_state_open_count(w.store->state));
@@ -375,7 +377,8 @@ static void a_stop_does_not_fail_what_may_have_been_seen(void)
     end_world(&w);
 }
 
-/* Whoever asks while the store ends, or after it has, gets an answer: nobody may hang on a service that stops. */
+/* Whoever asks while the store ends, or after it has, gets an answer: nobody may hang on a service
+ * that stops. */
 static void a_stopping_store_answers_everybody(void)
 {
     make_world(&w);

@@ -1,12 +1,14 @@
 /*
- * Aim: whatever comes together (full disks, failing writes and syncs, memory that is short, stops, crashes, orderly ends,
- * slow answers, parked runs and those who decide about them, groups and their roles, albums, things to be fetched, a chat
- * that gets another key, the API), every event that was accepted ends once, nothing stays owed, every question is
- * answered, and what was approved is handed out as fresh at most once.
- * Method: by a seed, people, an agent, an adapter and a dispatcher that keep to the rules, around the store; commits and
- * history writes fail for a while at a time. What may end the program happens in a child process: it ends as promised or
- * goes on well, and this process starts again from the files the child has left. At the end the weather clears, everybody
- * finishes, and the books are compared.
+ * Aim: whatever comes together (full disks, failing writes and syncs, memory that is short, stops,
+ * crashes, orderly ends, slow answers, parked runs and those who decide about them, groups and
+ * their roles, albums, things to be fetched, a chat that gets another key, the API), every event
+ * that was accepted ends once, nothing stays owed, every question is answered, and what was
+ * approved is handed out as fresh at most once.
+ * Method: by a seed, people, an agent, an adapter and a dispatcher that keep to the rules, around
+ * the store; commits and history writes fail for a while at a time. What may end the program
+ * happens in a child process: it ends as promised or goes on well, and this process starts again
+ * from the files the child has left. At the end the weather clears, everybody finishes, and the
+ * books are compared.
  */
 #include "actors/store/consent_priv.h"
 #include "actors/store/outbox_priv.h"
@@ -26,8 +28,8 @@ struct open_run
 {
     uint64_t seq;
     uint32_t next_step; /* behind the durable ones */
-    uint32_t
-        asked_count; /* steps on their way: results, and the next answer before those are durable */
+    /* steps on their way: results, and the next answer before those are durable */
+    uint32_t asked_count;
     bool is_done_asked, is_parking;
     char chat[32];
 };
@@ -64,7 +66,7 @@ static uint32_t question_count;
 static uint32_t parked_total, fresh_total, judged_total, prepared_total, refused_total,
     collected_total, stored_total, ended_total, survived_total;
 
-/* -- the agent -------------------------------------------------------------------------------------------------- */
+/* -- the agent --------------------------------------------------------------------------------- */
 /* Two chats that became one may have two runs and two rows on their way, begun before that. */
 static bool is_of_two(struct sma_str chat_key)
 {
@@ -222,7 +224,7 @@ static void decide_some(void)
     CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, API), SMA_ACTOR_STORE, &msg, 0, NULL));
 }
 
-/* -- the dispatcher --------------------------------------------------------------------------------------------- */
+/* -- the dispatcher ---------------------------------------------------------------------------- */
 static void take_deliver(const struct sma_deliver *deliver)
 {
     CHECK(row_count < SMA_DELIVER_CREDIT_COUNT);
@@ -286,7 +288,7 @@ static void cancel_rows(const struct sma_cancel_deliver *cancel)
     }
 }
 
-/* -- the adapter ------------------------------------------------------------------------------------------------ */
+/* -- the adapter ------------------------------------------------------------------------------- */
 static void drop_question(uint32_t place)
 {
     sma_msg_destroy(questions[place]);
@@ -325,7 +327,7 @@ static void read_adapter(struct keeper *keeper, unsigned adapter)
     drop_kept(keeper);
 }
 
-/* -- what came -------------------------------------------------------------------------------------------------- */
+/* -- what came --------------------------------------------------------------------------------- */
 static void read_agent(void)
 {
     for (size_t i = 0; i < w.agent.count; i++) {
@@ -366,7 +368,7 @@ static void read_all(void)
     read_adapter(&w.api, API);
 }
 
-/* -- the weather ------------------------------------------------------------------------------------------------ */
+/* -- the weather ------------------------------------------------------------------------------- */
 static void begin_life(void)
 {
     run_count = row_count = judgement_count = 0;
@@ -510,7 +512,7 @@ static void act(void)
         read_all();
 }
 
-/* -- the books -------------------------------------------------------------------------------------------------- */
+/* -- the books --------------------------------------------------------------------------------- */
 static bool is_all_done(void)
 {
     bool is_done = run_count == 0 && row_count == 0 && sma_queue_waiting(w.store->queue) == 0 &&

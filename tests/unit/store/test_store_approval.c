@@ -1,6 +1,8 @@
 /*
- * Aim: a run that needs consent is parked on disk, the right person decides once, and the run goes on with what was said.
- * Method: the store actor between actors that keep what they get; the test speaks for people, agent and dispatcher.
+ * Aim: a run that needs consent is parked on disk, the right person decides once, and the run goes
+ * on with what was said.
+ * Method: the store actor between actors that keep what they get; the test speaks for people, agent
+ * and dispatcher.
  */
 #include "approval_support.h"
 
@@ -74,7 +76,8 @@ static void a_button_decides_once(void)
     end_world(&w);
 }
 
-/* The platform shows the card, and somebody presses before its answer is here: the card is changed all the same. */
+/* The platform shows the card, and somebody presses before its answer is here: the card is changed
+ * all the same. */
 static void a_press_may_overtake_the_receipt_of_its_card(void)
 {
     struct sma_card card;
@@ -157,7 +160,8 @@ static void say_as_boss(const char *chat, const char *id, const char *text)
     run(&w);
 }
 
-/* It was written before there was anything to see: it waits as any message, and its author hears for what. */
+/* It was written before there was anything to see: it waits as any message, and its author hears
+ * for what. */
 static void an_ok_that_was_on_its_way_is_no_consent(void)
 {
     static const char *const words[] = {"ok", "allow `git push` for 10 minutes",
@@ -412,7 +416,8 @@ static void a_buried_card_is_no_rival(void)
     end_world(&w);
 }
 
-/* Both cards are the last thing he saw: he is asked which, whatever he heard before, and asking settles nothing. */
+/* Both cards are the last thing he saw: he is asked which, whatever he heard before, and asking
+ * settles nothing. */
 static void of_two_fresh_cards_none_is_meant(void)
 {
     open_with_boss_at_home();

@@ -1,6 +1,6 @@
 /*
- * Aim: killed at any write or sync between the question and the end of the run, what was agreed to is carried out at most
- * once, what was acknowledged is not asked again, and the run ends.
+ * Aim: killed at any write or sync between the question and the end of the run, what was agreed to
+ * is carried out at most once, what was acknowledged is not asked again, and the run ends.
  * Method: store_death.h.
  */
 #include "actors/store/consent_priv.h"

@@ -1,8 +1,9 @@
 /*
- * Aim: what is asked and permitted elsewhere costs nobody anything, however much it is; what of it is damaged concerns its
- * own run and chat only.
- * Method: as test_store_approval; SQL between two lives of the program makes many rows, or bad ones. Bounds of time are
- * some ten times what is needed under the sanitizers, and a tenth of what one walk over all for each takes.
+ * Aim: what is asked and permitted elsewhere costs nobody anything, however much it is; what of it
+ * is damaged concerns its own run and chat only.
+ * Method: as test_store_approval; SQL between two lives of the program makes many rows, or bad
+ * ones. Bounds of time are some ten times what is needed under the sanitizers, and a tenth of what
+ * one walk over all for each takes.
  */
 #include "approval_support.h"
 
@@ -107,7 +108,7 @@ static void a_damaged_permission_permits_nothing(void)
     end_world(&w);
 }
 
-/* -- requests --------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 #define MANY 10000
 
 /* Of a chat each, as park makes them. */
@@ -160,7 +161,7 @@ static void requests_of_others_cost_nobody_anything(void)
     end_world(&w);
 }
 
-/* -- damage ----------------------------------------------------------------------------------------------------- */
+/* -- damage ------------------------------------------------------------------------------------ */
 /* Each ends in the number of the run. Decided, stopped and expired take turns. */
 static const char *const damages[] = {
     "UPDATE approvals SET request=x'00' WHERE run=",

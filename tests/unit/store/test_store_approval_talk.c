@@ -1,6 +1,6 @@
 /*
- * Aim: words that only look like an answer are read by the agent and lost by nobody; in groups the platform is asked who
- * administers; lasting permissions hold as long as they say, and no longer.
+ * Aim: words that only look like an answer are read by the agent and lost by nobody; in groups the
+ * platform is asked who administers; lasting permissions hold as long as they say, and no longer.
  * Method: as test_store_approval; the test speaks for the model too.
  */
 #include "approval_support.h"
@@ -11,7 +11,7 @@
 
 static struct world w;
 
-/* -- the model as judge ----------------------------------------------------------------------------------------- */
+/* -- the model as judge ------------------------------------------------------------------------ */
 static uint64_t judged_seq(char id[64])
 {
     struct sma_msg *msg = take(&w.agent, SMA_MSG_JUDGE);
@@ -80,7 +80,8 @@ static void the_model_reads_a_refusal(void)
     end_world(&w);
 }
 
-/* However sure the model is that somebody has agreed: he is asked to say it in words that need no reading. */
+/* However sure the model is that somebody has agreed: he is asked to say it in words that need no
+ * reading. */
 static void the_model_cannot_agree(void)
 {
     char id[64];
@@ -181,7 +182,7 @@ static void a_judgement_that_cannot_be_stored_comes_again(void)
     end_world(&w);
 }
 
-/* -- groups ----------------------------------------------------------------------------------------------------- */
+/* -- groups ------------------------------------------------------------------------------------ */
 #define GROUP(who, how, ...)                            \
     (&(struct saying){.chat = "g",                      \
                       .user = (who),                    \
@@ -292,8 +293,8 @@ static void the_platform_is_asked_who_said_it(void)
     end_world(&w);
 }
 
-/* A member's request is shown in a group that is not let in: who made the group decides nothing, and the platform is not
- * asked about him. */
+/* A member's request is shown in a group that is not let in: who made the group decides nothing,
+ * and the platform is not asked about him. */
 static void whoever_made_a_strange_group_decides_nothing(void)
 {
 #define STRANGE(who, how, ...)                          \
@@ -331,7 +332,8 @@ static void whoever_made_a_strange_group_decides_nothing(void)
 #undef STRANGE
 }
 
-/* While the platform is asked who said "yes", the request goes, and another one comes that its author has not seen. */
+/* While the platform is asked who said "yes", the request goes, and another one comes that its
+ * author has not seen. */
 static void a_word_means_what_was_asked_before_it(void)
 {
     uint64_t seq = park_in_group();
@@ -388,7 +390,8 @@ static void an_ok_among_people_is_no_consent(void)
     end_world(&w);
 }
 
-/* Among people a "no" may be about lunch; said to us it is about what we have asked, and refuses nothing else. */
+/* Among people a "no" may be about lunch; said to us it is about what we have asked, and refuses
+ * nothing else. */
 static void a_no_refuses_when_it_is_said_to_us(void)
 {
     uint64_t seq = park_in_group();
@@ -403,7 +406,8 @@ static void a_no_refuses_when_it_is_said_to_us(void)
     end_world(&w);
 }
 
-/* The platform has to be asked who wrote /stop: what it answers carries the command out, which ends the parked run. */
+/* The platform has to be asked who wrote /stop: what it answers carries the command out, which ends
+ * the parked run. */
 static void stop_of_an_administrator_who_had_to_be_asked_about(void)
 {
     uint64_t seq = park_in_group();
@@ -425,7 +429,7 @@ static void stop_of_an_administrator_who_had_to_be_asked_about(void)
     end_world(&w);
 }
 
-/* -- standing and grants ---------------------------------------------------------------------------------------- */
+/* -- standing and grants ----------------------------------------------------------------------- */
 static unsigned next_standing(void)
 {
     struct sma_msg *msg = next_run(&w);
@@ -468,7 +472,8 @@ static void a_run_knows_for_whom_it_is(void)
     end_world(&w);
 }
 
-/* A run that answers these two together asks for what anybody may agree to who asked for it. @return what he hears */
+/* A run that answers these two together asks for what anybody may agree to who asked for it.
+ * @return what he hears */
 static const char *press_of_collected(const char *first_user, const char *second_user,
                                       const char *presser)
 {
@@ -609,7 +614,8 @@ static void a_permission_for_ten_minutes_ends(void)
     end_world(&w);
 }
 
-/* What an administrator agrees to for longer holds in the chat it was asked in, for that rule: not in his own, nor anywhere. */
+/* What an administrator agrees to for longer holds in the chat it was asked in, for that rule: not
+ * in his own, nor anywhere. */
 static void an_administrators_permission_ends_at_the_chat(void)
 {
     char rule[64];

@@ -1,7 +1,8 @@
 /*
- * Aim: a parked run outlives everything that happens to the program, expires when it should, and what was approved is
- * handed out as approved exactly once.
- * Method: virtual time; crash or restart between any two messages; a disk that fails under SQLite at the n-th write.
+ * Aim: a parked run outlives everything that happens to the program, expires when it should, and
+ * what was approved is handed out as approved exactly once.
+ * Method: virtual time; crash or restart between any two messages; a disk that fails under SQLite
+ * at the n-th write.
  */
 #include "approval_support.h"
 
@@ -159,7 +160,8 @@ static void a_restart_keeps_what_is_asked(void)
     }
 }
 
-/* Decided, but the slot is taken by another run; then the end. The approved call is handed out after it. */
+/* Decided, but the slot is taken by another run; then the end. The approved call is handed out
+ * after it. */
 static void a_decision_that_was_not_handed_out_survives(void)
 {
     open_people(&w);
@@ -222,7 +224,7 @@ static void a_run_parks_again(void)
     end_world(&w);
 }
 
-/* -- failing commits -------------------------------------------------------------------------------------------- */
+/* -- failing commits --------------------------------------------------------------------------- */
 static int writes_until_failure;
 static bool is_failing;
 
@@ -278,7 +280,8 @@ static void a_failed_commit_changes_nothing_of_a_request(void)
     sma_state_vfs_set_hook(NULL);
 }
 
-/* The store looks at the clock with the end of a batch; a press of that batch comes too late all the same. */
+/* The store looks at the clock with the end of a batch; a press of that batch comes too late all
+ * the same. */
 static void a_press_after_the_time_decides_nothing(void)
 {
     for (int i = 0; i < 4; i++) {
@@ -318,7 +321,8 @@ static void a_failed_expiry_is_tried_again(void)
     end_world(&w);
 }
 
-/* What stands in the row cannot be read any more: the request goes, and its run, and nobody else's. */
+/* What stands in the row cannot be read any more: the request goes, and its run, and nobody
+ * else's. */
 static void a_damaged_request_is_given_up(void)
 {
     for (int i = 0; i < 4; i++) {

@@ -1,6 +1,6 @@
 /*
- * Aim: consent means this card. Words count when they are their sender's own, not said before the card, and about it; the
- * model never finds consent in them.
+ * Aim: consent means this card. Words count when they are their sender's own, not said before the
+ * card, and about it; the model never finds consent in them.
  * Method: as test_store_approval; one request, one message, and whether the run goes on.
  */
 #include "approval_support.h"
@@ -29,7 +29,7 @@ static void expect_open(uint64_t seq)
     CHECK_INT(1, w.store->consent->count);
 }
 
-/* -- whose words ------------------------------------------------------------------------------------------------------ */
+/* -- whose words ------------------------------------------------------------------------------- */
 static void words_decide_only_when_they_mean_the_card(void)
 {
     static const struct
@@ -105,8 +105,9 @@ static void the_date_of_a_card_outlives_the_program(void)
     end_world(&w);
 }
 
-/* -- below what ------------------------------------------------------------------------------------------------------- */
-/* Another chat's run asks something in the chat where the card stands: a "yes" below it may be the answer to that. */
+/* -- below what -------------------------------------------------------------------------------- */
+/* Another chat's run asks something in the chat where the card stands: a "yes" below it may be the
+ * answer to that. */
 static void what_we_say_below_the_card_takes_the_words(void)
 {
     for (int life = 0; life < 2; life++) {
@@ -144,7 +145,7 @@ static void what_we_say_below_the_card_takes_the_words(void)
     }
 }
 
-/* -- what is not shown whole ------------------------------------------------------------------------------------------ */
+/* -- what is not shown whole ------------------------------------------------------------------- */
 static void what_the_card_cuts_is_not_agreed_to_by_words(void)
 {
     static char title[2600];
@@ -165,7 +166,7 @@ static void what_the_card_cuts_is_not_agreed_to_by_words(void)
     end_world(&w);
 }
 
-/* -- the model -------------------------------------------------------------------------------------------------------- */
+/* -- the model --------------------------------------------------------------------------------- */
 static void say_agrees(const struct sma_judge *judge)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_JUDGED, struct sma_judged, 256);

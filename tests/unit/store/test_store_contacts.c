@@ -1,5 +1,6 @@
 /*
- * Aim: contacts.json follows who is seen where, in slices, and nothing is written for a message more.
+ * Aim: contacts.json follows who is seen where, in slices, and nothing is written for a message
+ * more.
  * Method: the store with a virtual clock; many contacts put into state.db directly.
  */
 #include "store_support.h"

@@ -1,8 +1,11 @@
 /*
- * Aim: one damaged byte in state.db concerns its own chat: the service starts, and everybody else is answered.
- * Method: a small database with every kind of row; one byte of one value of one row is changed (through SQL: pages are SQLite's
- *         to guard), a child opens the store on it, plays everybody, and lives until a chat that was not touched and one that is
- *         new have their answers. A sample by seed; SMA_FLIP_EVERY=1 does them all, =n every n-th, SMA_FLIP_SEED starts elsewhere.
+ * Aim: one damaged byte in state.db concerns its own chat: the service starts, and everybody else
+ * is answered.
+ * Method: a small database with every kind of row; one byte of one value of one row is changed
+ *         (through SQL: pages are SQLite's to guard), a child opens the store on it, plays
+ *         everybody, and lives until a chat that was not touched and one that is new have their
+ *         answers. A sample by seed; SMA_FLIP_EVERY=1 does them all, =n every n-th, SMA_FLIP_SEED
+ *         starts elsewhere.
  */
 #include "approval_support.h"
 
@@ -16,7 +19,7 @@ static struct world w;
 static char base_path[128];
 static struct sma_buf base;
 
-/* -- the database ----------------------------------------------------------------------------------------------- */
+/* -- the database ------------------------------------------------------------------------------ */
 static sqlite3 *open_database(void)
 {
     sqlite3 *db = NULL;
@@ -118,7 +121,7 @@ static void lay_down_base(void)
     CHECK_INT(0, fclose(out));
 }
 
-/* -- cells ------------------------------------------------------------------------------------------------------ */
+/* -- cells ------------------------------------------------------------------------------------- */
 struct cell
 {
     char table[24], column[24], key[64];
@@ -188,7 +191,7 @@ static void list_cells(void)
     CHECK_INT(SQLITE_OK, sqlite3_close(db));
 }
 
-/* -- one flip --------------------------------------------------------------------------------------------------- */
+/* -- one flip ---------------------------------------------------------------------------------- */
 static void bind_flipped(sqlite3_stmt *update, sqlite3_stmt *value, uint32_t at, uint8_t mask)
 {
     if (sqlite3_column_type(value, 0) == SQLITE_INTEGER) {
@@ -231,7 +234,7 @@ static bool flip(const struct cell *cell, uint32_t at, uint8_t mask)
     return is_done;
 }
 
-/* -- everybody -------------------------------------------------------------------------------------------------- */
+/* -- everybody --------------------------------------------------------------------------------- */
 static void drop_all(struct keeper *keeper, unsigned kind)
 {
     for (struct sma_msg *msg; (msg = take(keeper, kind)) != NULL;)

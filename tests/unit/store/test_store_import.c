@@ -1,5 +1,6 @@
 /*
- * Aim: a lost state.db is built anew from the history without crying about what was answered long ago.
+ * Aim: a lost state.db is built anew from the history without crying about what was answered long
+ * ago.
  * Method: history files written by hand; the lines noted before the start.
  */
 #include "store_support.h"

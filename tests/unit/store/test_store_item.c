@@ -1,6 +1,6 @@
 /*
- * Aim: an item of a batch that is damaged is undone alone, ended as failed, named; what came before and after it in the
- * batch stays. Weather undoes the whole batch.
+ * Aim: an item of a batch that is damaged is undone alone, ended as failed, named; what came before
+ * and after it in the batch stays. Weather undoes the whole batch.
  * Method: items that do known things, between two known changes.
  */
 #include "actors/store/batch_priv.h"

@@ -1,6 +1,7 @@
 /*
- * Aim: what is over leaves by age and by bytes, what is needed stays whatever its age, a clock that jumps removes nothing, and an
- * idle service is woken once an hour at most. Method: the store under the seeded scheduler; the simulated clock goes on for days.
+ * Aim: what is over leaves by age and by bytes, what is needed stays whatever its age, a clock that
+ * jumps removes nothing, and an idle service is woken once an hour at most. Method: the store under
+ * the seeded scheduler; the simulated clock goes on for days.
  */
 #include "actors/store/upkeep_priv.h"
 #include "store_support.h"

@@ -1,5 +1,6 @@
-/* Aim: nobody who was there before people were paired is locked out, and nobody else gets in that way. Method: projects
- * as older programs left them, opened by the store actor; the file of state.db lost or the import cut off. */
+/* Aim: nobody who was there before people were paired is locked out, and nobody else gets in that
+ * way. Method: projects as older programs left them, opened by the store actor; the file of
+ * state.db lost or the import cut off. */
 #include "store_support.h"
 
 #include "actors/store/people_priv.h"
@@ -213,7 +214,8 @@ static void it_happens_once_in_the_life_of_a_project(void)
     end_world(&w);
 }
 
-/* Killed before the mark was written: it begins again, finds what it has written, and the file is not there yet. */
+/* Killed before the mark was written: it begins again, finds what it has written, and the file is
+ * not there yet. */
 static void a_cut_import_begins_again(void)
 {
     make_project();
@@ -257,8 +259,8 @@ static void stop_here(void)
     close_system(&w);
 }
 
-/* A project of a version that paired people and knew of no groups: those of its history stay in; its people are not
- * looked for again. Once: what strangers make later is in the history too. */
+/* A project of a version that paired people and knew of no groups: those of its history stay in;
+ * its people are not looked for again. Once: what strangers make later is in the history too. */
 static void groups_of_the_history_stay_in_once(void)
 {
     make_project();
@@ -291,7 +293,8 @@ static void groups_of_the_history_stay_in_once(void)
     end_world(&w);
 }
 
-/* state.db was lost before this version came: its file of people tells that strangers may be in the history. */
+/* state.db was lost before this version came: its file of people tells that strangers may be in the
+ * history. */
 static void a_project_without_its_past_lets_no_group_in(void)
 {
     make_project();

@@ -1,6 +1,7 @@
 /*
- * Aim: a run that /stop ended keeps its turn, though the turn comes after the end: once, in the chat as it is called by
- *      then, never behind a /clear, and never at the cost of anything that was acknowledged. What it used is counted once.
+ * Aim: a run that /stop ended keeps its turn, though the turn comes after the end: once, in the
+ *      chat as it is called by then, never behind a /clear, and never at the cost of anything that
+ *      was acknowledged. What it used is counted once.
  * Method: the store actor under virtual time between actors that keep what they get.
  */
 #include "approval_support.h"
@@ -59,7 +60,8 @@ static void end_with(uint64_t seq, enum sma_outcome outcome, const char *turn)
     run(&w);
 }
 
-/* What the agent sends for a run that it was told to stop. Whatever comes of it, the run is over. */
+/* What the agent sends for a run that it was told to stop. Whatever comes of it, the run is
+ * over. */
 static void late(uint64_t seq, const char *turn)
 {
     end_with(seq, SMA_OUTCOME_CANCELLED, turn);
@@ -200,7 +202,8 @@ static void it_goes_with_a_chat_that_moved(void)
     end_world(&w);
 }
 
-/* Either of two chats that became one: what the other had is now the chat's, and its clear mark counts for both. */
+/* Either of two chats that became one: what the other had is now the chat's, and its clear mark
+ * counts for both. */
 static void it_goes_with_chats_that_became_one(void)
 {
     for (int is_cleared = 0; is_cleared < 2; is_cleared++) {
@@ -240,7 +243,8 @@ static void a_repeated_one_brings_nothing(void)
     end_world(&w);
 }
 
-/* Of a run that ended otherwise, of none, of one that said it was answered when it had been stopped, and an empty one. */
+/* Of a run that ended otherwise, of none, of one that said it was answered when it had been
+ * stopped, and an empty one. */
 static void only_a_stopped_run_has_one(void)
 {
     begin_world();
@@ -302,7 +306,7 @@ static void old_turns_go_first(void)
     end_world(&w);
 }
 
-/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* -- usage ------------------------------------------------------------------------------------- */
 static void used_step(uint64_t seq, uint32_t number, uint32_t wait_ms, uint64_t input)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
@@ -329,7 +333,8 @@ static uint64_t input_of(uint64_t seq)
     return input;
 }
 
-/* Steps before the stop, one refused by it, which the agent's last word tells again; over a crash, too. */
+/* Steps before the stop, one refused by it, which the agent's last word tells again; over a crash,
+ * too. */
 static void what_a_stopped_run_used_is_counted_once(void)
 {
     begin_world();

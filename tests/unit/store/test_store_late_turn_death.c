@@ -1,6 +1,7 @@
 /*
- * Aim: killed at any write or sync while a run is stopped and its turn comes late: the run stays stopped once that was told,
- * its turn is whole or not there, never twice and never behind a /clear; what it used is counted once.
+ * Aim: killed at any write or sync while a run is stopped and its turn comes late: the run stays
+ * stopped once that was told, its turn is whole or not there, never twice and never behind a
+ * /clear; what it used is counted once.
  * Method: store_death.h.
  */
 #include "store_death.h"

@@ -1,5 +1,6 @@
-/* Aim: in a group that a stranger has made he is a stranger, whatever the platform says; an owner's side lets a group in, and
- * from then on its administrators are such. Method: the store actor between actors that keep what they get. */
+/* Aim: in a group that a stranger has made he is a stranger, whatever the platform says; an owner's
+ * side lets a group in, and from then on its administrators are such. Method: the store actor
+ * between actors that keep what they get. */
 #include "people_support.h"
 
 #define GROUP(who, how, ...)                            \
@@ -51,7 +52,7 @@ static enum sma_standing standing_in_group(const char *who)
                               true);
 }
 
-/* -- nobody has let it in --------------------------------------------------------------------------------------- */
+/* -- nobody has let it in ---------------------------------------------------------------------- */
 static void a_strangers_own_group_gives_him_nothing(void)
 {
     start_paired(&w);
@@ -114,7 +115,7 @@ static void a_member_is_answered_as_what_he_is(void)
     end_world(&w);
 }
 
-/* -- how it is let in ------------------------------------------------------------------------------------------- */
+/* -- how it is let in -------------------------------------------------------------------------- */
 static void an_owner_lets_it_in_by_speaking_there(void)
 {
     start_paired(&w);
@@ -149,7 +150,8 @@ static void a_command_of_an_administrator_lets_it_in(void)
     end_world(&w);
 }
 
-/* What others wrote, and what may be meant for another bot, is no word of an owner's for the group. */
+/* What others wrote, and what may be meant for another bot, is no word of an owner's for the
+ * group. */
 static void only_an_owners_own_words_for_us_let_it_in(void)
 {
     start_paired(&w);
@@ -252,7 +254,7 @@ static void a_refused_group_stays_so_until_an_owner_lets_it_in(void)
     end_world(&w);
 }
 
-/* -- what is remembered ----------------------------------------------------------------------------------------- */
+/* -- what is remembered ------------------------------------------------------------------------ */
 /* What was accepted while a group was in is done as what its author is when it runs. */
 static void a_row_from_before_gives_no_rank(void)
 {
@@ -334,13 +336,14 @@ static void a_group_keeps_its_place_under_another_id(void)
     end_world(&w);
 }
 
-/* -- how much of strangers is kept ------------------------------------------------------------------------------ */
+/* -- how much of strangers is kept ------------------------------------------------------------- */
 static size_t bytes_of_history(const char *file)
 {
     return strlen(history(&w, file));
 }
 
-/* A long message is kept in part, never runs, and its author is asked to send it again when he is let in. */
+/* A long message is kept in part, never runs, and its author is asked to send it again when he is
+ * let in. */
 static void a_strangers_long_message_is_cut(void)
 {
     static char text[100001];
@@ -400,8 +403,8 @@ static void a_flood_of_one_stranger_is_not_kept(void)
     end_world(&w);
 }
 
-/* What nobody addresses to the bot in a group of strangers, which it may have to hear, is bound too; with access "anyone" as
- * well. In a group that is let in everything is kept. */
+/* What nobody addresses to the bot in a group of strangers, which it may have to hear, is bound
+ * too; with access "anyone" as well. In a group that is let in everything is kept. */
 static void chatter_of_a_strange_group_is_not_kept_without_end(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -424,7 +427,8 @@ static void chatter_of_a_strange_group_is_not_kept_without_end(void)
     }
 }
 
-/* Each stranger comes once, in a chat of his own: beyond the bound not even a chat is remembered of him. */
+/* Each stranger comes once, in a chat of his own: beyond the bound not even a chat is remembered of
+ * him. */
 static void many_strangers_leave_no_more_than_a_bound(void)
 {
     start_paired(&w);
@@ -443,7 +447,8 @@ static void many_strangers_leave_no_more_than_a_bound(void)
     end_world(&w);
 }
 
-/* Many strangers, none of whom writes too much: at the bound of all no text is kept, and everybody still hears how to get in. */
+/* Many strangers, none of whom writes too much: at the bound of all no text is kept, and everybody
+ * still hears how to get in. */
 static void all_strangers_together_are_bound(void)
 {
     start_paired(&w);
@@ -470,7 +475,8 @@ static void all_strangers_together_are_bound(void)
     end_world(&w);
 }
 
-/* Each time costs a message of the platform: whoever writes on and on hears nothing more of his code. */
+/* Each time costs a message of the platform: whoever writes on and on hears nothing more of his
+ * code. */
 static void the_code_of_a_person_is_not_shown_for_ever(void)
 {
     start_paired(&w);

@@ -1,7 +1,9 @@
 /*
- * Aim: however much a year has left, no answer to a question makes anybody wait: a long one is made in steps that read so
- *      many rows, a short one reads no more than the rows of a day; and what is answered is whole and right.
- * Method: SQL between two lives of the program makes the rows; SQLite counts what a step reads. No time is measured.
+ * Aim: however much a year has left, no answer to a question makes anybody wait: a long one is made
+ *      in steps that read so many rows, a short one reads no more than the rows of a day; and what
+ *      is answered is whole and right.
+ * Method: SQL between two lives of the program makes the rows; SQLite counts what a step reads. No
+ * time is measured.
  */
 #include "people_support.h"
 
@@ -91,7 +93,7 @@ static size_t size(const json_t *root, const char *name)
     return json_array_size(json_object_get(root, name));
 }
 
-/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* -- usage ------------------------------------------------------------------------------------- */
 /* Each chat 1 token a day, chat n of person n; chat 7 has 3. */
 #define MAKE_USAGE                                                                                \
     "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark) "                          \
@@ -149,7 +151,7 @@ static void usage_of_a_year_is_added_up_in_steps(void)
     end_world(&w);
 }
 
-/* -- people ----------------------------------------------------------------------------------------------------- */
+/* -- people ------------------------------------------------------------------------------------ */
 static void people_are_listed_in_steps(void)
 {
     open_with("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5000) "
@@ -165,7 +167,7 @@ static void people_are_listed_in_steps(void)
     end_world(&w);
 }
 
-/* -- files that cannot be used ---------------------------------------------------------------------------------- */
+/* -- files that cannot be used ----------------------------------------------------------------- */
 #define BAD_COUNT 50
 
 static uint32_t tries(void)

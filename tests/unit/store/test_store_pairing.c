@@ -1,10 +1,11 @@
-/* Aim: a stranger gets a code and nothing else; what he wrote is kept and runs once an owner, and nobody else, has said yes.
+/* Aim: a stranger gets a code and nothing else; what he wrote is kept and runs once an owner, and
+ * nobody else, has said yes.
  * Method: the store actor between actors that keep what they get. */
 #include "people_support.h"
 
 #include <ctype.h>
 
-/* -- the life of a code ----------------------------------------------------------------------------------------- */
+/* -- the life of a code ------------------------------------------------------------------------ */
 static void a_stranger_gets_a_code_and_nothing_else(void)
 {
     struct world world;
@@ -191,7 +192,7 @@ static void the_oldest_code_goes_at_the_bound(void)
     end_world(&world);
 }
 
-/* -- who may answer --------------------------------------------------------------------------------------------- */
+/* -- who may answer ---------------------------------------------------------------------------- */
 static void only_owners_answer(void)
 {
     struct world world;
@@ -239,7 +240,8 @@ static void only_owners_answer(void)
     end_world(&world);
 }
 
-/* An administrator of the platform, by configuration as by pairing, answers no pairing and makes nobody anything. */
+/* An administrator of the platform, by configuration as by pairing, answers no pairing and makes
+ * nobody anything. */
 static void an_administrator_lets_nobody_in(void)
 {
     struct world world;

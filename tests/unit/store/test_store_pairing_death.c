@@ -1,5 +1,5 @@
-/* Aim: codes and confirmations are as durable as messages. Method: the store actor between actors that keep what they get; crashes,
- * failed commits, and death at every write below SQLite. */
+/* Aim: codes and confirmations are as durable as messages. Method: the store actor between actors
+ * that keep what they get; crashes, failed commits, and death at every write below SQLite. */
 #include "people_support.h"
 
 #include "runtime/chat/state_vfs.h"
@@ -49,8 +49,8 @@ static void a_failed_commit_confirms_nothing(void)
     end_world(&world);
 }
 
-/* The program dies at the n-th write below SQLite, for every n; with it the write fails. In the end the person is a member, has
- * been told, and what he wrote has been started once. */
+/* The program dies at the n-th write below SQLite, for every n; with it the write fails. In the end
+ * the person is a member, has been told, and what he wrote has been started once. */
 static int writes_left;
 static bool is_dead;
 static enum sma_state_vfs_action die_at_write(enum sma_state_vfs_role role,

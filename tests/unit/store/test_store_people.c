@@ -1,8 +1,9 @@
-/* Aim: everybody has the highest standing that the configuration, a pairing, a list or the platform gives, until it is taken
- * away; the store knows where owners and administrators can be asked. Method: the store actor between actors that keep what they get. */
+/* Aim: everybody has the highest standing that the configuration, a pairing, a list or the platform
+ * gives, until it is taken away; the store knows where owners and administrators can be asked.
+ * Method: the store actor between actors that keep what they get. */
 #include "people_support.h"
 
-/* -- homes ------------------------------------------------------------------------------------------------------ */
+/* -- homes ------------------------------------------------------------------------------------- */
 static void homes_are_owners_then_administrators(void)
 {
     struct world world;
@@ -69,7 +70,7 @@ static void a_home_is_written_when_it_changes(void)
     end_world(&world);
 }
 
-/* -- what is remembered ------------------------------------------------------------------------------------------ */
+/* -- what is remembered ------------------------------------------------------------------------ */
 static enum sma_access_standing read_standing(struct world *world)
 {
     struct store_person person;
@@ -92,7 +93,7 @@ static void what_is_remembered_of_people_follows_change_and_undo(void)
     end_world(&world);
 }
 
-/* -- standing --------------------------------------------------------------------------------------------------- */
+/* -- standing ---------------------------------------------------------------------------------- */
 static void standing_is_the_highest_that_somebody_has(void)
 {
     struct world world;
@@ -155,7 +156,8 @@ static void standing_is_the_highest_that_somebody_has(void)
     end_world(&world);
 }
 
-/* A role that is taken away counts no more with the next message, nor does the home that came with it. */
+/* A role that is taken away counts no more with the next message, nor does the home that came with
+ * it. */
 static void roles_are_read_again(void)
 {
     struct world world;
@@ -219,8 +221,9 @@ static void anyone_may_talk_and_is_nobody_by_it(void)
     end_world(&world);
 }
 
-/* -- contacts --------------------------------------------------------------------------------------------------- */
-/* Everybody here is called Ann. Who is found: "" nobody, else "<count> <chat key> <whom> doubtful". In static memory. */
+/* -- contacts ---------------------------------------------------------------------------------- */
+/* Everybody here is called Ann. Who is found: "" nobody, else "<count> <chat key> <whom> doubtful".
+ * In static memory. */
 static const char *look_up(struct world *world, const char *name)
 {
     static char text[512];
@@ -300,7 +303,8 @@ static void two_people_with_one_name_are_asked_about(void)
     end_world(&world);
 }
 
-/* Whoever was a member and is no more, and whoever has another name by now, is never sent to without a question. */
+/* Whoever was a member and is no more, and whoever has another name by now, is never sent to
+ * without a question. */
 static void who_is_meant_is_in_doubt(void)
 {
     struct world world;

@@ -145,7 +145,8 @@ static void homes_go_with_the_role_and_words_of_owners_stay(void)
     end_world(&w);
 }
 
-/* A failed commit leaves the round where it is; what was removed with it is removed the next time. */
+/* A failed commit leaves the round where it is; what was removed with it is removed the next
+ * time. */
 static void a_slice_that_is_undone_is_done_again(void)
 {
     start_paired(&w);
@@ -161,7 +162,8 @@ static void a_slice_that_is_undone_is_done_again(void)
     end_world(&w);
 }
 
-/* Nobody calls for it: a round begins with the start, and every hour while there is work; it sets no time of its own for that. */
+/* Nobody calls for it: a round begins with the start, and every hour while there is work; it sets
+ * no time of its own for that. */
 static void rounds_begin_by_themselves(void)
 {
     start_paired(&w);

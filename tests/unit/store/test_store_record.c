@@ -1,7 +1,9 @@
 /*
- * Aim: what is wrong with one chat's history file is the trouble of that chat alone, and not of its answers: its lines wait,
- *      over restarts too, and are written once and in order when the file can be used again.
- * Method: files replaced by directories and the like, a system table that fails, a probe of the watermark.
+ * Aim: what is wrong with one chat's history file is the trouble of that chat alone, and not of its
+ *      answers: its lines wait, over restarts too, and are written once and in order when the file
+ *      can be used again.
+ * Method: files replaced by directories and the like, a system table that fails, a probe of the
+ * watermark.
  */
 #include "store_support.h"
 
@@ -18,7 +20,7 @@
 
 static struct world w;
 
-/* -- a system that fails on demand ------------------------------------------------------------------------------ */
+/* -- a system that fails on demand ------------------------------------------------------------- */
 static struct sma_sys sys;
 static int write_errno, sync_count;
 static const char *write_victim; /* only files whose inode this path has; NULL = all */
@@ -112,7 +114,7 @@ static bool is_flushed(void)
     return sma_state_history_flushed(w.store->state) == sma_state_durable_seq(w.store->state);
 }
 
-/* -- one bad file ----------------------------------------------------------------------------------------------- */
+/* -- one bad file ------------------------------------------------------------------------------ */
 enum spoiling
 {
     SPOIL_DIRECTORY,
@@ -226,7 +228,7 @@ static void the_history_of_such_a_chat_says_why_it_cannot_be_read(void)
     end_world(&w);
 }
 
-/* -- errors of one write ---------------------------------------------------------------------------------------- */
+/* -- errors of one write ----------------------------------------------------------------------- */
 static void a_write_that_fails_is_made_again_later(void)
 {
     make_failing_world();
@@ -279,7 +281,7 @@ static void a_start_on_a_full_disk_keeps_lines_waiting(void)
     end_world(&w);
 }
 
-/* -- the watermark ---------------------------------------------------------------------------------------------- */
+/* -- the watermark ----------------------------------------------------------------------------- */
 static bool is_db_full;
 
 static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
@@ -342,7 +344,7 @@ static void the_watermark_is_that_of_the_beginning_of_the_flush(void)
     sem_destroy(&may_sync);
 }
 
-/* -- odd bytes and odd editors ---------------------------------------------------------------------------------- */
+/* -- odd bytes and odd editors ----------------------------------------------------------------- */
 static void a_damaged_line_in_the_database_stops_no_start(void)
 {
     make_world(&w);
@@ -394,7 +396,8 @@ static void an_editors_backup_gets_no_lines(void)
     }
 }
 
-/* A line that a start replays is as dirty as a new one: the watermark may pass it when it is synced, not before. */
+/* A line that a start replays is as dirty as a new one: the watermark may pass it when it is
+ * synced, not before. */
 static void replayed_lines_are_synced_before_the_watermark_passes_them(void)
 {
     make_failing_world();

@@ -1,9 +1,11 @@
 /*
- * Aim: whatever call on a history file the machine stops in, and whatever happens to bytes and names that were not synced,
- *      every acknowledged line stands in its chat's files once and in order after the next start.
- * Method: a child plays a story with a rotation and an orderly restart in it and dies at the k-th effect below
- *      struct sma_sys, for every k; in shared memory stands what is durable. The rest is cut off, half cut off or zero
- *      bytes, new names are taken back; then the store starts again. An argument k looks at every k-th only.
+ * Aim: whatever call on a history file the machine stops in, and whatever happens to bytes and
+ *      names that were not synced, every acknowledged line stands in its chat's files once and in
+ *      order after the next start.
+ * Method: a child plays a story with a rotation and an orderly restart in it and dies at the k-th
+ *      effect below struct sma_sys, for every k; in shared memory stands what is durable. The rest
+ *      is cut off, half cut off or zero bytes, new names are taken back; then the store starts
+ *      again. An argument k looks at every k-th only.
  */
 #include "store_support.h"
 
@@ -38,7 +40,7 @@ static struct disk *disk;
 static long countdown; /* 0 = nobody dies */
 static bool dies_after;
 
-/* -- a system that dies ----------------------------------------------------------------------------------------- */
+/* -- a system that dies ------------------------------------------------------------------------ */
 static bool is_now(void)
 {
     bool is = countdown > 0 && --countdown == 0;
@@ -139,7 +141,7 @@ static struct sma_sys dying_sys(void)
     return sys;
 }
 
-/* -- the power fails -------------------------------------------------------------------------------------------- */
+/* -- the power fails --------------------------------------------------------------------------- */
 static int cut_file(const char *path, const struct stat *facts, int kind, struct FTW *place)
 {
     (void)kind;
@@ -173,7 +175,7 @@ static void lose_power(long how)
     }
 }
 
-/* -- the story -------------------------------------------------------------------------------------------------- */
+/* -- the story --------------------------------------------------------------------------------- */
 static void say_id(const char *chat, const char *id)
 {
     say(&w, chat, id, id);
@@ -224,7 +226,7 @@ static void put_old_lines(void)
     fclose(out);
 }
 
-/* -- what is left ----------------------------------------------------------------------------------------------- */
+/* -- what is left ------------------------------------------------------------------------------ */
 /* Of the chat: each id at most once, in order; the acknowledged ones are there. */
 static void check_chat(const char *chat, int old_count)
 {

@@ -1,6 +1,6 @@
 /*
- * Aim: one run's trouble is its own: a slow suspect after a crash, a row that cannot be read, an order that is too big end
- * or delay that run, and everybody else is answered.
+ * Aim: one run's trouble is its own: a slow suspect after a crash, a row that cannot be read, an
+ * order that is too big end or delay that run, and everybody else is answered.
  * Method: rows are damaged under the running store, by SQL.
  */
 #include "actors/store/runs_priv.h"
@@ -146,7 +146,8 @@ static void a_row_of_no_chat_does_not_stop_the_start(void)
     end_world(&w);
 }
 
-/* A step is damaged when it could never be stored: its run is given up, who came with it in the batch is not. */
+/* A step is damaged when it could never be stored: its run is given up, who came with it in the
+ * batch is not. */
 static void a_step_that_cannot_be_stored_ends_its_run_alone(void)
 {
     make_world(&w);

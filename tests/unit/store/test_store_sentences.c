@@ -1,7 +1,8 @@
 /*
- * Aim: sentences of docs/notes/store-actor.md and approvals.md that no other test proves, one test each. Every one was seen to
- * fail with the line that keeps the promise taken out.
- * Method: the store actor between actors that keep what they get; full disks below SQLite; clocks that move.
+ * Aim: sentences of docs/notes/store-actor.md and approvals.md that no other test proves, one test
+ * each. Every one was seen to fail with the line that keeps the promise taken out.
+ * Method: the store actor between actors that keep what they get; full disks below SQLite; clocks
+ * that move.
  */
 #include "approval_support.h"
 
@@ -20,7 +21,8 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
-/* Each start makes a commit of its own first, so that a crash before any other commit counts as unclean too. */
+/* Each start makes a commit of its own first, so that a crash before any other commit counts as
+ * unclean too. */
 static void a_crash_before_any_commit_of_a_life_counts(void)
 {
     make_world(&w);
@@ -42,7 +44,8 @@ static void a_crash_before_any_commit_of_a_life_counts(void)
     end_world(&w);
 }
 
-/* A commit that fails undoes a decision: the request is read again, still waits, and is decided once. */
+/* A commit that fails undoes a decision: the request is read again, still waits, and is decided
+ * once. */
 static void a_request_is_read_again_after_a_failed_commit(void)
 {
     char id[64];
@@ -118,7 +121,8 @@ static void what_was_prepared_is_not_asked_again(void)
     end_world(&w);
 }
 
-/* A press that is read before the clock has been looked at, but after the time, does not decide. Whatever is first. */
+/* A press that is read before the clock has been looked at, but after the time, does not decide.
+ * Whatever is first. */
 static void a_press_after_the_time_does_not_decide(void)
 {
     for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -155,7 +159,8 @@ static unsigned grants_of_next_run(const char *id)
     return count;
 }
 
-/* A clock that was set back gives nobody more time than he was given. One for good is not concerned. */
+/* A clock that was set back gives nobody more time than he was given. One for good is not
+ * concerned. */
 static void a_permission_does_not_outlive_a_clock_set_back(void)
 {
     for (int is_for_good = 0; is_for_good < 2; is_for_good++) {
@@ -188,7 +193,8 @@ static unsigned count_windows(void)
 }
 
 static int64_t
-    wall_ms; /* of the store's start; the simulation has one of its own, which begins anew with each life */
+    /* of the store's start; the simulation has one of its own, which begins anew with each life */
+    wall_ms;
 static int64_t wall_as_told(void *self)
 {
     (void)self;

@@ -1,6 +1,7 @@
 /*
- * Aim: people who were never paired leave with all that is kept of them, by age and by number; nobody else does; whoever comes
- * back begins anew. Method: a project of pairing under the seeded scheduler; the simulated clock goes on for weeks.
+ * Aim: people who were never paired leave with all that is kept of them, by age and by number;
+ * nobody else does; whoever comes back begins anew. Method: a project of pairing under the seeded
+ * scheduler; the simulated clock goes on for weeks.
  */
 #include "people_support.h"
 
@@ -282,7 +283,8 @@ static void a_clock_that_jumps_sends_nobody_away(void)
     end_world(&w);
 }
 
-/* Many, so that each round takes several slices; a chat in the middle that is talked in again stays. */
+/* Many, so that each round takes several slices; a chat in the middle that is talked in again
+ * stays. */
 static void a_crowd_leaves_in_slices(void)
 {
     begin();

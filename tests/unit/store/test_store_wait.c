@@ -1,6 +1,7 @@
 /*
- * Aim: a run whose model cannot be reached waits durably: its slot is free, its chat is not, it goes on when it is due,
- *      over restarts, crashes and clocks that were set, and people can end it.
+ * Aim: a run whose model cannot be reached waits durably: its slot is free, its chat is not, it
+ *      goes on when it is due, over restarts, crashes and clocks that were set, and people can end
+ *      it.
  * Method: the store actor under virtual time between actors that keep what they get.
  */
 #include "approval_support.h"
@@ -430,7 +431,7 @@ static void many_that_are_due_go_one_after_the_other(void)
     end_world(&w);
 }
 
-/* -- what targets refuse ---------------------------------------------------------------------------------------- */
+/* -- what targets refuse ----------------------------------------------------------------------- */
 static void learn(const char *target, const char *member)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_LEARN, struct sma_learned, 4096);
@@ -498,7 +499,7 @@ static void what_was_learned_long_ago_is_tried_again(void)
     end_world(&w);
 }
 
-/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* -- usage ------------------------------------------------------------------------------------- */
 static void used_step(uint64_t seq, uint32_t number, uint64_t input, const char *target)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
@@ -553,7 +554,8 @@ static void usage_is_summed_once(void)
     end_world(&w);
 }
 
-/* Sums over a year are made between batches: who says something meanwhile is answered before them. */
+/* Sums over a year are made between batches: who says something meanwhile is answered before
+ * them. */
 static void a_year_of_usage_holds_nobody_up(void)
 {
     begin_world();

@@ -1,6 +1,7 @@
 /*
- * Aim: killed at any write or sync while a run waits for a model, twice, and is answered: the message is kept, it is answered
- * once, its use of models is counted once, and what was acknowledged as waiting does not run before its time.
+ * Aim: killed at any write or sync while a run waits for a model, twice, and is answered: the
+ * message is kept, it is answered once, its use of models is counted once, and what was
+ * acknowledged as waiting does not run before its time.
  * Method: store_death.h.
  */
 #include "store_death.h"

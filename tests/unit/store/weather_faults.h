@@ -1,6 +1,7 @@
 /*
- * weather_faults.h — what can go wrong around the store, as a seed has it: the disk is full, writes and syncs fail, memory is
- * short. One test includes it: fsync and fdatasync are replaced for the whole program, SQLite's memory too.
+ * weather_faults.h — what can go wrong around the store, as a seed has it: the disk is full, writes
+ * and syncs fail, memory is short. One test includes it: fsync and fdatasync are replaced for the
+ * whole program, SQLite's memory too.
  */
 #ifndef SMA_TEST_WEATHER_FAULTS_H
 #define SMA_TEST_WEATHER_FAULTS_H

@@ -1,6 +1,7 @@
 /*
- * weather_people.h — who talks to the store in any weather, and what: private chats, a group whose members the platform is
- * asked about, a group that gets another id, albums, things to be fetched, commands, the API. What was not accepted is said again.
+ * weather_people.h — who talks to the store in any weather, and what: private chats, a group whose
+ * members the platform is asked about, a group that gets another id, albums, things to be fetched,
+ * commands, the API. What was not accepted is said again.
  */
 #ifndef SMA_TEST_WEATHER_PEOPLE_H
 #define SMA_TEST_WEATHER_PEOPLE_H
@@ -81,7 +82,8 @@ static void say_album(void)
     }
 }
 
-/* Members of a group that was let in, and one that nobody knows: the platform is asked what she may. */
+/* Members of a group that was let in, and one that nobody knows: the platform is asked what she
+ * may. */
 static void say_in_group(const char *chat)
 {
     static const char *const users[] = {"u1", "u2", "eve", "mia"};

@@ -8,7 +8,7 @@
 struct telegram world_platform;
 int64_t world_cursor;
 
-/* -- the service ------------------------------------------------------------------------------------------------------ */
+/* -- the service ------------------------------------------------------------------------------- */
 static struct sma_route route_of(const struct world_order *order, char key[WORLD_KEY_SIZE],
                                  char type[WORLD_TYPE_SIZE])
 {
@@ -73,7 +73,7 @@ void world_close(void)
     world_remove_project();
 }
 
-/* -- orders ----------------------------------------------------------------------------------------------------------- */
+/* -- orders ------------------------------------------------------------------------------------ */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *thread, const char *reply,
                        const char *text)
 {
@@ -93,7 +93,7 @@ size_t world_call_back(const char *secret, const char *body)
     return world_webhook(header, body);
 }
 
-/* -- the platform ----------------------------------------------------------------------------------------------------- */
+/* -- the platform ------------------------------------------------------------------------------ */
 int64_t world_say(int64_t chat, int64_t user, const char *text)
 {
     return telegram_number(&world_platform, "message_id", "{s:s,s:I,s:I,s:s}", "do", "say", "chat",

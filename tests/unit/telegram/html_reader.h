@@ -1,6 +1,6 @@
 /*
- * html_reader.h — the platform's reading of parse_mode HTML, strict: what it would refuse, and what we have no reason to
- * write, fails the test.
+ * html_reader.h — the platform's reading of parse_mode HTML, strict: what it would refuse, and what
+ * we have no reason to write, fails the test.
  */
 #ifndef SMA_TEST_HTML_READER_H
 #define SMA_TEST_HTML_READER_H

@@ -1,4 +1,5 @@
-/* telegram_in_support.h — one update in, one event out, kept after the call. For the tests of telegram_in. */
+/* telegram_in_support.h — one update in, one event out, kept after the call. For the tests of
+ * telegram_in. */
 #ifndef SMA_TEST_TELEGRAM_IN_SUPPORT_H
 #define SMA_TEST_TELEGRAM_IN_SUPPORT_H
 
@@ -29,8 +30,9 @@ extern struct telegram_in_options test_options;
 
 /** Parse `json` as a webhook body into *seen; ends the test when it is not OK. */
 void see(const char *json, struct seen *seen);
-/** The same with the update made from a message: `members` without braces is put beside the usual ones
- *  (update_id, message_id 5, date, a sender Ann of id 1001) of a chat of this type; those given again win. */
+/** The same with the update made from a message: `members` without braces is put beside the usual
+ *  ones (update_id, message_id 5, date, a sender Ann of id 1001) of a chat of this type; those
+ *  given again win. */
 void see_message(const char *chat_type, const char *members, struct seen *seen);
 /** Keep one event; a telegram_event_fn, user is a struct seen. */
 void keep(void *user, const struct telegram_event *event);

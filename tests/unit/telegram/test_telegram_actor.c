@@ -1,6 +1,8 @@
 /*
- * Aim: an update is confirmed only as far as the store has finished, whatever the network and the platform do.
- * Method: the adapter on its thread against the simulated platform; a store that accepts, holds or refuses as told.
+ * Aim: an update is confirmed only as far as the store has finished, whatever the network and the
+ * platform do.
+ * Method: the adapter on its thread against the simulated platform; a store that accepts, holds or
+ * refuses as told.
  */
 #include "actor_world.h"
 
@@ -11,7 +13,7 @@ static int64_t counter(const char *name)
     return telegram_number(&world_platform, name, "{s:s}", "do", "counters");
 }
 
-/* -- confirming ----------------------------------------------------------------------------------------------------- */
+/* -- confirming -------------------------------------------------------------------------------- */
 static void an_update_is_confirmed_after_its_verdict(void)
 {
     world_open("");
@@ -152,7 +154,7 @@ static void a_burst_is_taken_whole_and_in_order(void)
     world_close();
 }
 
-/* -- buttons -------------------------------------------------------------------------------------------------------- */
+/* -- buttons ----------------------------------------------------------------------------------- */
 static bool is_callback_answered(size_t index)
 {
     json_t *list = telegram_do(&world_platform, "{s:s}", "do", "callbacks");
@@ -184,7 +186,7 @@ static void every_button_is_answered(void)
     world_close();
 }
 
-/* -- webhook -------------------------------------------------------------------------------------------------------- */
+/* -- webhook ----------------------------------------------------------------------------------- */
 #define UPDATE                                                                                   \
     "{\"update_id\":9,\"message\":{\"message_id\":3,\"date\":1,\"from\":{\"id\":501,\"is_bot\":" \
     "false,\"first_name\":\"Ada\"},\"chat\":{\"id\":501,\"type\":\"private\"},\"text\":"         \
@@ -247,7 +249,7 @@ static void a_configured_url_is_registered(void)
     world_close();
 }
 
-/* -- the end --------------------------------------------------------------------------------------------------------- */
+/* -- the end ----------------------------------------------------------------------------------- */
 static void a_stop_in_mid_poll_is_quick(void)
 {
     world_open(",\"pollTimeoutS\":50");
@@ -266,7 +268,7 @@ static void a_stop_waits_for_what_is_at_the_store(void)
     world_close();
 }
 
-/* -- configuration ---------------------------------------------------------------------------------------------------- */
+/* -- configuration ----------------------------------------------------------------------------- */
 static void wrong_settings_are_named(void)
 {
     static const struct

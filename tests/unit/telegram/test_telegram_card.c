@@ -1,6 +1,8 @@
 /*
- * Aim: a request for consent can be read, pressed and is changed to its outcome; a reaction lands, or it is said why not.
- * Method: bodies against the expected text; then the adapter and the real dispatcher against the simulated platform.
+ * Aim: a request for consent can be read, pressed and is changed to its outcome; a reaction lands,
+ * or it is said why not.
+ * Method: bodies against the expected text; then the adapter and the real dispatcher against the
+ * simulated platform.
  */
 #include "actor_world.h"
 
@@ -11,7 +13,7 @@
 #define ADA "501"
 #define GROUP "-1001"
 
-/* -- bodies --------------------------------------------------------------------------------------------------------- */
+/* -- bodies ------------------------------------------------------------------------------------ */
 struct parts
 {
     size_t count;
@@ -160,7 +162,7 @@ static void answers_to_cards_are_understood(void)
     }
 }
 
-/* -- against the platform ------------------------------------------------------------------------------------------- */
+/* -- against the platform ---------------------------------------------------------------------- */
 static struct world_receipt receipt_of(uint64_t row)
 {
     struct world_receipt receipt;

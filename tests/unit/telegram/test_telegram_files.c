@@ -1,6 +1,8 @@
 /*
- * Aim: attachments are on the disk, whole and private, before a run starts; what cannot be had is named.
- * Method: files said in the simulated platform's chats; the store asks to prepare what the event asked for.
+ * Aim: attachments are on the disk, whole and private, before a run starts; what cannot be had is
+ * named.
+ * Method: files said in the simulated platform's chats; the store asks to prepare what the event
+ * asked for.
  */
 #include "actor_world.h"
 

@@ -1,6 +1,7 @@
 /*
- * Aim: the rules of protocols/telegram.md §3-§5, one message a rule: who is addressed, what is a command, what is
- *      stripped, what is context, what is refused. Method: tables of messages, each with what must come of it.
+ * Aim: the rules of protocols/telegram.md §3-§5, one message a rule: who is addressed, what is a
+ *      command, what is stripped, what is context, what is refused. Method: tables of messages,
+ *      each with what must come of it.
  */
 #include "telegram_in_support.h"
 
@@ -55,7 +56,7 @@ static void check_rows(const struct row *rows, size_t count)
         check_row(&rows[i]);
 }
 
-/* -- addressed, commands ----------------------------------------------------------------------------------------- */
+/* -- addressed, commands ----------------------------------------------------------------------- */
 
 static const struct row addressing[] = {
     {"private", "private", "\"text\":\"hello\"", NULL, PRIVATE, NONE, "hello", ""},
@@ -269,7 +270,7 @@ static void a_bot_without_a_name_is_never_mentioned(void)
     test_bot.username = name;
 }
 
-/* -- stripping --------------------------------------------------------------------------------------------------- */
+/* -- stripping --------------------------------------------------------------------------------- */
 
 static const struct row stripping[] = {
     {"in the middle", "group", "\"text\":\"a @helper_bot b\"," ENTITIES(ENTITY("mention", 2, 11)),
@@ -325,7 +326,7 @@ static void mentions_are_stripped_by_range(void)
     check_rows(stripping, SMA_COUNT_OF(stripping));
 }
 
-/* -- context ----------------------------------------------------------------------------------------------------- */
+/* -- context ----------------------------------------------------------------------------------- */
 
 static const struct row contexts[] = {
     {"quote", "private",
@@ -426,7 +427,7 @@ static void long_texts_in_the_context_are_cut(void)
     sma_buf_fini(&members);
 }
 
-/* -- who speaks -------------------------------------------------------------------------------------------------- */
+/* -- who speaks -------------------------------------------------------------------------------- */
 
 static const struct row speakers[] = {
     {"another bot", "group", "\"text\":\"x\",\"from\":{\"id\":9,\"is_bot\":true}",
@@ -500,7 +501,7 @@ static void in_a_private_chat_the_chat_is_the_person(void)
     CHECK(!seen.is_group && seen.adapter == 17);
 }
 
-/* -- places, numbers, times -------------------------------------------------------------------------------------- */
+/* -- places, numbers, times -------------------------------------------------------------------- */
 
 static void a_topic_is_a_chat_of_its_own(void)
 {

@@ -1,6 +1,7 @@
 /*
- * Aim: whole getUpdates answers, sound and broken: one unreadable update costs itself alone and keeps its number; an
- *      answer that is none costs nothing. And entity ranges: UTF-16 to bytes. Method: bodies by hand, tables.
+ * Aim: whole getUpdates answers, sound and broken: one unreadable update costs itself alone and
+ *      keeps its number; an answer that is none costs nothing. And entity ranges: UTF-16 to bytes.
+ *      Method: bodies by hand, tables.
  */
 #include "telegram_in_support.h"
 
@@ -285,7 +286,7 @@ static void a_webhook_body_is_one_object(void)
     CHECK_INT(4, list.events[1].update_id);
 }
 
-/* -- memory ------------------------------------------------------------------------------------------------------ */
+/* -- memory ------------------------------------------------------------------------------------ */
 
 static size_t allocations_left;
 
@@ -297,7 +298,8 @@ static void *scarce_malloc(size_t size)
     return malloc(size);
 }
 
-/* However little memory there is, no update is taken for a broken one: its message would be lost. */
+/* However little memory there is, no update is taken for a broken one: its message would be
+ * lost. */
 static void without_memory_no_update_is_passed_by(void)
 {
     static const char body[] = "{\"ok\":true,\"result\":[" MESSAGE(3, "a") "," MESSAGE(4, "b") "]}";
@@ -317,7 +319,7 @@ static void without_memory_no_update_is_passed_by(void)
     CHECK(sound_count > 0 && sound_count < 400);
 }
 
-/* -- entity ranges ----------------------------------------------------------------------------------------------- */
+/* -- entity ranges ----------------------------------------------------------------------------- */
 
 static void ranges_count_units_and_give_bytes(void)
 {

@@ -1,7 +1,9 @@
 /*
- * Aim: every hand-made update and error of the protocol's vectors becomes exactly what the golden file says.
- * Method: tests/vectors/telegram is read, listed as text and compared byte for byte with tests/golden/telegram/updates.txt.
- * To accept a change: run this program with the golden file's path as its argument, and read the difference.
+ * Aim: every hand-made update and error of the protocol's vectors becomes exactly what the golden
+ * file says.
+ * Method: tests/vectors/telegram is read, listed as text and compared byte for byte with
+ * tests/golden/telegram/updates.txt. To accept a change: run this program with the golden file's
+ * path as its argument, and read the difference.
  */
 #include "telegram_in_support.h"
 

@@ -1,6 +1,7 @@
 /*
- * Aim: what is no text: files become an @attach line and an order that can be read back, everything else becomes words;
- *      buttons, membership, migration; rich messages. Method: one message a rule.
+ * Aim: what is no text: files become an @attach line and an order that can be read back, everything
+ *      else becomes words; buttons, membership, migration; rich messages. Method: one message a
+ *      rule.
  */
 #include "telegram_in_support.h"
 
@@ -13,9 +14,10 @@ static void parse_orders(struct telegram_preparation *ret_preparation)
     CHECK_OK(telegram_preparation_parse(sma_str(seen.preparation), ret_preparation));
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
-/* ".ship/.cache/telegram/<ms>-<8 of the id>-<8 hex>-<name>": everything but the hash is compared. */
+/* ".ship/.cache/telegram/<ms>-<8 of the id>-<8 hex>-<name>": everything but the hash is
+ * compared. */
 static void check_path(const char *head, const char *name, struct sma_str path)
 {
     size_t head_len = strlen(head);
@@ -258,7 +260,7 @@ static void a_file_that_did_not_come_is_told(void)
     sma_buf_fini(&buf);
 }
 
-/* -- in words ---------------------------------------------------------------------------------------------------- */
+/* -- in words ---------------------------------------------------------------------------------- */
 
 static void what_is_no_file_is_noted_in_words(void)
 {
@@ -308,7 +310,7 @@ static void a_live_photo_is_its_photo(void)
     CHECK(strstr(seen.preparation, "\"fileId\":\"l\"") == NULL);
 }
 
-/* -- rich messages ----------------------------------------------------------------------------------------------- */
+/* -- rich messages ----------------------------------------------------------------------------- */
 
 static void a_rich_message_gives_its_words(void)
 {
@@ -353,7 +355,7 @@ static void a_rich_message_gives_its_words(void)
     CHECK_TEXT("deep", seen.text);
 }
 
-/* -- buttons, membership, migration ------------------------------------------------------------------------------ */
+/* -- buttons, membership, migration ------------------------------------------------------------ */
 
 static void see_callback(const char *members)
 {

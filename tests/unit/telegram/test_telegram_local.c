@@ -1,5 +1,6 @@
 /*
- * Aim: a Bot API server of one's own names files on this machine's disk: they are copied, within the cap, or named.
+ * Aim: a Bot API server of one's own names files on this machine's disk: they are copied, within
+ * the cap, or named.
  * Method: a server of a few lines that answers every method at once, and getUpdates never.
  */
 #include "actor_world.h"
@@ -43,7 +44,8 @@ static void answer(int fd, const char *request)
     CHECK(send(fd, body, strlen(body), MSG_NOSIGNAL) == (ssize_t)strlen(body));
 }
 
-/* Requests here are small and come in one piece after the other: answered at the end of their body. */
+/* Requests here are small and come in one piece after the other: answered at the end of their
+ * body. */
 static void *serve(void *argument)
 {
     struct pollfd ready[CONNECTION_COUNT_MAX] = {{.fd = server.listener, .events = POLLIN}};

@@ -1,7 +1,7 @@
 /*
- * Rendering for Telegram against golden files: tests/golden/telegram/markdown/<case>.md and what it becomes, <case>.html.
- * Each part is also read back by a strict reader of the platform's HTML. `--write` writes the expected files anew (read
- * them before you believe them).
+ * Rendering for Telegram against golden files: tests/golden/telegram/markdown/<case>.md and what it
+ * becomes, <case>.html. Each part is also read back by a strict reader of the platform's HTML.
+ * `--write` writes the expected files anew (read them before you believe them).
  */
 #include "html_reader.h"
 #include "support/check.h"
@@ -112,7 +112,7 @@ static void golden_files_render_as_expected(void)
     CHECK(count >= 20);
 }
 
-/* -- random mixtures --------------------------------------------------------------------------------------------- */
+/* -- random mixtures --------------------------------------------------------------------------- */
 #define MIXTURE_COUNT 800
 #define SOURCE_COUNT_MAX 128
 
@@ -153,7 +153,8 @@ static void put_slice(struct sma_buf *buf, struct sma_str source)
         sma_buf_put_char(buf, '\n');
 }
 
-/* Pieces of the golden texts, cut anywhere and joined: every part is still HTML that the platform takes. */
+/* Pieces of the golden texts, cut anywhere and joined: every part is still HTML that the platform
+ * takes. */
 static void mixtures_never_give_html_that_is_refused(void)
 {
     struct sma_str sources[SOURCE_COUNT_MAX];

@@ -1,4 +1,5 @@
-/* Parts, request bodies and classes of answers: exact bodies, and the hand-made error answers of the protocol sheet. */
+/* Parts, request bodies and classes of answers: exact bodies, and the hand-made error answers of
+ * the protocol sheet. */
 #include "support/check.h"
 
 #include "adapters/common/answers.h"
@@ -26,7 +27,7 @@ static struct sma_route topic(void)
                               .message_id = SMA_STR("7")};
 }
 
-/* -- parts ------------------------------------------------------------------------------------------------------- */
+/* -- parts ------------------------------------------------------------------------------------- */
 struct parts
 {
     struct sma_buf bytes[70];
@@ -181,7 +182,7 @@ static void previews_show_the_last_part_without_attachments(void)
     sma_buf_fini(&text);
 }
 
-/* -- bodies ------------------------------------------------------------------------------------------------------ */
+/* -- bodies ------------------------------------------------------------------------------------ */
 static void check_body(const char *wanted)
 {
     CHECK_OK(body.err);
@@ -286,7 +287,7 @@ static void groups_are_known_by_type_or_id(void)
     CHECK(!telegram_is_group(&route));
 }
 
-/* -- answers ----------------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 static struct telegram_outcome classify(int status, const char *text)
 {
     struct sma_net_answer answer = {.end = SMA_NET_ANSWERED,
@@ -403,7 +404,7 @@ static void a_second_chat_that_must_wait_means_the_bot(void)
     CHECK(sma_adapter_flood_note(&flood, SMA_STR("7"), 5000, UINT64_MAX, 65000000000u));
 }
 
-/* -- the vectors ------------------------------------------------------------------------------------------------- */
+/* -- the vectors ------------------------------------------------------------------------------- */
 static const struct
 {
     const char *description; /* beginning */

@@ -1,5 +1,6 @@
 /*
- * Aim: people see that something is going on, at the rate the platform permits, and never a preview over an answer.
+ * Aim: people see that something is going on, at the rate the platform permits, and never a preview
+ * over an answer.
  * Method: progress signals through the real dispatcher, the simulated platform's view of chats.
  */
 #include "actor_world.h"

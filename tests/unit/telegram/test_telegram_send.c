@@ -1,5 +1,6 @@
 /*
- * Aim: one attempt, one message, one honest answer; what can be mended is mended without a second message.
+ * Aim: one attempt, one message, one honest answer; what can be mended is mended without a second
+ * message.
  * Method: the adapter and the real dispatcher against the simulated platform.
  */
 #include "actor_world.h"
@@ -42,7 +43,7 @@ static void write_file(const char *name, const char *text)
     CHECK(fclose(file) == 0);
 }
 
-/* -- text ----------------------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 static void markdown_arrives_as_marks(void)
 {
     world_open("");
@@ -182,7 +183,7 @@ static void many_attempts_are_open_at_once(void)
     world_close();
 }
 
-/* -- files ---------------------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 static void files_of_the_project_are_uploaded(void)
 {
     world_open("");

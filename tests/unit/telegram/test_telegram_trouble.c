@@ -1,5 +1,6 @@
 /*
- * Aim: the adapter outlives what networks, proxies and other programs do, says so once, and loses nothing by it.
+ * Aim: the adapter outlives what networks, proxies and other programs do, says so once, and loses
+ * nothing by it.
  * Method: faults of the simulated platform; each costs one back-off of at most a second.
  */
 #include "actor_world.h"
@@ -21,9 +22,9 @@ static void failures_are_outlived(void)
     {
         const char *kind;
         int status;
-        bool is_told; /* a connection that closes before it answers may be replaced without a word */
-    } cases[] = {
-        {"html", 502, true}, {"close", 0, false}, {"cut", 0, true}, {"status", 429, true}};
+        /* a connection that closes before it answers may be replaced without a word */
+        bool is_told;
+    } cases[] = {{"html", 502, true}, {"close", 0, false}, {"cut", 0, true}, {"status", 429, true}};
     size_t told = 0;
     world_open("");
     WORLD_WAIT(world_is_polled());

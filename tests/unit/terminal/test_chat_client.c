@@ -1,8 +1,8 @@
 /*
- * Aim: the chat client in a pipe and on a terminal: what goes where, exit statuses, and no control character of a
- *      model on the screen.
- * Method: the client in a child process (stdin and stdout are pipes, or a pseudo terminal) against a server in the test
- *         that follows the protocol by hand.
+ * Aim: the chat client in a pipe and on a terminal: what goes where, exit statuses, and no control
+ *      character of a model on the screen.
+ * Method: the client in a child process (stdin and stdout are pipes, or a pseudo terminal) against
+ *         a server in the test that follows the protocol by hand.
  */
 #include "adapters/terminal/terminal.h"
 #include "cli/chat.h"
@@ -227,7 +227,7 @@ static void end(struct talk *talk)
     free(talk);
 }
 
-/* -- in a pipe --------------------------------------------------------------------------------------------------- */
+/* -- in a pipe --------------------------------------------------------------------------------- */
 static void a_pipe_prints_the_answer_alone(void)
 {
     open_server();
@@ -357,7 +357,7 @@ static void an_interrupt_in_a_pipe_stops_then_leaves(void)
     close_server();
 }
 
-/* -- on a terminal ----------------------------------------------------------------------------------------------- */
+/* -- on a terminal ----------------------------------------------------------------------------- */
 static void type(struct talk *talk, const char *text)
 {
     CHECK(write(talk->in_fd, text, strlen(text)) == (ssize_t)strlen(text));
@@ -463,7 +463,7 @@ static void an_interrupt_stops_a_second_leaves(void)
     close_server();
 }
 
-/* -- the screen -------------------------------------------------------------------------------------------------- */
+/* -- the screen -------------------------------------------------------------------------------- */
 static void rows_are_counted_as_a_terminal_wraps(void)
 {
     CHECK_INT(1, sma_chat_rows(SMA_STR(""), 10));

@@ -1,6 +1,8 @@
 /*
- * Aim: the terminal adapter keeps its protocol, and neither bad, slow nor vanished clients hold anything up.
- * Method: real threads and a real socket; the real dispatcher; a store and an agent that do what a message's text says.
+ * Aim: the terminal adapter keeps its protocol, and neither bad, slow nor vanished clients hold
+ * anything up.
+ * Method: real threads and a real socket; the real dispatcher; a store and an agent that do what a
+ * message's text says.
  */
 #include "adapters/terminal/terminal.h"
 #include "sma/actors.h"
@@ -21,9 +23,10 @@
 #define BIG_BYTES (1000 * 1000)
 #define NOBODY 65534
 
-/* The store: accepts everything; "busy" is refused; "/..." is carried out; else the answer "you said: ..." is
- * delivered and is the result. Prefixes: "late:" result before the delivery is begun; "sent:" the same, and a message long before it; "fail:" failed run; "big:" a
- * delivery of a megabyte; "stream:" progress first. */
+/* The store: accepts everything; "busy" is refused; "/..." is carried out; else the answer "you
+ * said: ..." is delivered and is the result. Prefixes: "late:" result before the delivery is begun;
+ * "sent:" the same, and a message long before it; "fail:" failed run; "big:" a delivery of a
+ * megabyte; "stream:" progress first. */
 struct store
 {
     uint64_t seq, row;
@@ -196,7 +199,7 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
 static const struct sma_actor_ops agent_ops = {.name = "agent", .handle = agent_handle};
 
-/* -- the service ------------------------------------------------------------------------------------------------- */
+/* -- the service ------------------------------------------------------------------------------- */
 struct service
 {
     struct sma_system *system;
@@ -271,7 +274,7 @@ static void close_service(void)
     CHECK(access(socket_path, F_OK) != 0);
 }
 
-/* -- a client ---------------------------------------------------------------------------------------------------- */
+/* -- a client ---------------------------------------------------------------------------------- */
 struct client
 {
     int fd;
@@ -368,7 +371,7 @@ static uint64_t now_ns(void)
     return sma_sys_real()->now_ns(sma_sys_real()->self);
 }
 
-/* -- cases ------------------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 static void a_message_is_accepted_answered_and_done(void)
 {
     open_service();
@@ -610,7 +613,8 @@ static void a_client_that_does_not_read_is_dropped(void)
         snprintf(line, sizeof line, "{\"type\":\"message\",\"id\":\"%d\",\"text\":\"big:\"}", i);
         say_line(&deaf, line);
     }
-    /* its first delivery stays in the queue until it is dropped, the rest is given up: others go on meanwhile */
+    /* its first delivery stays in the queue until it is dropped, the rest is given up: others go on
+     * meanwhile */
     uint64_t begin = now_ns();
     while (atomic_load(&store.receipt_failed_count) == 0 && now_ns() - begin < 10 * 1000000000ull)
         exchange(&other, "hi");
@@ -620,7 +624,8 @@ static void a_client_that_does_not_read_is_dropped(void)
     close_service();
 }
 
-/* In the child of a fork: what the service says first to a process with a process namespace of its own. */
+/* In the child of a fork: what the service says first to a process with a process namespace of its
+ * own. */
 static int say_what_is_heard_inside(void)
 {
     struct sma_error error;

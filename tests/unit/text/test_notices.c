@@ -38,7 +38,8 @@ static void arguments_are_filled_in(void)
     CHECK_STR("你的消息已收到，前面还有 12 条在等待。", sma_buf_str(&buf));
     sma_buf_clear(&buf);
     sma_notice_format(&buf, SMA_LANGUAGE_ZH, SMA_NOTICE_STATUS, 1u, 2u, 3u, 4u);
-    CHECK_STR("运行中。本会话等待 1 条，全部等待 2 条，等待语言模型 3 条，启动以来已回复 4 条。", sma_buf_str(&buf));
+    CHECK_STR("运行中。本会话等待 1 条，全部等待 2 条，等待语言模型 3 条，启动以来已回复 4 条。",
+              sma_buf_str(&buf));
     sma_buf_clear(&buf);
     sma_notice_format(&buf, SMA_LANGUAGE_EN, SMA_NOTICE_RUN_FAILED, "100% %s gone");
     CHECK_STR("I could not finish this: 100% %s gone", sma_buf_str(&buf));

@@ -1,5 +1,6 @@
 /*
- * exec_cases.h — what a command may rely on, in a sandbox and without one: the same cases, PERMISSIONS decide.
+ * exec_cases.h — what a command may rely on, in a sandbox and without one: the same cases,
+ * PERMISSIONS decide.
  */
 #include "world.h"
 
@@ -50,8 +51,10 @@ static void results_are_those_of_the_shell(void)
     world_destroy(world);
 }
 
-/* What a library opens without close-on-exec, whenever it does: here, all the time. By plain system calls, as libuv closes by
- * them: the thread sanitizer does not see those and takes a number that is used again for a race. */
+/* What a library opens without close-on-exec, whenever it does: here, all the time. By plain system
+ * calls, as libuv closes by
+ * them: the thread sanitizer does not see those and takes a number that is used again for a
+ * race. */
 static void *open_and_close(void *argument)
 {
     const int *is_over = argument;
@@ -110,8 +113,8 @@ static void a_repository_made_of_files_runs_nothing(void)
 #define BEGIN_TRIES 5
 #define BEGIN_MS (1500 * PATIENCE)
 
-/* Run a command that says `word` when it has begun, and then goes on for ever, up to its time. On a machine so busy that
- * the time was over before it had begun, again. */
+/* Run a command that says `word` when it has begun, and then goes on for ever, up to its time. On a
+ * machine so busy that the time was over before it had begun, again. */
 static const struct world_record *run_begun(struct world *world, const char *command,
                                             const char *word)
 {
@@ -200,7 +203,8 @@ static void children_in_the_background_do_not_hang_the_call(void)
     CHECK_TEXT("0", world_member(world, record, "exitCode"));
     CHECK(strstr(world_member(world, record, "note"), "left behind") != NULL);
     CHECK((record->answered_ns - record->asked_ns) / 1000000 < 5000 * PATIENCE);
-    /* Within the grace it counts. A busy machine may be later than that: then it was left behind, and that is said. */
+    /* Within the grace it counts. A busy machine may be later than that: then it was left behind,
+     * and that is said. */
     bool is_in_time = false;
     for (int tries = 0; tries < 20 && !is_in_time; tries++) {
         record = world_do(world, "(sleep 0.05; echo late) & echo early");

@@ -1,4 +1,5 @@
-/* project.h — a project in a private folder for tests of tools: files of any content, and what a tool made of a call. */
+/* project.h — a project in a private folder for tests of tools: files of any content, and what a
+ * tool made of a call. */
 #ifndef SMA_TEST_TOOLS_PROJECT_H
 #define SMA_TEST_TOOLS_PROJECT_H
 

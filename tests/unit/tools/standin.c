@@ -1,8 +1,9 @@
 /*
- * standin.c — in place of check.c and file_tools.c: verdicts are written in the arguments, so that the actor alone is tested.
+ * standin.c — in place of check.c and file_tools.c: verdicts are written in the arguments, so that
+ * the actor alone is tested.
  *
- *   "verdict": "ask" | "refuse"; "digest": number of the digest's first byte; "bad": true = a bad argument; "ruled": true =
- *   a rule lets it write what is an owner's
+ *   "verdict": "ask" | "refuse"; "digest": number of the digest's first byte; "bad": true = a bad
+ *   argument; "ruled": true = a rule lets it write what is an owner's
  */
 #include "runtime/files/check.h"
 #include "runtime/files/file_tools.h"

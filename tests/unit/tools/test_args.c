@@ -1,6 +1,6 @@
 /*
- * Aim: what the schemas of the working tools say is what the check of arguments does; every wrong argument is answered with a
- * sentence; what a chat is offered depends on its channel.
+ * Aim: what the schemas of the working tools say is what the check of arguments does; every wrong
+ * argument is answered with a sentence; what a chat is offered depends on its channel.
  */
 #include "runtime/tools/tools.h"
 #include "sma/limits.h"

@@ -1,11 +1,12 @@
 /*
- * Aim: every working tool is allowed, asked about or refused as standing, permissions, grants and the files say; what people
- * are asked is exact, and changes with everything that makes the call what it is.
+ * Aim: every working tool is allowed, asked about or refused as standing, permissions, grants and
+ * the files say; what people are asked is exact, and changes with everything that makes the call
+ * what it is.
  */
 #include "project.h"
 #include "runtime/approval/request.h"
-#include "runtime/policy/shell.h"
 #include "runtime/files/check.h"
+#include "runtime/policy/shell.h"
 
 #define NOW_MS 1800000000000
 
@@ -481,7 +482,8 @@ static void digests_tell_calls_apart(void)
     }
     project_put(&project, "x.sh", "echo y\n"); /* changed in between */
     project_put(&project, "a.txt", "one two\n");
-    /* An edit is the same whatever the rest of the file says by then; the whole of a file is not. */
+    /* An edit is the same whatever the rest of the file says by then; the whole of a file is
+     * not. */
     static const bool is_changed[SMA_COUNT_OF(calls)] = {
         [0] = true, [1] = true, [3] = true, [4] = true};
     for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {

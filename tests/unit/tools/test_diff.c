@@ -1,5 +1,6 @@
 /*
- * Aim: a diff shows the change: applied to the old text it gives the new one, always; it is small for small changes and bounded.
+ * Aim: a diff shows the change: applied to the old text it gives the new one, always; it is small
+ * for small changes and bounded.
  * Method: goldens; seeded random texts with a patcher of its own.
  */
 #include "runtime/files/file_tools.h"

@@ -1,8 +1,9 @@
 /*
- * Aim: a command whose processes the kernel does not let go (uninterruptible sleep on a disk or server that does not answer)
- *      is answered, gives its slot back, holds up nobody's drain, and is waited for until it has ended.
- * Method: the program's waitpid is this file's (-Wl,--wrap=waitpid): for one process it says "still there" until it is let go,
- *      which is all that the service sees of such a sleep.
+ * Aim: a command whose processes the kernel does not let go (uninterruptible sleep on a disk or
+ *      server that does not answer) is answered, gives its slot back, holds up nobody's drain, and
+ *      is waited for until it has ended.
+ * Method: the program's waitpid is this file's (-Wl,--wrap=waitpid): for one process it says "still
+ *      there" until it is let go, which is all that the service sees of such a sleep.
  */
 #include "world.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_exec_processes.c — whose a process is, by family, session and marker; real processes of this test.
+ * test_exec_processes.c — whose a process is, by family, session and marker; real processes of this
+ * test.
  */
 #include "runtime/exec/exec_processes.h"
 
@@ -76,7 +77,8 @@ static void families_daemons_and_strangers_are_told_apart(void)
     sma_processes_fini(&table);
 }
 
-/* What a service that was killed left behind is found by the next one of the same project, and nothing else is. */
+/* What a service that was killed left behind is found by the next one of the same project, and
+ * nothing else is. */
 static void leftovers_are_ended_by_their_marker(void)
 {
     char mine[64], other[64];

@@ -1,5 +1,6 @@
 /*
- * Aim: the file tools do what they say on ordinary files, tell what was expected when they do not, and their results are bounded.
+ * Aim: the file tools do what they say on ordinary files, tell what was expected when they do not,
+ * and their results are bounded.
  */
 #include "project.h"
 

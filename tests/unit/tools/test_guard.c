@@ -1,6 +1,7 @@
 /*
- * Aim: no path, no link, no hard link, no swap of a component while it is used leads a tool out of the project or to a
- * protected file. Method: a tree full of traps, with and without openat2; a thread that swaps a folder for a link.
+ * Aim: no path, no link, no hard link, no swap of a component while it is used leads a tool out of
+ * the project or to a protected file. Method: a tree full of traps, with and without openat2; a
+ * thread that swaps a folder for a link.
  */
 #include "project.h"
 #include "runtime/files/file_rules.h"
@@ -315,7 +316,7 @@ static void paths_of_commands_stay(void)
     project_close(&project);
 }
 
-/* -- a race ----------------------------------------------------------------------------------------------------- */
+/* -- a race ------------------------------------------------------------------------------------ */
 struct race
 {
     const struct project *project;
@@ -394,7 +395,7 @@ static void a_swapped_folder_leads_nowhere(void)
     }
 }
 
-/* -- patterns --------------------------------------------------------------------------------------------------- */
+/* -- patterns ---------------------------------------------------------------------------------- */
 static void patterns_fit(void)
 {
     static const struct

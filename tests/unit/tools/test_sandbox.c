@@ -1,5 +1,6 @@
 /*
- * test_sandbox.c — the walls: what a command in the sandbox must not be able to see, change or reach.
+ * test_sandbox.c — the walls: what a command in the sandbox must not be able to see, change or
+ * reach.
  */
 #include "world.h"
 
@@ -64,7 +65,8 @@ static void secrets_are_invisible(void)
     world_destroy(world);
 }
 
-/* Nothing is asked for `grep -r` where a rule allows it, also when a member of one chat has it done. */
+/* Nothing is asked for `grep -r` where a rule allows it, also when a member of one chat has it
+ * done. */
 static void other_chats_are_invisible(void)
 {
     struct world *world = world_create(REQUIRE);
@@ -135,7 +137,8 @@ static void what_comes_later_is_invisible_too(void)
     world_destroy(world);
 }
 
-/* On a full disk (here: no file may grow) the placeholder is an empty file, which hides as well and goes as well. */
+/* On a full disk (here: no file may grow) the placeholder is an empty file, which hides as well and
+ * goes as well. */
 static void a_full_disk_takes_no_placeholder_away(void)
 {
     struct world *world = world_create(REQUIRE);
@@ -164,7 +167,8 @@ static void a_full_disk_takes_no_placeholder_away(void)
     world_destroy(world);
 }
 
-/* A new .env put in place of the old one by renaming undoes the mount over it: the command does not outlive that. */
+/* A new .env put in place of the old one by renaming undoes the mount over it: the command does not
+ * outlive that. */
 static void a_replaced_secret_ends_the_command(void)
 {
     struct world *world = world_create(REQUIRE);
@@ -292,7 +296,8 @@ static void what_is_an_owners_is_not_written(void)
     world_destroy(world);
 }
 
-/* A repository has further doors to a configuration: git takes that of the folder that `commondir` names. */
+/* A repository has further doors to a configuration: git takes that of the folder that `commondir`
+ * names. */
 static void a_repository_keeps_its_configuration(void)
 {
     struct world *world = create_with_owner_files();

@@ -1,6 +1,7 @@
 /*
- * test_sandbox_walls.c — what the kernel refuses to commands in the sandbox, how much memory their folders take, and what they see
- * of ship.json. Method: programs that are compiled and run in there.
+ * test_sandbox_walls.c — what the kernel refuses to commands in the sandbox, how much memory their
+ * folders take, and what they see of ship.json. Method: programs that are compiled and run in
+ * there.
  */
 #include "world.h"
 
@@ -10,7 +11,8 @@
 
 #define REQUIRE "{\"exec_shell\":{\"sandbox\":\"require\"}}"
 
-/* Says for each call what came of it. Without the filter every one of them gives something else, or does it. */
+/* Says for each call what came of it. Without the filter every one of them gives something else, or
+ * does it. */
 static const char CALLS[] =
     "#define _GNU_SOURCE\n"
     "#include <errno.h>\n#include <sched.h>\n#include <stdio.h>\n#include <string.h>\n"
@@ -147,7 +149,8 @@ static void folders_in_memory_are_bounded_together(void)
     world_destroy(world);
 }
 
-/* Files without contents take memory of the kernel's that no size counts. And: the sum of both is what a command may hold. */
+/* Files without contents take memory of the kernel's that no size counts. And: the sum of both is
+ * what a command may hold. */
 static void empty_files_count_as_memory(void)
 {
     struct world *world =

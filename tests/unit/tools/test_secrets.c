@@ -1,5 +1,6 @@
 /*
- * Aim: a known value never leaves, whatever form it has, however the text is cut into pieces; ordinary words stay.
+ * Aim: a known value never leaves, whatever form it has, however the text is cut into pieces;
+ * ordinary words stay.
  * Method: a set made of a configuration; texts whole, in every two pieces, and byte by byte.
  */
 #include "runtime/secrets/secrets.h"

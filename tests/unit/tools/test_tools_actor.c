@@ -1,6 +1,6 @@
 /*
- * test_tools_actor.c — what the tools actor does with a question before anything runs: verdicts, consent, audit, cancelling,
- * reload, the end. Rules and file tools are stood in for.
+ * test_tools_actor.c — what the tools actor does with a question before anything runs: verdicts,
+ * consent, audit, cancelling, reload, the end. Rules and file tools are stood in for.
  */
 #include "world.h"
 

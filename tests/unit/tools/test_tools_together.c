@@ -1,6 +1,6 @@
 /*
- * test_tools_together.c — the tools actor with the real rules and file tools: writers of one file, consent by digest,
- * scripts that change, and a long result read to its end.
+ * test_tools_together.c — the tools actor with the real rules and file tools: writers of one file,
+ * consent by digest, scripts that change, and a long result read to its end.
  */
 #include "runtime/approval/request.h"
 #include "world.h"
@@ -97,7 +97,7 @@ static void a_long_result_can_be_read_to_its_end(void)
     world_destroy(world);
 }
 
-/* -- writers of one file --------------------------------------------------------------------------------------- */
+/* -- writers of one file ----------------------------------------------------------------------- */
 #define EDIT_COUNT 8
 #define ROUND_COUNT 20
 static const char lines[] = "a\nb\nc\nd\ne\nf\ng\nh\n", edited[] = "A\nB\nC\nD\nE\nF\nG\nH\n";

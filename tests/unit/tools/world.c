@@ -36,7 +36,7 @@ struct world
     bool is_stopped, is_abandoned;
 };
 
-/* -- the stand-in agent and log --------------------------------------------------------------------------------- */
+/* -- the stand-in agent and log ---------------------------------------------------------------- */
 static void take_answer(struct world *world, struct sma_msg *msg, struct sma_ctx *ctx)
 {
     const struct sma_tool_answer *answer = SMA_MSG_BODY(msg, struct sma_tool_answer);
@@ -117,7 +117,7 @@ static void log_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 
 static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle};
 
-/* -- life ------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void on_reload(void *user)
 {
     struct world *world = user;
@@ -279,7 +279,7 @@ void world_reload(struct world *world, const char *permissions)
     CHECK(kill(getpid(), SIGHUP) == 0);
 }
 
-/* -- asking ----------------------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 size_t world_ask(struct world *world, const struct sma_tool_ask *template)
 {
     struct sma_msg *msg =
@@ -392,7 +392,7 @@ bool world_has_logged(struct world *world, const char *part)
     return is_there;
 }
 
-/* -- files and processes ---------------------------------------------------------------------------------------- */
+/* -- files and processes ----------------------------------------------------------------------- */
 bool world_has_file(struct world *world, const char *name)
 {
     char path[256];

@@ -1,5 +1,6 @@
 /*
- * world.h — the tools actor on its thread, a stand-in agent that asks it, and a project in a folder of its own.
+ * world.h — the tools actor on its thread, a stand-in agent that asks it, and a project in a folder
+ * of its own.
  */
 #ifndef SMA_TEST_TOOLS_WORLD_H
 #define SMA_TEST_TOOLS_WORLD_H
@@ -26,9 +27,11 @@ struct world_record
 
 /** permissions: JSON or "". */
 struct world *world_create(const char *permissions);
-/** The same, but its end leaves no time for the drain: questions may stay open then, processes may not. */
+/** The same, but its end leaves no time for the drain: questions may stay open then, processes may
+ *  not. */
 struct world *world_create_hurried(const char *permissions);
-/** Ordered stop (drain), then every question must have been answered exactly once, and no process may be left. */
+/** Ordered stop (drain), then every question must have been answered exactly once, and no process
+ *  may be left. */
 void world_destroy(struct world *world);
 /** Delete the folder of a world whose process is gone. */
 void world_remove(const char *dir);
@@ -52,7 +55,8 @@ void world_reload(struct world *world, const char *permissions);
 
 /** world_run + world_await. */
 const struct world_record *world_do(struct world *world, const char *command);
-/** A member of the answer as text (decoded string, number or true/false); "" when absent. Freed with the world. */
+/** A member of the answer as text (decoded string, number or true/false); "" when absent. Freed
+ *  with the world. */
 const char *world_member(struct world *world, const struct world_record *record, const char *name);
 bool world_has_logged(struct world *world, const char *part);
 /** Waits until `path` (below the project) exists. */

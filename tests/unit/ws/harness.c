@@ -49,7 +49,7 @@ static void changed(struct ws_harness *harness)
     (void)pthread_cond_broadcast(&harness->changed);
 }
 
-/* -- the actor ---------------------------------------------------------------------------------------------------- */
+/* -- the actor --------------------------------------------------------------------------------- */
 static void on_async(uv_async_t *async)
 {
     struct ws_harness *harness = async->data;
@@ -205,7 +205,7 @@ void ws_actor_cost(struct ws_harness *harness, long *ret_cpu_us, long *ret_switc
     *ret_switches = usage.ru_nvcsw;
 }
 
-/* -- clients ------------------------------------------------------------------------------------------------------ */
+/* -- clients ----------------------------------------------------------------------------------- */
 static void on_opened(void *user)
 {
     struct client *client = user;
@@ -380,7 +380,7 @@ void client_wait_messages(struct client *client, unsigned count)
     CHECK_INT(count, CLIENT_GET(client, message_count));
 }
 
-/* -- a second sma_ws that cannot be opened ------------------------------------------------------------------------ */
+/* -- a second sma_ws that cannot be opened ----------------------------------------------------- */
 struct try_open
 {
     struct ws_harness *harness;

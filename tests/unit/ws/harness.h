@@ -1,8 +1,9 @@
 /*
  * harness.h — an actor on a loop with a sma_ws of its own, driven from the test's thread.
  *
- * ws_on_actor runs a function on the actor's thread and waits for it. What happens to a client is noted in it, by the
- * actor's thread under the harness's lock; ws_wait waits until a condition over such notes holds.
+ * ws_on_actor runs a function on the actor's thread and waits for it. What happens to a client is
+ * noted in it, by the actor's thread under the harness's lock; ws_wait waits until a condition over
+ * such notes holds.
  */
 #ifndef SMA_TEST_WS_HARNESS_H
 #define SMA_TEST_WS_HARNESS_H
@@ -26,7 +27,8 @@ struct client
     uint64_t hash, read_ns;
     struct sma_ws_closed closed; /* without its slices */
     char reason[512], diagnosis[128];
-    struct sma_ws_ask again; /* the ask it was connected with, for another try; url and headers left out */
+    /* the ask it was connected with, for another try; url and headers left out */
+    struct sma_ws_ask again;
     /* behaviour */
     void (*on_open)(struct client *client);
     void (*on_message)(struct client *client);
@@ -34,12 +36,14 @@ struct client
 };
 
 struct ws_harness *ws_harness_start(const char *ca_file);
-/** Stops the actor, closing the sma_ws first; all clients must be told or dropped. Checks that the loop ended clean. */
+/** Stops the actor, closing the sma_ws first; all clients must be told or dropped. Checks that the
+ *  loop ended clean. */
 void ws_harness_stop(struct ws_harness *harness);
 void ws_on_actor(struct ws_harness *harness, void (*run)(void *user), void *user);
 struct sma_ws *ws_of(struct ws_harness *harness); /* on the actor's thread */
 enum sma_err ws_try_open(struct ws_harness *harness, const char *ca_file, struct sma_error *error);
-void ws_forget(struct ws_harness *harness);         /* on the actor's thread: the test has closed it */
+/* on the actor's thread: the test has closed it */
+void ws_forget(struct ws_harness *harness);
 /** Ends the test when it does not hold within 5 s. */
 void ws_wait(struct ws_harness *harness, bool (*holds)(void *user), void *user, const char *what);
 void ws_lock(struct ws_harness *harness);
@@ -49,7 +53,8 @@ void ws_actor_cost(struct ws_harness *harness, long *ret_cpu_us, long *ret_switc
 
 /* clients */
 void client_connect(struct ws_harness *harness, struct client *client, const char *url);
-enum sma_err client_try(struct ws_harness *harness, struct client *client, const struct sma_ws_ask *ask);
+enum sma_err client_try(struct ws_harness *harness, struct client *client,
+                        const struct sma_ws_ask *ask);
 enum sma_err client_send(struct client *client, struct sma_str bytes, bool is_binary);
 void client_end(struct client *client, unsigned code);
 void client_pause(struct client *client, bool is_paused);
@@ -57,12 +62,12 @@ void client_wait_open(struct client *client);
 void client_wait_closed(struct client *client);
 void client_wait_messages(struct client *client, unsigned count);
 /** One number read under the lock. */
-#define CLIENT_GET(client, field)                    \
-    (__extension__({                                 \
-        ws_lock((client)->harness);                  \
+#define CLIENT_GET(client, field)                           \
+    (__extension__({                                        \
+        ws_lock((client)->harness);                         \
         __typeof__((client)->field) got_ = (client)->field; \
-        ws_unlock((client)->harness);                \
-        got_;                                        \
+        ws_unlock((client)->harness);                       \
+        got_;                                               \
     }))
 
 #endif

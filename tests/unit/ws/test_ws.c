@@ -1,6 +1,7 @@
 /*
- * Aim: what happens to a connection is told exactly once and truly: made, refused, lost, closed by either side, broken by
- * the peer; messages arrive whole and in order; nothing of it needs a wake-up while nothing happens.
+ * Aim: what happens to a connection is told exactly once and truly: made, refused, lost, closed by
+ * either side, broken by the peer; messages arrive whole and in order; nothing of it needs a
+ * wake-up while nothing happens.
  * Method: an actor on a loop against the scriptable server, each fault by itself.
  */
 #include "harness.h"

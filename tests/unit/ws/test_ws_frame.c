@@ -1,7 +1,9 @@
 /*
- * Aim: the reader takes frames in any cutting and refuses what a server may not send; the writer's frames are what
- * RFC 6455 says; URLs and headers that could smuggle something are refused; the answer is checked strictly.
- * Method: the pure functions alone; every stream is fed whole, byte by byte and at every cut in two.
+ * Aim: the reader takes frames in any cutting and refuses what a server may not send; the writer's
+ * frames are what RFC 6455 says; URLs and headers that could smuggle something are refused; the
+ * answer is checked strictly.
+ * Method: the pure functions alone; every stream is fed whole, byte by byte and at every cut in
+ * two.
  */
 #include "net/ws_priv.h"
 #include "support/check.h"
@@ -304,7 +306,8 @@ static void the_answer(void)
         CHECK_ERR(SMA_ERR_BADINPUT, ws_answer_parse(sma_str(bad[i]), &answer));
 }
 
-/* Whatever the bytes are: the cutting changes nothing, and no look goes beyond the end (the sanitizer sees to that). */
+/* Whatever the bytes are: the cutting changes nothing, and no look goes beyond the end (the
+ * sanitizer sees to that). */
 static void random_bytes_in_any_cutting(void)
 {
     static const unsigned char seeds[] = {0x81, 0x82, 0x01, 0x00, 0x80, 0x88, 0x89,

@@ -1,5 +1,6 @@
 /*
- * Aim: many connections, many in a row, large messages, a side that does not read: nothing is lost, doubled, or kept.
+ * Aim: many connections, many in a row, large messages, a side that does not read: nothing is lost,
+ * doubled, or kept.
  * Method: the scriptable server; descriptors and heap are counted before and after.
  */
 #include "harness.h"
@@ -15,8 +16,8 @@
 static struct ws_server *server;
 static struct ws_harness *harness;
 
-static DIR
-    *descriptors; /* open all the time: its own number must not be one that a socket just had */
+/* open all the time: its own number must not be one that a socket just had */
+static DIR *descriptors;
 
 static size_t count_descriptors(void)
 {

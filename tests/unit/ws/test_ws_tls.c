@@ -1,13 +1,16 @@
 /*
- * Aim: wss:// trusts what it should and nothing else, says why not, and carries messages as ws:// does.
- * Method: servers with each kind of certificate, made in the test; a client that trusts their authority by ca_file.
+ * Aim: wss:// trusts what it should and nothing else, says why not, and carries messages as ws://
+ * does.
+ * Method: servers with each kind of certificate, made in the test; a client that trusts their
+ * authority by ca_file.
  */
 #include "harness.h"
 #include "support/patience.h"
 
 #include <unistd.h>
 
-/* The authority is made anew with each server: the client must trust the one of the server it is to reach. */
+/* The authority is made anew with each server: the client must trust the one of the server it is to
+ * reach. */
 static struct ws_server *server;
 static struct ws_harness *harness;
 
