@@ -49,6 +49,15 @@ enum sma_err
         SMA_ERR_COUNT
 };
 
+/** Pass an error on: return it when the call did not answer OK. For functions that return enum sma_err
+ *  and have nothing to undo that SMA_AUTO does not. */
+#define SMA_TRY(...)                               \
+    do {                                           \
+        enum sma_err sma_try_err_ = (__VA_ARGS__); \
+        if (sma_try_err_ != SMA_ERR_OK)            \
+            return sma_try_err_;                   \
+    } while (0)
+
 /** @return a constant text for err; never NULL. Thread: any. */
 const char *sma_err_text(enum sma_err err);
 /** @return the constant name without prefix, e.g. "NOMEM". Thread: any. */

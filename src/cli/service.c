@@ -156,27 +156,15 @@ static enum sma_err create_actors(struct sma_service *service,
     const char *debug = getenv("SMA_DEBUG");
     log.shows_debug = debug != NULL && debug[0] != '\0';
     sma_log_set_level(log.shows_debug ? SMA_LOG_DEBUG : SMA_LOG_INFO);
-    enum sma_err err = sma_log_create(&log, &service->log, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = add_adapters(service, options, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_log_create(&log, &service->log, error));
+    SMA_TRY(add_adapters(service, options, error));
     struct sma_store_options store = {service->config, service->adapters, service->adapter_count};
-    err = sma_store_create(&store, &service->store, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = sma_model_create(service->config, &service->model, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = sma_tools_create(service->config, &service->tools, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_create(&store, &service->store, error));
+    SMA_TRY(sma_model_create(service->config, &service->model, error));
+    SMA_TRY(sma_tools_create(service->config, &service->tools, error));
     struct sma_dispatcher_options dispatcher = {service->config, service->adapters,
                                                 service->adapter_count};
-    err = sma_dispatcher_create(&dispatcher, &service->dispatcher, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_dispatcher_create(&dispatcher, &service->dispatcher, error));
     return sma_agent_create(service->config, service->adapters, service->adapter_count,
                             &service->agent, error);
 }

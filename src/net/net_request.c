@@ -298,9 +298,7 @@ static enum sma_err set_fields(struct sma_net_request *request, const struct sma
     if (request->mime == NULL || request->parts == NULL)
         return SMA_ERR_NOMEM;
     for (size_t i = 0; i < ask->field_count; i++) {
-        enum sma_err err = add_field(request, &ask->fields[i], &request->parts[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(add_field(request, &ask->fields[i], &request->parts[i]));
     }
     return curl_easy_setopt(request->easy, CURLOPT_MIMEPOST, request->mime) == CURLE_OK
                ? SMA_ERR_OK

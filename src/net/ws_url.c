@@ -70,9 +70,7 @@ enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_url)
     rest.ptr += 3;
     rest.len -= 3;
     size_t authority = find_any(rest, "/?#");
-    enum sma_err err = parse_host((struct sma_str){rest.ptr, authority}, &url);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(parse_host((struct sma_str){rest.ptr, authority}, &url));
     rest.ptr += authority;
     rest.len -= authority;
     url.target = (struct sma_str){rest.ptr, find_any(rest, "#")};

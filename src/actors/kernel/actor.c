@@ -128,9 +128,7 @@ enum sma_err sma_ctx_ask(struct sma_ctx *ctx, enum sma_actor_id to, struct sma_m
     uint64_t ask_id = ctx->next_ask_id;
     (*msg)->ask_id = ask_id;
     (*msg)->deadline_ns = deadline_ns;
-    enum sma_err err = push(ctx, to, edge->main, msg);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(push(ctx, to, edge->main, msg));
     ctx->next_ask_id++;
     edge->ask_open++;
     if (ret_ask_id != NULL)

@@ -158,9 +158,7 @@ static enum sma_err add_row(struct sma_system *system, const struct edge_row *ro
         for (unsigned to = 0; to < SMA_ACTOR_COUNT_MAX; to++) {
             if (system->actors[to] == NULL || to == from || !plays(row->to, to))
                 continue;
-            enum sma_err err = add_edge(system->actors[from], system->actors[to], row);
-            if (err != SMA_ERR_OK)
-                return err;
+            SMA_TRY(add_edge(system->actors[from], system->actors[to], row));
         }
     }
     return SMA_ERR_OK;
@@ -175,25 +173,20 @@ static enum sma_err add_house_edges(struct sma_system *system, struct sma_ctx *a
     static const struct edge_row log_only = {.signals = SMA_SIGNAL_COUNT_MAX};
     struct sma_ctx *supervisor = system->actors[SMA_ACTOR_SUPERVISOR];
     bool is_log = actor->id == SMA_ACTOR_LOG;
-    enum sma_err err = add_edge(supervisor, actor, is_log ? &control_and_log : &control);
-    if (err == SMA_ERR_OK)
-        err = add_edge(actor, supervisor, &control);
-    if (err == SMA_ERR_OK && !is_log && system->actors[SMA_ACTOR_LOG] != NULL)
-        err = add_edge(actor, system->actors[SMA_ACTOR_LOG], &log_only);
-    return err;
+    SMA_TRY(add_edge(supervisor, actor, is_log ? &control_and_log : &control));
+    SMA_TRY(add_edge(actor, supervisor, &control));
+    if (!is_log && system->actors[SMA_ACTOR_LOG] != NULL)
+        SMA_TRY(add_edge(actor, system->actors[SMA_ACTOR_LOG], &log_only));
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_kernel_build_lanes(struct sma_system *system)
 {
     for (size_t i = 0; i < system->order_count; i++) {
-        enum sma_err err = add_house_edges(system, system->actors[system->order[i]]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(add_house_edges(system, system->actors[system->order[i]]));
     }
     for (size_t i = 0; i < SMA_COUNT_OF(edge_rows); i++) {
-        enum sma_err err = add_row(system, &edge_rows[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(add_row(system, &edge_rows[i]));
     }
     keep_room_for_answers(system);
     return SMA_ERR_OK;

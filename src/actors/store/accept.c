@@ -227,14 +227,12 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
         sma_store_accept_later(store, *msg, &accepted);
         return SMA_ERR_OK;
     }
-    enum sma_err err = start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
-                                      : sma_queue_push_accepted(store->queue, chat->id, seq);
-    if (err == SMA_ERR_OK && start->group != NULL)
-        err = sma_store_group_lead(store, start->group, seq);
-    if (err == SMA_ERR_OK && (start->wants_role || in->preparation.len > 0))
-        err = sma_store_hold(store, chat, seq, &in->route, start->group, false);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
+                           : sma_queue_push_accepted(store->queue, chat->id, seq));
+    if (start->group != NULL)
+        SMA_TRY(sma_store_group_lead(store, start->group, seq));
+    if (start->wants_role || in->preparation.len > 0)
+        SMA_TRY(sma_store_hold(store, chat, seq, &in->route, start->group, false));
     accepted.position = sma_queue_waiting(store->queue) - 1; /* it is the newest */
     sma_store_accept_later(store, *msg, &accepted);
     if (!start->wants_role)
@@ -249,13 +247,10 @@ static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_acceptance how = {.row_state = SMA_ROW_WAITING, .leader = group->leader};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
-    enum sma_err err = sma_store_write_row(store, group->chat, in, &how, &accepted.seq);
-    if (err == SMA_ERR_OK)
-        err = sma_store_group_join(store, group, accepted.seq);
-    if (err == SMA_ERR_OK && in->preparation.len > 0)
-        err = sma_store_hold(store, group->chat, accepted.seq, &in->route, group, false);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_write_row(store, group->chat, in, &how, &accepted.seq));
+    SMA_TRY(sma_store_group_join(store, group, accepted.seq));
+    if (in->preparation.len > 0)
+        SMA_TRY(sma_store_hold(store, group->chat, accepted.seq, &in->route, group, false));
     sma_store_group_settle(store, group);
     accepted.position = sma_queue_position(store->queue, group->chat->id, group->leader);
     sma_store_accept_later(store, msg, &accepted);
@@ -270,17 +265,13 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     const struct sma_ingress *in = &said.in;
     bool is_stranger;
     uint64_t seq;
-    enum sma_err err = sma_store_is_stranger(store, in, &is_stranger);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_is_stranger(store, in, &is_stranger));
     if (is_stranger)
         sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
     bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE && said.fate == SMA_STRANGER_KEPT;
     struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE,
                                    .is_unkept = said.fate >= SMA_STRANGER_UNKEPT};
-    err = sma_store_write_row(store, chat, in, &how, &seq);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_write_row(store, chat, in, &how, &seq));
     if (may_be_upgraded && in->group_key.len > 0 && !in->is_record_only) {
         struct store_group *group = sma_store_group_find(store, chat, in->group_key);
         if (group == NULL)

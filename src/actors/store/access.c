@@ -185,9 +185,7 @@ static SMA_CHECKED enum sma_err find_group(struct sma_store *store, const struct
                                            struct sma_access_facts *facts)
 {
     enum store_group_word word;
-    enum sma_err err = sma_store_group_word(store, route, &word);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_group_word(store, route, &word));
     facts->is_let_in = word == STORE_GROUP_LET_IN;
     facts->is_group_rejected = word == STORE_GROUP_REJECTED;
     return SMA_ERR_OK;

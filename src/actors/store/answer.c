@@ -35,9 +35,7 @@ static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store
                                            const struct sma_route *route, struct sma_str text,
                                            struct reading *ret_reading)
 {
-    enum sma_err err = sma_store_case_open(store, approval, &ret_reading->it);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_case_open(store, approval, &ret_reading->it));
     sma_answer_read(text, &ret_reading->it.request, &ret_reading->answer);
     ret_reading->is_role_open = false;
     ret_reading->permitted = 0;
@@ -92,10 +90,10 @@ static SMA_CHECKED enum sma_err finish(struct sma_store *store, uint64_t seq,
 static SMA_CHECKED enum sma_err finish_words(struct sma_store *store, const struct sma_route *route,
                                              uint64_t seq, const struct store_ruling *ruling)
 {
-    enum sma_err err = finish(store, seq, ruling);
-    if (err == SMA_ERR_OK && (ruling->needs_telling || ruling->status != 200))
-        err = sma_store_tell(store, route, seq, sma_str(ruling->text));
-    return err;
+    SMA_TRY(finish(store, seq, ruling));
+    if (ruling->needs_telling || ruling->status != 200)
+        SMA_TRY(sma_store_tell(store, route, seq, sma_str(ruling->text)));
+    return SMA_ERR_OK;
 }
 
 /* A person who may not: told once in a while. */
@@ -164,9 +162,7 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_ruling ruling;
-    enum sma_err err = rule_press(store, &in->route, in->text, &ruling);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(rule_press(store, &in->route, in->text, &ruling));
     bool is_held = ruling.status == 403 && ruling.is_role_open &&
                    chat->held_count < SMA_CHAT_WAITING_COUNT_MAX;
     struct store_acceptance how = {.row_state = is_held ? SMA_ROW_WAITING : SMA_ROW_DONE,
@@ -175,11 +171,9 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
     bool has_decided = ruling.status == 200;
     struct sma_accepted accepted = {.verdict = is_held || has_decided ? SMA_VERDICT_ACCEPTED
                                                                       : SMA_VERDICT_IGNORED};
-    err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
-    if (err == SMA_ERR_OK && is_held)
-        err = sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
+    if (is_held)
+        SMA_TRY(sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true));
     if (is_held) { /* who may is being asked: what comes of it, the card says */
         sma_buf_clear(&store->scratch.text);
         sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),
@@ -354,16 +348,12 @@ static SMA_CHECKED enum sma_err hold_words(struct sma_store *store, struct store
                                    .request_id = sma_str(approval->id),
                                    .is_else_ignored = !asks && outcome->decision != SMA_ACCESS_RUN};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
-    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
-    if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_RUN)
-        err = sma_store_admit(store, chat, &in->route, outcome);
-    if (err == SMA_ERR_OK)
-        err = sma_queue_push_held(store->queue, chat->id, accepted.seq);
-    if (err == SMA_ERR_OK)
-        err = is_judged ? begin_judgement(store, chat, accepted.seq, approval)
-                        : sma_store_hold(store, chat, accepted.seq, &in->route, NULL, false);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
+    if (outcome->decision == SMA_ACCESS_RUN)
+        SMA_TRY(sma_store_admit(store, chat, &in->route, outcome));
+    SMA_TRY(sma_queue_push_held(store->queue, chat->id, accepted.seq));
+    SMA_TRY(is_judged ? begin_judgement(store, chat, accepted.seq, approval)
+                      : sma_store_hold(store, chat, accepted.seq, &in->route, NULL, false));
     accepted.position = sma_queue_waiting(store->queue) - 1;
     sma_store_accept_later(store, msg, &accepted);
     return SMA_ERR_OK;
@@ -495,13 +485,9 @@ static SMA_CHECKED enum sma_err read_held(struct sma_store *store, const struct 
     struct sma_state_message message;
     *held = (struct held){0};
     sma_buf_init(&held->text_buf, TEXT_BYTES_MAX);
-    enum sma_err err = sma_state_message_read(store->state, seq, &held->rows, &message);
-    if (err == SMA_ERR_OK)
-        err = sma_store_facts_get(message.facts, &held->facts);
-    if (err == SMA_ERR_OK)
-        err = put_text(&message, &held->text_buf);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_message_read(store->state, seq, &held->rows, &message));
+    SMA_TRY(sma_store_facts_get(message.facts, &held->facts));
+    SMA_TRY(put_text(&message, &held->text_buf));
     held->kind = message.kind;
     held->text = sma_buf_str(&held->text_buf);
     sma_store_follow_route(chat->state, &held->facts.route);
@@ -529,13 +515,11 @@ static SMA_CHECKED enum sma_err conclude_press(struct sma_store *store, struct s
                                                uint64_t seq, const struct held *held)
 {
     struct store_ruling ruling;
-    enum sma_err err = rule_press(store, &held->facts.route, held->text, &ruling);
-    if (err == SMA_ERR_OK)
-        err = finish(store, seq, &ruling);
-    if (err == SMA_ERR_OK && (ruling.needs_telling || ruling.status != 200) &&
-        sma_store_may_refuse_again(store, chat))
-        err = sma_store_tell(store, &held->facts.route, seq, sma_str(ruling.text));
-    return err;
+    SMA_TRY(rule_press(store, &held->facts.route, held->text, &ruling));
+    SMA_TRY(finish(store, seq, &ruling));
+    if ((ruling.needs_telling || ruling.status != 200) && sma_store_may_refuse_again(store, chat))
+        SMA_TRY(sma_store_tell(store, &held->facts.route, seq, sma_str(ruling.text)));
+    return SMA_ERR_OK;
 }
 
 /* Only recorded: it was no answer, and would not have run without one. */
@@ -640,9 +624,7 @@ static SMA_CHECKED enum sma_err act_on_judgement(struct sma_store *store, struct
                                                  struct store_case *it, struct held *held)
 {
     struct store_ruling ruling = {.status = 404};
-    enum sma_err err = it == NULL ? SMA_ERR_OK : rule_judged(store, judged, it, held, &ruling);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(it == NULL ? SMA_ERR_OK : rule_judged(store, judged, it, held, &ruling));
     if (ruling.status != 200)
         return make_ordinary(store, chat, judged->seq, held, judged->seems_to_agree ? it : NULL);
     (void)sma_queue_remove(store->queue, chat->id, judged->seq);

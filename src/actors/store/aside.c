@@ -168,9 +168,7 @@ enum sma_err sma_store_expire_aside_rows(struct sma_store *store)
                 first_ms = row->made_ms < first_ms ? row->made_ms : first_ms;
                 continue;
             }
-            enum sma_err err = expire_row(store, row);
-            if (err != SMA_ERR_OK)
-                return err;
+            SMA_TRY(expire_row(store, row));
             count++;
         }
     outbox->aside_first_ms = first_ms;

@@ -356,10 +356,8 @@ static enum sma_err commit(struct sma_store *store)
     const struct sma_sys *sys = sma_ctx_sys(store->ctx);
     SMA_CRASH_POINT("store.before_commit");
     uint64_t begun = sys->now_ns(sys->self);
-    enum sma_err err = store->batch->is_urgent ? sma_state_commit(store->state)
-                                               : sma_state_commit_lazy(store->state);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(store->batch->is_urgent ? sma_state_commit(store->state)
+                                    : sma_state_commit_lazy(store->state));
     SMA_METRIC_TIME(store_commit, sys->now_ns(sys->self) - begun);
     note_commit(store);
     sma_store_count_commit(store);

@@ -221,15 +221,10 @@ enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it
     struct store_approval *approval = it->approval;
     uint32_t number = approval->step + 1;
     bool goes_on = state != SMA_STATE_APPROVAL_CANCELLED;
-    enum sma_err err = goes_on ? add_decision(store, it, number) : SMA_ERR_OK;
-    if (err == SMA_ERR_OK)
-        err = write_row(store, it, state);
-    if (err == SMA_ERR_OK)
-        err = sma_store_forget_burial(store, it->approval);
-    if (err == SMA_ERR_OK)
-        err = sma_store_send_outcome(store, it, number, by);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(goes_on ? add_decision(store, it, number) : SMA_ERR_OK);
+    SMA_TRY(write_row(store, it, state));
+    SMA_TRY(sma_store_forget_burial(store, it->approval));
+    SMA_TRY(sma_store_send_outcome(store, it, number, by));
     audit_end(store, approval, state);
     struct store_chat *chat = approval->chat;
     uint64_t seq = approval->seq;
@@ -417,9 +412,7 @@ enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat 
     for (struct store_approval *at; (at = next_parked(store, chat, mark)) != NULL;) {
         uint64_t seq = at->seq;
         bool is_damaged;
-        enum sma_err err = sma_store_on_request(store, at, cancel_one, &seq, &is_damaged);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_store_on_request(store, at, cancel_one, &seq, &is_damaged));
         (*count)++;
     }
     return SMA_ERR_OK;

@@ -189,9 +189,7 @@ enum sma_err sma_store_expire_approvals(struct sma_store *store)
     for (struct store_approval *at; (at = next_over(store, now)) != NULL;) {
         uint64_t seq = at->seq;
         bool is_damaged;
-        enum sma_err err = sma_store_on_request(store, at, expire, &seq, &is_damaged);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_store_on_request(store, at, expire, &seq, &is_damaged));
         look_at_all(store, now); /* damage: all were read again */
     }
     return SMA_ERR_OK;

@@ -40,13 +40,9 @@ static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store
                                            uint32_t *count)
 {
     for (uint32_t i = 0; i < run->collected_count; i++) {
-        enum sma_err err = sma_store_cancel_message(store, run->collected[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_store_cancel_message(store, run->collected[i]));
     }
-    enum sma_err err = sma_store_cancel_message(store, run->seq);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_cancel_message(store, run->seq));
     sma_store_run_end(store, run);
     SMA_METRIC_ADD(runs_done_total, 1);
     (*count)++;
@@ -140,22 +136,15 @@ static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat 
                                      enum sma_notice *ret_notice)
 {
     uint32_t count = 0;
-    enum sma_err err = sma_state_chat_set_stop_mark(store->state, chat->state, seq);
-    if (err == SMA_ERR_OK)
-        err = cancel_run(store, chat, seq, &count);
-    if (err == SMA_ERR_OK)
-        err = cancel_waiting(store, chat, seq, &count);
-    if (err == SMA_ERR_OK)
-        err = sma_store_cancel_rows(store, chat, seq);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_chat_set_stop_mark(store->state, chat->state, seq));
+    SMA_TRY(cancel_run(store, chat, seq, &count));
+    SMA_TRY(cancel_waiting(store, chat, seq, &count));
+    SMA_TRY(sma_store_cancel_rows(store, chat, seq));
     tell_agent(store, chat, SMA_CONTROL_STOP, seq);
     if (chat->first != NULL)
         tell_dispatcher(store, chat, seq);
     /* Last: the cards that tell of it are not to be stopped with the rest. */
-    err = sma_store_cancel_parked(store, chat, seq, &count);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_cancel_parked(store, chat, seq, &count));
     *ret_notice = count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP;
     return SMA_ERR_OK;
 }
@@ -164,11 +153,8 @@ static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat
                                       uint64_t seq)
 {
     uint32_t count = 0;
-    enum sma_err err = sma_state_chat_set_clear_mark(store->state, chat->state, seq);
-    if (err == SMA_ERR_OK)
-        err = cancel_run(store, chat, seq, &count);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_chat_set_clear_mark(store->state, chat->state, seq));
+    SMA_TRY(cancel_run(store, chat, seq, &count));
     tell_agent(store, chat, SMA_CONTROL_CLEAR, seq);
     return sma_store_cancel_parked(store, chat, seq, &count);
 }

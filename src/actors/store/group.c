@@ -186,9 +186,7 @@ enum sma_err sma_store_group_lead(struct sma_store *store, struct store_group *g
     group->leader = seq;
     sma_store_group_touch(store, group);
     for (uint32_t i = 0; i < group->recorded_count; i++) {
-        enum sma_err err = wake_recorded(store, group, group->recorded[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(wake_recorded(store, group, group->recorded[i]));
     }
     return SMA_ERR_OK; /* they stay in the list: the leader may be undone */
 }

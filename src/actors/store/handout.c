@@ -84,9 +84,7 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
                                          const struct sma_stamps *stamps)
 {
     struct replies replies;
-    enum sma_err err = count_replies(store, row, &replies);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(count_replies(store, row, &replies));
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
     struct sma_msg *msg = STORE_MSG(store, DELIVER, struct sma_deliver,
@@ -118,9 +116,7 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
  * is. */
 static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct store_row *row)
 {
-    enum sma_err err = sma_store_note_out(store, row, STORE_OUT_HANDED);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_note_out(store, row, STORE_OUT_HANDED));
     row->is_handed = true;
     store->outbox->lanes[row->adapter].credits--;
     return SMA_ERR_OK;

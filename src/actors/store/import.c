@@ -155,9 +155,7 @@ static enum sma_err import_record(void *self, const struct sma_history_record *r
         return SMA_ERR_OK;
     if (!sma_str_is_equal(sma_buf_str(&import->chat_key), entry->chat_key)) {
         end_chat(import);
-        enum sma_err err = open_chat(import, entry->channel, entry->chat_key);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(open_chat(import, entry->channel, entry->chat_key));
     }
     if (sma_str_is_equal(entry->role, SMA_STR("assistant"))) {
         if (!record->is_notice)

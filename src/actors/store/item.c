@@ -17,9 +17,7 @@ bool sma_store_is_damage(const struct sma_store *store, enum sma_err err)
  * dropped: whoever asked is answered by who carried the item out. */
 static SMA_CHECKED enum sma_err go_back(struct sma_store *store, const struct store_marks *to)
 {
-    enum sma_err err = sma_state_savepoint_back(store->state);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_savepoint_back(store->state));
     sma_store_forget_parts(store, to);
     sma_store_drop_answers(store, to->effects);
     sma_store_drop_undone_chats(store);

@@ -118,11 +118,9 @@ static enum sma_err know_line(void *user, const struct sma_history_record *recor
 
 static enum sma_err know_contact(void *user, const struct sma_state_contact *contact)
 {
-    enum sma_err err = sma_str_is_equal(contact->chat_id, contact->user_id)
-                           ? SMA_ERR_OK
-                           : know_chat(user, contact->channel, contact->chat_id);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_str_is_equal(contact->chat_id, contact->user_id)
+                ? SMA_ERR_OK
+                : know_chat(user, contact->channel, contact->chat_id));
     return know(user, contact->channel, contact->user_id, "history");
 }
 

@@ -74,9 +74,7 @@ enum sma_err sma_store_add_line(struct sma_store *store, struct store_chat *chat
                                 const struct sma_history_entry *entry, uint64_t run_seq)
 {
     int64_t offset;
-    enum sma_err err = sma_store_place_line(store, chat, entry, &offset);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_place_line(store, chat, entry, &offset));
     uint64_t seq;
     return sma_state_accept(store->state,
                             &(struct sma_state_message){.chat = chat->state,

@@ -29,9 +29,7 @@ static SMA_CHECKED enum sma_err look_at(const struct store_sight *sight,
         return SMA_ERR_OK;
     struct sma_card_mark mark = sma_card_mark_parse(card->error);
     struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(card->route, &facts);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_facts_get(card->route, &facts));
     /* The numbers of the place where the chat was before it moved mean other messages here. */
     const struct sma_str place = sight->chat->state->place;
     bool is_same_place = place.len == 0 || sma_str_is_equal(place, facts.route.chat_id);
@@ -68,9 +66,7 @@ static SMA_CHECKED enum sma_err find_answered(struct sma_store *store,
 {
     struct look seen;
     for (struct store_sight *at = sma_store_first_sight(store, chat); at != NULL; at = at->next) {
-        enum sma_err err = look(store, at, said, &seen);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(look(store, at, said, &seen));
         if (seen.is_answered)
             *ret_meant = (struct store_meant){.approval = at->approval, .how = SMA_MEANT_CARD};
     }

@@ -38,9 +38,7 @@ enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_cha
     struct sma_history_move move;
     if (sma_history_move_parse(chat->rotation, &move) != SMA_ERR_OK)
         return SMA_ERR_NOTFOUND;
-    enum sma_err err = sma_history_move(store->history, &move, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_history_move(store->history, &move, error));
     sma_store_boot_line(store, SMA_LOG_INFO, "the history of %s was given its new name, %s",
                         move.from_key, move.to_key);
     return drop_plan(store, chat);

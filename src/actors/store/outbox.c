@@ -127,9 +127,7 @@ static SMA_CHECKED enum sma_err enter_row(struct sma_store *store,
     struct store_chat *chat = delivery->chat->user;
     struct store_row *row;
     store->outbox->is_changed = true;
-    enum sma_err err = add_row(store, chat, delivery->outbox_id, &row);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(add_row(store, chat, delivery->outbox_id, &row));
     row->made_ms = delivery->made_ms;
     row->has_waiter = facts->has_waiter;
     if (adapter < 0) {
@@ -224,9 +222,7 @@ enum sma_err sma_store_note_out(struct sma_store *store, const struct store_row 
 enum sma_err sma_store_finish_row(struct sma_store *store, struct store_row *row)
 {
     struct store_chat *chat = row->chat;
-    enum sma_err err = sma_store_note_out(store, row, STORE_OUT_FINISHED);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_note_out(store, row, STORE_OUT_FINISHED));
     if (row->is_handed)
         store->outbox->lanes[row->adapter].credits++;
     drop_row(store, row);
@@ -431,9 +427,7 @@ static SMA_CHECKED enum sma_err load_row(struct sma_store *store,
     struct store_row *row;
     if (chat == NULL)
         return SMA_ERR_NOMEM;
-    enum sma_err err = add_row(store, chat, delivery->outbox_id, &row);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(add_row(store, chat, delivery->outbox_id, &row));
     int adapter = adapter_of_row(store, delivery);
     row->made_ms = delivery->made_ms;
     /* The agent asks for the outcome of what its resumed run had sent. */
@@ -510,11 +504,9 @@ static enum sma_err load(struct sma_store *store)
         outbox->lanes[i].credits = SMA_DELIVER_CREDIT_COUNT;
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_ids ids;
-    enum sma_err err = sma_state_outbox_open_read(store->state, &rows, &ids);
-    for (size_t i = 0; err == SMA_ERR_OK && i < ids.count; i++)
-        err = load_id(store, ids.items[i]);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_outbox_open_read(store->state, &rows, &ids));
+    for (size_t i = 0; i < ids.count; i++)
+        SMA_TRY(load_id(store, ids.items[i]));
     outbox->is_loaded = true;
     outbox->is_changed = sma_state_is_in_transaction(store->state);
     if (outbox->is_changed)

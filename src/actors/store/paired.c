@@ -79,13 +79,11 @@ static SMA_CHECKED enum sma_err let_in(struct sma_store *store, const struct sto
                                        enum sma_access_standing standing)
 {
     bool is_whole = false;
-    enum sma_err err = release_kept(store, pairing, &is_whole);
-    if (err == SMA_ERR_OK && !pairing->is_group)
-        err = sma_store_stranger_stays(store, pairing->route.chat_key);
-    if (err == SMA_ERR_OK && standing >= SMA_ACCESS_ADMIN && !pairing->is_group)
-        err = sma_store_note_home(store, &pairing->route);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(release_kept(store, pairing, &is_whole));
+    if (!pairing->is_group)
+        SMA_TRY(sma_store_stranger_stays(store, pairing->route.chat_key));
+    if (standing >= SMA_ACCESS_ADMIN && !pairing->is_group)
+        SMA_TRY(sma_store_note_home(store, &pairing->route));
     sma_buf_clear(&store->scratch.text);
     sma_notice_format(&store->scratch.text, sma_store_language(store, &pairing->route),
                       is_whole ? SMA_NOTICE_PAIRED : SMA_NOTICE_PAIRED_AGAIN);
@@ -352,9 +350,7 @@ enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_
         return SMA_ERR_BADINPUT;
     struct answer answer = {
         .is_approved = words.is_approved, .standing = SMA_ACCESS_MEMBER, .by = &in->route};
-    enum sma_err err = answer_code(store, words.code.text, &answer);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(answer_code(store, words.code.text, &answer));
     enum sma_language language = sma_store_language(store, &in->route);
     enum sma_notice done = answer.is_group ? SMA_NOTICE_PAIR_GROUP_DONE : SMA_NOTICE_PAIR_DONE;
     sma_buf_clear(&store->scratch.text);

@@ -49,11 +49,8 @@ static SMA_CHECKED enum sma_err key_of_subject(struct sma_store *store,
 enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
                                     struct store_pairing *ret_pairing)
 {
-    enum sma_err err = key_of_code(store, code);
-    if (err == SMA_ERR_OK)
-        err = sma_store_people_read(store);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(key_of_code(store, code));
+    SMA_TRY(sma_store_people_read(store));
     *ret_pairing = (struct store_pairing){0};
     const struct sma_buf *value = &store->people->value;
     ret_pairing->root = json_loadb(value->ptr, value->len, 0, NULL);
@@ -380,9 +377,7 @@ static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_
         return SMA_ERR_OK;
     if (json_object_set_new(pairing->root, "shown", json_integer(shown + 1)) != 0)
         return SMA_ERR_NOMEM;
-    enum sma_err err = write_root(store, pairing);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(write_root(store, pairing));
     chat->refusal_notice_ns = sma_ctx_now(store->ctx) | 1;
     sma_buf_clear(&store->scratch.text);
     sma_notice_format(&store->scratch.text, sma_store_language(store, route),

@@ -11,9 +11,7 @@ static const struct store_part *const parts[] = {
 enum sma_err sma_store_create_parts(struct sma_store *store)
 {
     for (uint32_t i = 0; i < SMA_COUNT_OF(parts); i++, store->part_count++) {
-        enum sma_err err = parts[i]->create(store);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(parts[i]->create(store));
     }
     return SMA_ERR_OK;
 }
@@ -44,9 +42,7 @@ typedef enum sma_err visit_fn(struct sma_store *store, const struct store_part *
 static SMA_CHECKED enum sma_err each(struct sma_store *store, visit_fn *visit)
 {
     for (uint32_t i = 0; i < SMA_COUNT_OF(parts); i++) {
-        enum sma_err err = visit(store, parts[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(visit(store, parts[i]));
     }
     return SMA_ERR_OK;
 }

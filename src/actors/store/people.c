@@ -136,9 +136,7 @@ static enum sma_err find_standing(struct sma_store *store, const struct sma_rout
     if (facts->standing == SMA_ACCESS_OWNER)
         return SMA_ERR_OK;
     struct store_person person;
-    enum sma_err err = sma_store_person_get(store, route->channel, route->user_id, &person);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_person_get(store, route->channel, route->user_id, &person));
     const struct sma_access_rules *rules = sma_store_rules_of(store, route);
     bool is_list = sma_access_opening(rules) == SMA_ACCESS_OPEN_LIST;
     /* A list says who may talk; having been there before the upgrade does not outweigh it. */

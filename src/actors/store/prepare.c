@@ -253,12 +253,12 @@ enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_stat
     if (facts.is_judged)
         return sma_store_judge_again(store, chat, message->seq, facts.request_id, ret_is_held);
     *ret_is_held = true;
-    enum sma_err err = facts.group_key.len > 0 && !is_control
-                           ? gather_again(store, chat, message, &facts, &group)
-                           : SMA_ERR_OK;
-    if (err == SMA_ERR_OK && has_question)
-        err = sma_store_hold(store, chat, message->seq, &facts.route, group, is_control);
-    return err;
+    SMA_TRY(facts.group_key.len > 0 && !is_control
+                ? gather_again(store, chat, message, &facts, &group)
+                : SMA_ERR_OK);
+    if (has_question)
+        SMA_TRY(sma_store_hold(store, chat, message->seq, &facts.route, group, is_control));
+    return SMA_ERR_OK;
 }
 
 /* -- asking ------------------------------------------------------------------------------------ */
@@ -273,9 +273,7 @@ static enum sma_err make_question(void *user, const struct sma_state_message *me
 {
     struct asking *asking = user;
     struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(message->facts, &facts);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_facts_get(message->facts, &facts));
     sma_store_follow_route(message->chat, &facts.route);
     facts.route.adapter =
         (uint8_t)asking->store->adapters[asking->question->adapter].adapter->actor;
@@ -605,17 +603,13 @@ enum sma_err sma_store_expire_questions(struct sma_store *store)
     if (store->is_draining || sma_store_disk_level(store) >= 2)
         return SMA_ERR_OK;
     while (store->intake->damaged.first != NULL) {
-        enum sma_err err = conclude_item(store, store->intake->damaged.first, NULL);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(conclude_item(store, store->intake->damaged.first, NULL));
     }
     for (struct store_question *question; (question = find_expired(store, now)) != NULL;) {
         sma_ctx_log(store->ctx, SMA_LOG_WARN,
                     "message %llu of %s was not prepared within %d s and goes on without",
                     (unsigned long long)question->seq, question->chat->key, SMA_PREPARE_S);
-        enum sma_err err = conclude_item(store, question, &(struct sma_prepared){0});
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(conclude_item(store, question, &(struct sma_prepared){0}));
     }
     return SMA_ERR_OK;
 }

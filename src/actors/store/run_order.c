@@ -246,14 +246,13 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
 {
     uint64_t seq = order->run->seq;
     order->blamed_seq = seq;
-    enum sma_err err = load_message(load, seq, &load->main);
-    if (err == SMA_ERR_OK)
-        err = load_collected(load, order);
-    if (err == SMA_ERR_OK && order->is_resumed)
-        err = load_steps(load, seq);
-    if (err == SMA_ERR_OK && order->is_resumed)
-        err = load_deliveries(load, seq);
-    return err;
+    SMA_TRY(load_message(load, seq, &load->main));
+    SMA_TRY(load_collected(load, order));
+    if (order->is_resumed)
+        SMA_TRY(load_steps(load, seq));
+    if (order->is_resumed)
+        SMA_TRY(load_deliveries(load, seq));
+    return SMA_ERR_OK;
 }
 
 /* -- the message ------------------------------------------------------------------------------- */

@@ -264,17 +264,13 @@ enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run
 {
     finish->wall_ms = sma_ctx_wall(store->ctx);
     finish->usage = &run->usage;
-    enum sma_err err = sma_state_finish(store->state, finish);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_finish(store->state, finish));
     sma_store_note_finished(store, run->seq);
     finish->turn = finish->tool_calls_json = finish->output = finish->trace = SMA_STR("");
     finish->usage = NULL;
     for (uint32_t i = 0; i < run->collected_count; i++) {
         finish->seq = run->collected[i];
-        err = sma_state_finish(store->state, finish);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_state_finish(store->state, finish));
         sma_store_note_finished(store, run->collected[i]);
     }
     sma_store_forget_suspect(store, run->seq);
@@ -329,11 +325,9 @@ enum sma_err sma_store_give_up_run(struct sma_store *store, struct store_run *ru
     SMA_METRIC_ADD(runs_given_up_total, 1);
     /* Who has the answer already is not told to send the message again. */
     bool is_sent;
-    enum sma_err err = sma_store_collect_output(store, run, SMA_STR(""), &is_sent);
-    if (err == SMA_ERR_OK && !is_sent)
-        err = tell_given_up(store, run->seq);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_collect_output(store, run, SMA_STR(""), &is_sent));
+    if (!is_sent)
+        SMA_TRY(tell_given_up(store, run->seq));
     if (!is_sent)
         sma_buf_clear(&store->scratch.text); /* what was told is no result */
     struct sma_state_finish finish = {.seq = run->seq,
@@ -351,12 +345,8 @@ static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct 
     adopt_orphans(store, run);
     SMA_METRIC_ADD(runs_resumed_total, 1);
     *ret_attempt = 1;
-    enum sma_err err = sma_state_step_last(store->state, run->seq, &run->last_step);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = sma_state_steps_usage(store->state, run->seq, &run->usage);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_step_last(store->state, run->seq, &run->last_step));
+    SMA_TRY(sma_state_steps_usage(store->state, run->seq, &run->usage));
     const struct store_suspect *suspect = sma_store_find_suspect(store, run->seq);
     if (suspect == NULL || suspect->is_over)
         return SMA_ERR_OK;
@@ -406,31 +396,23 @@ static enum sma_err start_queued(struct sma_store *store, void *ctx)
     struct start *start = ctx;
     struct store_run *run;
     struct sma_state_head head;
-    enum sma_err err = sma_store_begin(store);
-    if (err == SMA_ERR_OK)
-        err = take_first(store, start, &run);
-    if (err == SMA_ERR_OK)
-        err = sma_state_head_get(store->state, start->seq, &head);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_begin(store));
+    SMA_TRY(take_first(store, start, &run));
+    SMA_TRY(sma_state_head_get(store->state, start->seq, &head));
     start->order = (struct store_order){.run = run,
                                         .attempt = 1,
                                         .is_resumed = head.state != SMA_ROW_WAITING,
                                         .is_decided = head.state == SMA_ROW_PARKED &&
                                                       !sma_store_is_waiting_run(store, start->seq)};
     bool is_parked = head.state == SMA_ROW_PARKED;
-    err = start->order.is_resumed ? prepare_resumed(store, run, &head, &start->order.attempt)
-                                  : collect(store, run);
-    if (err == SMA_ERR_OK && is_parked)
-        err = unpark(store, run);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(start->order.is_resumed ? prepare_resumed(store, run, &head, &start->order.attempt)
+                                    : collect(store, run));
+    if (is_parked)
+        SMA_TRY(unpark(store, run));
     if (start->order.attempt > SMA_RUN_ATTEMPT_COUNT_MAX)
         return sma_store_give_up_run(store, run, "interrupted three times without a step");
     struct sma_msg *msg;
-    err = sma_store_order_from_rows(store, &start->order, &msg);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_order_from_rows(store, &start->order, &msg));
     if (run->is_suspect && store->runs->quarantine_ns == 0)
         store->runs->quarantine_ns = run->started_ns + STORE_QUARANTINE_S * UINT64_C(1000000000);
     SMA_METRIC_ADD(runs_started_total, 1);
@@ -504,9 +486,7 @@ static enum sma_err pump(struct sma_store *store)
     uint64_t seq;
     sma_store_let_suspect_go(store);
     while (sma_store_has_room(store) && sma_queue_peek(store->queue, &chat_id, &seq)) {
-        enum sma_err err = start_one(store, chat_id, seq);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(start_one(store, chat_id, seq));
         sma_store_let_suspect_go(store); /* when it was given up */
     }
     return SMA_ERR_OK;

@@ -48,9 +48,7 @@ static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct stor
     for (uint32_t i = 0; i < done->delivery_count; i++) {
         struct store_delivery_facts facts = {
             .seq = run->seq, .step = step, .has_waiter = is_step, .stamps = &run->stamps};
-        enum sma_err err = sma_store_deliver(store, &facts, &deliveries[i], &done->deliveries[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_store_deliver(store, &facts, &deliveries[i], &done->deliveries[i]));
     }
     return SMA_ERR_OK;
 }
@@ -239,21 +237,15 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
     struct sma_state_message message = {0};
     uint32_t last = 0;
     bool is_sent = false;
-    enum sma_err err = sma_store_begin(store);
-    if (err == SMA_ERR_OK && done->delivery_count > 0)
-        err = sma_state_step_last(store->state, run->seq, &last);
-    if (err == SMA_ERR_OK)
-        err = deliver_all(store, run, last + 1, done->deliveries, answer);
-    if (err == SMA_ERR_OK)
-        err = sma_store_count_usage(store, run, &done->usage, done->target);
-    if (err == SMA_ERR_OK)
-        err = sma_store_collect_output(store, run, done->output, &is_sent);
-    if (err == SMA_ERR_OK)
-        err = sma_state_message_read(store->state, run->seq, &rows, &message);
-    if (err == SMA_ERR_OK && !is_sent && store->scratch.text.len > 0)
-        err = write_result_line(store, done, &message);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_store_begin(store));
+    if (done->delivery_count > 0)
+        SMA_TRY(sma_state_step_last(store->state, run->seq, &last));
+    SMA_TRY(deliver_all(store, run, last + 1, done->deliveries, answer));
+    SMA_TRY(sma_store_count_usage(store, run, &done->usage, done->target));
+    SMA_TRY(sma_store_collect_output(store, run, done->output, &is_sent));
+    SMA_TRY(sma_state_message_read(store->state, run->seq, &rows, &message));
+    if (!is_sent && store->scratch.text.len > 0)
+        SMA_TRY(write_result_line(store, done, &message));
     return sma_store_finish_run(
         store, run,
         &(struct sma_state_finish){.seq = run->seq,

@@ -15,9 +15,7 @@ enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
     char person[SMA_ID_BYTES_MAX * 2 + 2];
     if (sma_usage_is_empty(usage))
         return SMA_ERR_OK;
-    enum sma_err err = sma_state_head_get(store->state, seq, &head);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_head_get(store->state, seq, &head));
     const struct sma_state_chat *chat = sma_state_chat_by_id(store->state, head.chat_id);
     if (chat == NULL)
         return SMA_ERR_NOTFOUND;

@@ -122,9 +122,7 @@ enum sma_err sma_store_expire_waits(struct sma_store *store)
         at->is_due = true;
         at->chat->wait_count--;
         sma_store_free_chat(store, at->chat);
-        enum sma_err err = sma_queue_push_resumed(store->queue, at->chat->id, at->seq);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_queue_push_resumed(store->queue, at->chat->id, at->seq));
     }
     store->runs->wait_wake_ns = wake;
     return SMA_ERR_OK;
@@ -146,9 +144,7 @@ enum sma_err sma_store_cancel_waits(struct sma_store *store, struct store_chat *
         next = at->next;
         if (at->chat != chat || at->is_due || at->seq >= mark)
             continue;
-        enum sma_err err = sma_store_cancel_run(store, at->seq);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_store_cancel_run(store, at->seq));
         (*count)++;
     }
     return SMA_ERR_OK;

@@ -240,9 +240,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     /* What a command leaves behind becomes our child, so that it is found and waited for. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return sma_fail(error, SMA_ERR_IO, "cannot become the parent of what commands leave");
-    enum sma_err err = watch_children(tools, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(watch_children(tools, error));
     /* A bwrap whose parent is killed before it has made its namespaces waits for that parent for
      * ever. */
     if (tools->setup->options.is_possible && (!tools->setup->sandbox.is_on || was_killed(tools))) {

@@ -36,11 +36,8 @@ static bool is_word(const char *text)
 static SMA_CHECKED enum sma_err read_login(struct feishu_settings *settings,
                                            const struct sma_settings *block)
 {
-    enum sma_err err = read_credential(block, "appId", "FEISHU_APP_ID", &settings->app_id);
-    if (err == SMA_ERR_OK)
-        err = read_credential(block, "appSecret", "FEISHU_APP_SECRET", &settings->app_secret);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(read_credential(block, "appId", "FEISHU_APP_ID", &settings->app_id));
+    SMA_TRY(read_credential(block, "appSecret", "FEISHU_APP_SECRET", &settings->app_secret));
     if (settings->app_id[0] == '\0' || settings->app_secret[0] == '\0')
         return SMA_ERR_NOTFOUND; /* not configured, as in the old program */
     if (!is_word(settings->app_id))
@@ -56,9 +53,7 @@ static SMA_CHECKED enum sma_err read_login(struct feishu_settings *settings,
 static SMA_CHECKED enum sma_err read_domain(struct feishu_settings *settings,
                                             const struct sma_settings *block)
 {
-    enum sma_err err = sma_settings_text(block, "domain", &settings->domain);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_settings_text(block, "domain", &settings->domain));
     if (settings->domain[0] == '\0') {
         free(settings->domain);
         settings->domain = strdup(FEISHU_DOMAIN_DEFAULT);

@@ -18,9 +18,7 @@ static enum sma_err reject(struct feishu_webhook_verdict *verdict, int status, c
 
 static enum sma_err read_envelope(struct sma_str json, struct envelope *envelope)
 {
-    enum sma_err err = sma_json_load(json, &envelope->root);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_json_load(json, &envelope->root));
     if (!json_is_object(envelope->root))
         return SMA_ERR_BADINPUT;
     const json_t *header = sma_json_get(envelope->root, "header");
@@ -99,9 +97,7 @@ static enum sma_err check_event(const struct feishu_webhook_secrets *secrets,
         envelope->is_old_card && request->signature.len == FEISHU_CARD_SIGNATURE_HEX;
     if (secrets->encrypt_key.len > 0 || is_signed_by_token) {
         bool is_valid = false;
-        enum sma_err err = check_signature(secrets, request, is_signed_by_token, &is_valid);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(check_signature(secrets, request, is_signed_by_token, &is_valid));
         if (!is_valid)
             return reject(verdict, 401,
                           "the signature does not match: compare adapters.feishu.encryptKey "

@@ -68,9 +68,7 @@ enum sma_err http_ask_adapter(struct http_conn *conn, struct http_webhook *webho
                                 .to = (uint8_t)webhook->actor};
     uint64_t deadline_ns = http_now(http) + http->webhook_deadline_ns;
     conn->webhook_ask_id = 0;
-    enum sma_err err = ask(http, &like, deadline_ns, msg);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(ask(http, &like, deadline_ns, msg));
     conn->webhook_ask_id = like.ask_id;
     webhook->open_bytes += body_bytes;
     http_conn_deadline(conn, deadline_ns);
@@ -85,9 +83,7 @@ enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const str
                                 .generation = conn == NULL ? 0 : conn->generation,
                                 .kind = kind,
                                 .to = SMA_ACTOR_STORE};
-    enum sma_err err = ask(http, &like, 0, msg);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(ask(http, &like, 0, msg));
     if (kind == HTTP_ASK_INGRESS || kind == HTTP_ASK_DECIDE)
         http->pending_ingress_count++;
     return SMA_ERR_OK;

@@ -54,19 +54,12 @@ static enum sma_err read_members(const json_t *root, struct http_execute_body *b
     struct sma_str session_id, actor_id;
     if (!json_is_object(root))
         return sma_fail(error, SMA_ERR_BADINPUT, "The request body must be a JSON object");
-    enum sma_err err = take_string(root, "instructions", SIZE_MAX, &body->instructions, error);
-    if (err == SMA_ERR_OK)
-        err = take_string(root, "chatId", SMA_ID_BYTES_MAX, &body->chat_id, error);
-    if (err == SMA_ERR_OK)
-        err = take_string(root, "sessionId", SMA_ID_BYTES_MAX, &session_id, error);
-    if (err == SMA_ERR_OK)
-        err = take_string(root, "userId", SMA_ID_BYTES_MAX, &body->user_id, error);
-    if (err == SMA_ERR_OK)
-        err = take_string(root, "actorId", SMA_ID_BYTES_MAX, &actor_id, error);
-    if (err == SMA_ERR_OK)
-        err = take_string(root, "messageId", SMA_ID_BYTES_MAX, &body->message_id, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(take_string(root, "instructions", SIZE_MAX, &body->instructions, error));
+    SMA_TRY(take_string(root, "chatId", SMA_ID_BYTES_MAX, &body->chat_id, error));
+    SMA_TRY(take_string(root, "sessionId", SMA_ID_BYTES_MAX, &session_id, error));
+    SMA_TRY(take_string(root, "userId", SMA_ID_BYTES_MAX, &body->user_id, error));
+    SMA_TRY(take_string(root, "actorId", SMA_ID_BYTES_MAX, &actor_id, error));
+    SMA_TRY(take_string(root, "messageId", SMA_ID_BYTES_MAX, &body->message_id, error));
     if (sma_str_trim(body->instructions).len == 0)
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "Missing instructions field: send {\"instructions\": \"...\"}");

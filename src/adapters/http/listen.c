@@ -58,9 +58,7 @@ static enum sma_err explain_listen(struct sma_http *http, int failed, struct sma
 
 enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error)
 {
-    enum sma_err err = resolve(http, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(resolve(http, error));
     int failed = uv_tcp_init(http->loop, &http->listener);
     if (failed != 0)
         return explain_listen(http, failed, error);

@@ -111,9 +111,7 @@ enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq)
         if (msg == NULL || !http_watch_has_room(http))
             return SMA_ERR_FULL;
         SMA_MSG_BODY(msg, struct sma_await)->seq = seq;
-        enum sma_err err = http_ask_store(http, HTTP_ASK_AWAIT, NULL, seq, &msg);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(http_ask_store(http, HTTP_ASK_AWAIT, NULL, seq, &msg));
         watch = http_watch_create(http, seq);
     }
     conn->watch = watch;

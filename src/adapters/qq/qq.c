@@ -52,9 +52,7 @@ static SMA_CHECKED enum sma_err make_parts(struct qq *qq, const char *json, stru
     qq->asks = calloc(QQ_ASK_COUNT_MAX, sizeof *qq->asks);
     if (qq->block_json == NULL || qq->asks == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "qq adapter: out of memory");
-    enum sma_err err = qq_settings_read(&qq->settings, qq->config->project_dir, json, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(qq_settings_read(&qq->settings, qq->config->project_dir, json, error));
     if (!qq->settings.is_webhook && make_shards(qq) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "qq adapter: out of memory");
     return SMA_ERR_OK;

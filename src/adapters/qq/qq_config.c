@@ -59,15 +59,10 @@ static bool is_plain(const char *text)
 static SMA_CHECKED enum sma_err read_credentials(const struct sma_settings *block,
                                                  struct qq_settings *settings)
 {
-    enum sma_err err = sma_settings_text(block, "appId", &settings->app_id);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "appSecret", &settings->secret);
-    if (err == SMA_ERR_OK)
-        err = fall_back(&settings->app_id, getenv("QQ_APP_ID"));
-    if (err == SMA_ERR_OK)
-        err = fall_back(&settings->secret, getenv("QQ_APP_SECRET"));
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_settings_text(block, "appId", &settings->app_id));
+    SMA_TRY(sma_settings_text(block, "appSecret", &settings->secret));
+    SMA_TRY(fall_back(&settings->app_id, getenv("QQ_APP_ID")));
+    SMA_TRY(fall_back(&settings->secret, getenv("QQ_APP_SECRET")));
     if (settings->app_id[0] == '\0' || (settings->secret[0] == '\0' && !settings->is_webhook))
         return SMA_ERR_NOTFOUND; /* not configured, as in the old program */
     if (settings->secret[0] == '\0')
@@ -107,20 +102,13 @@ static SMA_CHECKED enum sma_err read_addresses(const struct sma_settings *block,
                                                struct qq_settings *settings)
 {
     settings->is_sandbox = read_is_sandbox(block);
-    enum sma_err err = sma_settings_text(block, "apiRoot", &settings->api_root);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "tokenUrl", &settings->token_url);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "gatewayUrl", &settings->gateway_url);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_settings_text(block, "apiRoot", &settings->api_root));
+    SMA_TRY(sma_settings_text(block, "tokenUrl", &settings->token_url));
+    SMA_TRY(sma_settings_text(block, "gatewayUrl", &settings->gateway_url));
     settings->is_api_default = settings->api_root[0] == '\0';
-    err = fall_back(&settings->api_root,
-                    settings->is_sandbox ? QQ_API_ROOT_SANDBOX : QQ_API_ROOT_DEFAULT);
-    if (err == SMA_ERR_OK)
-        err = fall_back(&settings->token_url, QQ_TOKEN_URL_DEFAULT);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(fall_back(&settings->api_root,
+                      settings->is_sandbox ? QQ_API_ROOT_SANDBOX : QQ_API_ROOT_DEFAULT));
+    SMA_TRY(fall_back(&settings->token_url, QQ_TOKEN_URL_DEFAULT));
     if (!sma_settings_is_http_url(settings->api_root))
         return sma_settings_refuse(block, "apiRoot",
                                    "must be an http:// or https:// URL without query, "

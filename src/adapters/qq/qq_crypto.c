@@ -108,9 +108,7 @@ enum sma_err qq_verify(struct sma_str secret, struct sma_str signature_hex,
         return SMA_ERR_BADINPUT;
     SMA_AUTO(free_digest) EVP_MD_CTX *digest = EVP_MD_CTX_new();
     SMA_AUTO(sma_buf_fini) struct sma_buf joined = {0};
-    enum sma_err err = join(timestamp, body, &joined);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(join(timestamp, body, &joined));
     if (digest == NULL || EVP_DigestVerifyInit(digest, NULL, NULL, NULL, key) != 1 ||
         EVP_DigestVerify(digest, signature, sizeof signature, (const unsigned char *)joined.ptr,
                          joined.len) != 1)

@@ -51,9 +51,7 @@ enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
     struct qq_ask *place = ask_at(qq, qq->ask_span);
     *place = *ask;
     SMA_CRASH_POINT("qq.before_ask");
-    enum sma_err err = sma_ctx_ask(qq->ctx, SMA_ACTOR_STORE, &msg, 0, &place->ask_id);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_ctx_ask(qq->ctx, SMA_ACTOR_STORE, &msg, 0, &place->ask_id));
     place->is_open = true;
     qq_fresh_note(qq, ingress);
     note_interaction(qq, place, event->interaction_id);

@@ -371,9 +371,7 @@ enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *u
 enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
 {
     struct sma_part read;
-    enum sma_err err = sma_part_decode(part_bytes, &read);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_part_decode(part_bytes, &read));
     if (read.mark == SMA_PART_TEXT && read.second.len == 0)
         return SMA_ERR_BADINPUT;
     if (read.mark == SMA_PART_CARD)

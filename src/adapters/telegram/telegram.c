@@ -67,9 +67,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     SMA_ASSERT(telegram->magic == TELEGRAM_MAGIC);
     telegram->ctx = ctx;
     telegram->start_wall_ms = sma_ctx_wall(ctx);
-    enum sma_err err = sma_net_open(ctx, &telegram->net, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_net_open(ctx, &telegram->net, error));
     telegram_prepare_clean(telegram);
     telegram_bot_begin(telegram);
     return SMA_ERR_OK;

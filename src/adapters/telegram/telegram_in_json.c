@@ -165,9 +165,7 @@ enum sma_err telegram_in_find_updates(struct sma_str body, struct sma_buf *spans
         if (step == STEP_BROKEN || !read_key(body, &at, &key))
             return sma_fail(error, SMA_ERR_BADINPUT, "the answer is cut off or broken");
         if (sma_str_is_equal(key, SMA_STR("result")) && at < body.len && body.ptr[at] == '[') {
-            enum sma_err err = find_elements(body, at + 1, spans, &at, error);
-            if (err != SMA_ERR_OK)
-                return err;
+            SMA_TRY(find_elements(body, at + 1, spans, &at, error));
             has_result = true;
             continue;
         }

@@ -93,9 +93,7 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegra
         return SMA_ERR_NOMEM;
     struct telegram_ask *ask = &telegram->asks[telegram->ask_count];
     SMA_CRASH_POINT("telegram.before_ask");
-    enum sma_err err = sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, &ask->ask_id);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, &ask->ask_id));
     ask->asker = (uint8_t)intake->asker;
     ask->index = intake->index;
     ask->update_id = intake->update_id;

@@ -209,9 +209,7 @@ enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, voi
 enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part)
 {
     struct sma_part read;
-    enum sma_err err = sma_part_decode(part_bytes, &read);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_part_decode(part_bytes, &read));
     if (read.mark == SMA_PART_CARD)
         *ret_part = (struct telegram_part){.kind = TELEGRAM_PART_CARD, .card_json = read.first};
     else if (read.mark == SMA_PART_REACTION)

@@ -43,9 +43,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     SMA_ASSERT(terminal->magic == TERMINAL_MAGIC);
     terminal->ctx = ctx;
     int fd;
-    enum sma_err err = sma_terminal_listen(terminal->socket_path, &fd, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_terminal_listen(terminal->socket_path, &fd, error));
     int status = uv_pipe_init(sma_ctx_loop(ctx), &terminal->listener, 0);
     terminal->is_listening = status == 0;
     terminal->listener.data = terminal;

@@ -52,9 +52,7 @@ enum sma_err sma_terminal_connect(const char *path, int *ret_fd, struct sma_erro
 {
     struct sockaddr_un address;
     int dir_fd;
-    enum sma_err err = make_address(path, &address, &dir_fd, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(make_address(path, &address, &dir_fd, error));
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int status = fd < 0 ? -1 : connect(fd, (const struct sockaddr *)&address, sizeof address);
     int os_errno = errno;

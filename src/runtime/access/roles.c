@@ -158,9 +158,7 @@ static SMA_CHECKED enum sma_err read_list(const char *role, const json_t *list,
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "permissions.roles.%s must be a list such as [\"telegram:1001\"]", role);
     for (size_t i = 0; i < json_array_size(list); i++) {
-        enum sma_err err = read_entry(role, i, json_array_get(list, i), &entry, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(read_entry(role, i, json_array_get(list, i), &entry, error));
         roles->entries[roles->count++] = entry;
     }
     return SMA_ERR_OK;
@@ -175,9 +173,7 @@ static SMA_CHECKED enum sma_err read_lists(const json_t *lists, struct sma_acces
     {
         if (json_is_null(list))
             continue;
-        enum sma_err err = read_list(role, list, roles, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(read_list(role, list, roles, error));
     }
     qsort(roles->entries, roles->count, sizeof *roles->entries, compare_entries);
     return SMA_ERR_OK;

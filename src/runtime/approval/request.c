@@ -161,11 +161,8 @@ static enum sma_err read_item(const json_t *object, struct sma_request_item *ret
         !read_text(object, "grantRule", &item.grant_rule) || !read_digest(object, item.digest))
         return SMA_ERR_BADINPUT;
     item.title.len = sma_utf8_cut(item.title, TITLE_BYTES_MAX);
-    enum sma_err err = read_json(object, "input", &item.input_json);
-    if (err == SMA_ERR_OK)
-        err = read_json(object, "details", &item.details_json);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(read_json(object, "input", &item.input_json));
+    SMA_TRY(read_json(object, "details", &item.details_json));
     item.is_owner_only = owner == NULL ? seems_owner_only(&item) : json_is_true(owner);
     *ret_item = item;
     return SMA_ERR_OK;
@@ -187,9 +184,7 @@ static enum sma_err read_items(const json_t *root, struct sma_request *request)
         return SMA_ERR_BADINPUT;
     for (size_t i = 0; i < count; i++) {
         struct sma_request_item item;
-        enum sma_err err = read_item(json_array_get(items, i), &item);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(read_item(json_array_get(items, i), &item));
         if (has_call(request, item.call))
             return SMA_ERR_BADINPUT;
         request->items[request->item_count++] = item;
@@ -200,13 +195,9 @@ static enum sma_err read_items(const json_t *root, struct sma_request *request)
 enum sma_err sma_request_parse(struct sma_str json, struct sma_request *ret_request)
 {
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
-    enum sma_err err = load(json, &root);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(load(json, &root));
     struct sma_request request = {0};
-    err = read_items(root, &request);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(read_items(root, &request));
     request.root = SMA_TAKE(root);
     *ret_request = request;
     return SMA_ERR_OK;

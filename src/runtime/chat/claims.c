@@ -84,9 +84,7 @@ static enum sma_err split(struct sma_claims *claims, uint64_t hash)
 {
     struct sma_claims_segment *old = segment_of(claims, hash);
     if (old->depth == claims->depth) {
-        enum sma_err err = grow_directory(claims);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(grow_directory(claims));
     }
     struct sma_claims_segment *halves[2] = {calloc(1, sizeof *old), calloc(1, sizeof *old)};
     if (halves[0] == NULL || halves[1] == NULL) {
@@ -116,9 +114,7 @@ enum sma_err sma_claims_add(struct sma_claims *claims, uint64_t hash, uint64_t s
     /* Each round gives the segment one more bit of depth, so the directory's bound ends the
      * loop. */
     while (segment_of(claims, hash)->used >= SMA_CLAIMS_SEGMENT_USED_MAX) {
-        enum sma_err err = split(claims, hash);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(split(claims, hash));
     }
     put(segment_of(claims, hash), hash, seq);
     claims->count++;

@@ -166,9 +166,7 @@ static enum sma_err give_contacts(const json_t *root,
         struct sma_contact contact;
         if (!read_contact(json_array_get(list, i), &contact))
             continue;
-        enum sma_err err = each(self, &contact);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(each(self, &contact));
     }
     return SMA_ERR_OK;
 }

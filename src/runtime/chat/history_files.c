@@ -246,9 +246,7 @@ enum sma_err history_archive_max(struct sma_history *history, const char *stem,
                                  uint32_t *ret_number, struct sma_error *error)
 {
     for (bool is_read = history->is_archive_index_read; !is_read;) {
-        enum sma_err err = history_index_step(history, &is_read, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(history_index_step(history, &is_read, error));
     }
     const struct history_archive *archive =
         history->archive_capacity == 0 ? NULL

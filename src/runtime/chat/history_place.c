@@ -52,9 +52,7 @@ enum sma_err sma_history_reserve(struct sma_history *history, struct sma_str cha
                                  uint64_t *ret_offset, struct sma_error *error)
 {
     struct history_chat *chat = NULL;
-    enum sma_err err = touch_chat(history, chat_key, false, &chat, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(touch_chat(history, chat_key, false, &chat, error));
     *ret_offset = chat->reserved;
     chat->reserved += len;
     return SMA_ERR_OK;
@@ -139,9 +137,7 @@ static enum sma_err look_at_place(struct sma_history *history, int fd, uint64_t 
     char block[4096];
     for (size_t at = 0; at < overlap;) {
         size_t want = overlap - at < sizeof block ? overlap - at : sizeof block;
-        enum sma_err err = history_read_exact(history->sys, fd, block, want, offset + at, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(history_read_exact(history->sys, fd, block, want, offset + at, error));
         if (!is_unwritten_or_equal(block, line.ptr + at, want, &has_hole))
             return SMA_ERR_OK;
         at += want;
@@ -274,11 +270,8 @@ static enum sma_err append_line(struct sma_history *history, struct history_chat
                                 enum sma_history_outcome *ret_outcome, struct sma_error *error)
 {
     uint64_t end = 0;
-    enum sma_err err = history_check_main(history, chat, &end, error);
-    if (err == SMA_ERR_OK)
-        err = put_bytes(history, chat, end, line, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(history_check_main(history, chat, &end, error));
+    SMA_TRY(put_bytes(history, chat, end, line, error));
     chat->line_count++;
     report_moved(history, chat, offset);
     *ret_outcome = SMA_HISTORY_APPENDED;
@@ -359,19 +352,14 @@ enum sma_err sma_history_write(struct sma_history *history, struct sma_str chat_
     SMA_ASSERT(lines.len > 0 && lines.ptr[lines.len - 1] == '\n');
     struct history_chat *chat = NULL;
     uint64_t size = 0;
-    enum sma_err err = touch_chat(history, chat_key, true, &chat, error);
-    if (err == SMA_ERR_OK)
-        err = follow_replaced(history, chat, &size, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(touch_chat(history, chat_key, true, &chat, error));
+    SMA_TRY(follow_replaced(history, chat, &size, error));
     if (offset > chat->written)
         return sma_fail(error, SMA_ERR_BUSY, "an earlier line of chat %s is not written yet",
                         chat->stem);
     if (size != offset)
         return place_lines(history, chat, offset, lines, ret_outcome, error);
-    err = put_bytes(history, chat, offset, lines, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(put_bytes(history, chat, offset, lines, error));
     chat->line_count += history_count_newlines(lines);
     chat->written = offset + lines.len;
     if (chat->reserved < chat->written)
@@ -392,13 +380,11 @@ static enum sma_err replay_in_main(struct sma_history *history, struct history_c
     uint64_t size = 0, place = offset;
     bool is_found = false;
     enum place_state state = PLACE_TAKEN;
-    enum sma_err err = history_file_size(chat->fd, &size, error);
-    if (err == SMA_ERR_OK && is_placed)
-        err = look_at_place(history, chat->fd, size, offset, line, &state, error);
-    if (err == SMA_ERR_OK && state == PLACE_TAKEN)
-        err = find_in_file(history, chat->fd, line, &is_found, &place, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(history_file_size(chat->fd, &size, error));
+    if (is_placed)
+        SMA_TRY(look_at_place(history, chat->fd, size, offset, line, &state, error));
+    if (state == PLACE_TAKEN)
+        SMA_TRY(find_in_file(history, chat->fd, line, &is_found, &place, error));
     if (state == PLACE_TAKEN && !is_found)
         return append_line(history, chat, offset, line, ret_outcome, error);
     *ret_outcome = state == PLACE_OPEN ? SMA_HISTORY_WRITTEN : SMA_HISTORY_SKIPPED;

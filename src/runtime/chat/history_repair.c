@@ -24,9 +24,7 @@ static enum sma_err find_tail(struct sma_history *history, int fd, uint64_t size
     uint64_t end = size;
     while (end > 0 && size - end <= SMA_HISTORY_LINE_BYTES_MAX) {
         size_t want = end < sizeof block ? (size_t)end : sizeof block;
-        enum sma_err err = history_read_exact(history->sys, fd, block, want, end - want, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(history_read_exact(history->sys, fd, block, want, end - want, error));
         const char *newline = memrchr(block, '\n', want);
         end -= want;
         if (newline == NULL)
@@ -119,13 +117,13 @@ static enum sma_err complete_tail(struct sma_history *history, struct history_ch
                                   uint64_t end, uint64_t size, struct sma_error *error)
 {
     const struct sma_sys *sys = history->sys;
-    enum sma_err err = sma_sys_write_all(sys, chat->fd, "\n", 1, (off_t)end, error);
-    if (err == SMA_ERR_OK && size > end + 1 &&
-        sys->ftruncate(sys->self, chat->fd, (off_t)(end + 1)) != 0)
-        err = sma_fail_os(error, errno, "cannot cut zero bytes from history file %s", chat->stem);
-    if (err == SMA_ERR_OK && sys->fdatasync(sys->self, chat->fd) != 0)
-        err = history_sync_failed(error, errno);
-    return err;
+    SMA_TRY(sma_sys_write_all(sys, chat->fd, "\n", 1, (off_t)end, error));
+    if (size > end + 1 && sys->ftruncate(sys->self, chat->fd, (off_t)(end + 1)) != 0)
+        SMA_TRY(
+            sma_fail_os(error, errno, "cannot cut zero bytes from history file %s", chat->stem));
+    if (sys->fdatasync(sys->self, chat->fd) != 0)
+        SMA_TRY(history_sync_failed(error, errno));
+    return SMA_ERR_OK;
 }
 
 static bool is_whole_entry(const struct history_chat *chat, const char *tail, size_t len,

@@ -23,9 +23,7 @@ static enum sma_err hash_head(struct sma_history *history, int fd, uint64_t to, 
     uint64_t key[2] = {0x726F74617465ull, 0};
     for (uint64_t from = 0; from < to;) {
         size_t want = to - from < HISTORY_BLOCK_BYTES ? (size_t)(to - from) : HISTORY_BLOCK_BYTES;
-        enum sma_err err = history_read_exact(history->sys, fd, block, want, from, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(history_read_exact(history->sys, fd, block, want, from, error));
         uint8_t key_bytes[16];
         memcpy(key_bytes, key, sizeof key_bytes);
         key[1] = sma_siphash(key_bytes, block, want);

@@ -481,15 +481,11 @@ static enum sma_err load_block(struct sma_history_reader *reader, size_t *ret_by
         reader->is_skipping = true;
         reader->block_len = 0;
     }
-    enum sma_err err = grow_block(reader, next_capacity(reader), error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(grow_block(reader, next_capacity(reader), error));
     uint64_t end = reader->block_offset + reader->block_len;
     size_t want = end < reader->block_capacity ? (size_t)end : reader->block_capacity;
-    err = history_read_exact(reader->history->sys, reader->fd, reader->block, want, end - want,
-                             error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(history_read_exact(reader->history->sys, reader->fd, reader->block, want, end - want,
+                               error));
     reader->block_offset = end - want;
     reader->block_len = want;
     *ret_bytes = want;
@@ -590,9 +586,7 @@ enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_
     bool is_spent = false;
     while (!reader->is_done && !is_spent) {
         bool is_costly;
-        enum sma_err err = read_on(reader, &budget, &is_spent, &is_costly, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(read_on(reader, &budget, &is_spent, &is_costly, error));
         is_spent = is_spent || (is_costly && sys->now_ns(sys->self) > deadline);
     }
     *ret_is_done = reader->is_done;

@@ -184,9 +184,7 @@ static enum sma_err next_line(struct line_source *source, struct sma_str *ret_li
             source->is_skipping = newline == NULL;
             drop(source, bytes);
         }
-        enum sma_err err = newline == NULL ? fill_source(source, error) : SMA_ERR_OK;
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(newline == NULL ? fill_source(source, error) : SMA_ERR_OK);
     }
 }
 

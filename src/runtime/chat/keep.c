@@ -30,9 +30,7 @@ static enum sma_err keep_results(const struct sma_keep *keep, struct sma_state *
                                  uint32_t *ret_removed)
 {
     uint64_t seq;
-    enum sma_err err = seq_of(keep, state, keep->retention.result_hours * HOUR_MS, &seq);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(seq_of(keep, state, keep->retention.result_hours * HOUR_MS, &seq));
     uint64_t bytes_max =
         keep->retention.result_mb > 0 ? (uint64_t)keep->retention.result_mb << 20 : UINT64_MAX;
     return sma_state_keep_results(state, seq, bytes_max, max, ret_removed);

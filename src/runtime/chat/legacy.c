@@ -148,9 +148,7 @@ static enum sma_err read_feishu_ids(struct legacy *legacy, const json_t *root)
         if (json_string_length(id) == 0)
             continue;
         struct sma_str text = {json_string_value(id), json_string_length(id)};
-        enum sma_err err = give_claim(legacy, text, 0);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(give_claim(legacy, text, 0));
     }
     return SMA_ERR_OK;
 }

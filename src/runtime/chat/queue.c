@@ -349,11 +349,8 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
 {
     SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < KEY_NEW);
     uint32_t at;
-    enum sma_err err = reserve_slot(queue);
-    if (err == SMA_ERR_OK)
-        err = open_chat(queue, number, &at);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(reserve_slot(queue));
+    SMA_TRY(open_chat(queue, number, &at));
 
     struct chat *chat = &queue->chats[at];
     uint32_t place = queue->slot_count++;
@@ -546,9 +543,7 @@ bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret
 enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat)
 {
     uint32_t at;
-    enum sma_err err = open_chat(queue, chat, &at);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(open_chat(queue, chat, &at));
     queue->chats[at].is_busy = true;
     heap_settle(queue, at);
     return SMA_ERR_OK;

@@ -150,10 +150,10 @@ enum sma_err sma_state_change(struct sma_state *state)
         return SMA_ERR_CORRUPT;
     if (__builtin_expect(state->failed != SMA_ERR_OK, 0))
         return state->failed;
-    enum sma_err err = state->is_begun ? SMA_ERR_OK : begin_sql(state);
-    if (err == SMA_ERR_OK && state->savepoint.is_open && !state->savepoint.is_begun)
-        err = sma_state_savepoint_begin(state);
-    return err;
+    SMA_TRY(state->is_begun ? SMA_ERR_OK : begin_sql(state));
+    if (state->savepoint.is_open && !state->savepoint.is_begun)
+        SMA_TRY(sma_state_savepoint_begin(state));
+    return SMA_ERR_OK;
 }
 
 /* End the SQL transaction without effect; SQLite may have done so itself after FULL or IOERR. */
@@ -180,10 +180,8 @@ void sma_state_rollback(struct sma_state *state)
 /* Rows that ride on this commit: a generation of claims, watermarks, late contacts. */
 static enum sma_err write_housekeeping(struct sma_state *state)
 {
-    enum sma_err err = sma_state_blocks_write(state);
-    if (err == SMA_ERR_OK)
-        err = sma_state_marks_write(state, state->is_marks_forced);
-    return err;
+    SMA_TRY(sma_state_blocks_write(state));
+    return sma_state_marks_write(state, state->is_marks_forced);
 }
 
 sqlite3_file *sma_state_wal_file(struct sma_state *state)

@@ -546,11 +546,8 @@ enum sma_err sma_state_chat_set_rotation(struct sma_state *state, struct sma_sta
 enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_state_chat *chat,
                                            uint32_t generation)
 {
-    enum sma_err err = begin_update(state, chat);
-    if (err == SMA_ERR_OK)
-        err = replace_rotation(state, chat, (struct sma_str){NULL, 0});
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(begin_update(state, chat));
+    SMA_TRY(replace_rotation(state, chat, (struct sma_str){NULL, 0}));
     chat->generation = generation;
     return write_row(state, chat);
 }
@@ -560,9 +557,7 @@ enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat 
     uint32_t day = today(state);
     if (chat->seen_day == day)
         return SMA_ERR_OK;
-    enum sma_err err = begin_update(state, chat);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(begin_update(state, chat));
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_SEEN);
     if (stmt == NULL)
         return state->error.code;

@@ -305,12 +305,9 @@ static enum sma_err delete_range(struct sma_state *state, enum sma_state_sql sql
 
 static enum sma_err delete_row(struct sma_state *state, uint64_t seq)
 {
-    enum sma_err err = delete_range(state, SMA_SQL_MESSAGE_DELETE, seq, 0);
-    if (err == SMA_ERR_OK)
-        err = delete_range(state, SMA_SQL_RUN_DELETE, seq, 0);
-    if (err == SMA_ERR_OK)
-        err = delete_range(state, SMA_SQL_OUTBOX_DELETE, seq << 16, (seq + 1) << 16);
-    return err;
+    SMA_TRY(delete_range(state, SMA_SQL_MESSAGE_DELETE, seq, 0));
+    SMA_TRY(delete_range(state, SMA_SQL_RUN_DELETE, seq, 0));
+    return delete_range(state, SMA_SQL_OUTBOX_DELETE, seq << 16, (seq + 1) << 16);
 }
 
 static enum sma_err has_open_delivery(struct sma_state *state, uint64_t seq, bool *ret_has)
@@ -336,12 +333,10 @@ static enum sma_err expire_row(struct sma_state *state, sqlite3_stmt *stmt, uint
     bool has_unflushed_line =
         sqlite3_column_type(stmt, 5) != SQLITE_NULL && seq > state->history_flushed;
     bool is_needed = sma_row_is_open(row_state) || has_unflushed_line;
-    enum sma_err err = is_needed ? SMA_ERR_OK : has_open_delivery(state, seq, &is_needed);
-    if (err == SMA_ERR_OK && !is_needed)
-        err = sma_state_line_is_aside(state, (uint32_t)sqlite3_column_int64(stmt, 3), seq,
-                                      &is_needed);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(is_needed ? SMA_ERR_OK : has_open_delivery(state, seq, &is_needed));
+    if (!is_needed)
+        SMA_TRY(sma_state_line_is_aside(state, (uint32_t)sqlite3_column_int64(stmt, 3), seq,
+                                        &is_needed));
     if (!is_needed) {
         (*removed)++;
         state->expired_early += !is_old_enough(state);

@@ -80,12 +80,10 @@ static SMA_CHECKED enum sma_err open_alone(struct compacting *self)
         return refuse(self, rc, "open");
     (void)sqlite3_extended_result_codes(self->db, 1); /* cannot fail on an open connection */
     int total = 0, copied = 0;
-    enum sma_err err = execute(
+    SMA_TRY(execute(
         self, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL;"
               "PRAGMA page_size=" SMA_STRING_OF(SMA_STATE_PAGE_BYTES) ";"
-                                                                      "BEGIN EXCLUSIVE; COMMIT");
-    if (err != SMA_ERR_OK)
-        return err;
+                                                                      "BEGIN EXCLUSIVE; COMMIT"));
     rc = sqlite3_wal_checkpoint_v2(self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &total, &copied);
     return rc == SQLITE_OK ? SMA_ERR_OK : refuse(self, rc, "checkpoint");
 }

@@ -61,12 +61,9 @@ static SMA_CHECKED enum sma_err write_removed(struct sma_state *state)
 static SMA_CHECKED enum sma_err remove_record(struct sma_state *state,
                                               struct sma_state_chat_entry *entry)
 {
-    enum sma_err err = run_with(state, SMA_SQL_CHAT_DELETE, entry->pub.id, 0);
-    if (err == SMA_ERR_OK)
-        err = sma_state_undo_push(
-            state, (struct sma_state_undo){.kind = SMA_UNDO_CHAT_REMOVE, .p = entry});
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(run_with(state, SMA_SQL_CHAT_DELETE, entry->pub.id, 0));
+    SMA_TRY(sma_state_undo_push(state,
+                                (struct sma_state_undo){.kind = SMA_UNDO_CHAT_REMOVE, .p = entry}));
     sma_state_chat_unlink(state, entry);
     state->chats.removed++;
     return write_removed(state);

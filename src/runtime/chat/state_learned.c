@@ -17,9 +17,7 @@ static SMA_CHECKED enum sma_err make_room(struct sma_state *state, struct sma_st
         sma_state_bind(stmt, 1, target, true);
         (void)sqlite3_bind_int(stmt, 2, SMA_LEARNED_TARGET_COUNT_MAX - 1);
     }
-    enum sma_err err = run_change(state, stmt);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(run_change(state, stmt));
     stmt = sma_state_statement(state, SMA_SQL_LEARNED_CUT_MEMBERS);
     if (stmt != NULL) {
         sma_state_bind(stmt, 1, target, true);
@@ -35,11 +33,8 @@ enum sma_err sma_state_learn(struct sma_state *state, struct sma_str target, str
     if (target.len == 0 || member.len == 0 || target.len > SMA_LEARNED_BYTES_MAX ||
         member.len > SMA_LEARNED_BYTES_MAX)
         return SMA_ERR_BADINPUT;
-    enum sma_err err = sma_state_change(state);
-    if (err == SMA_ERR_OK)
-        err = make_room(state, target, member);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_change(state));
+    SMA_TRY(make_room(state, target, member));
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_LEARNED_PUT);
     if (stmt != NULL) {
         sma_state_bind(stmt, 1, target, true);
@@ -58,9 +53,7 @@ static void bind_span(sqlite3_stmt *stmt, int64_t now_ms)
 
 enum sma_err sma_state_learned_forget(struct sma_state *state, int64_t now_ms)
 {
-    enum sma_err err = sma_state_change(state);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_state_change(state));
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_LEARNED_FORGET);
     if (stmt != NULL)
         bind_span(stmt, now_ms);

@@ -68,11 +68,9 @@ enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq, in
     bool is_open = sma_row_is_open(row_state);
     if (is_open == is_open_seq(state, seq))
         return SMA_ERR_OK;
-    enum sma_err err = sma_state_undo_push(
+    SMA_TRY(sma_state_undo_push(
         state, (struct sma_state_undo){.kind = is_open ? SMA_UNDO_OPEN_ADD : SMA_UNDO_OPEN_REMOVE,
-                                       .a = seq});
-    if (err != SMA_ERR_OK)
-        return err;
+                                       .a = seq}));
     /* A row that was finished is open again: it may be below the watermark on disk, which must list
      * it. */
     if (is_open && seq < state->next_seq_at_begin)

@@ -481,10 +481,10 @@ enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_stat
 {
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_steps steps;
-    enum sma_err err = sma_state_steps_read(state, seq, &rows, &steps);
-    for (size_t i = 0; err == SMA_ERR_OK && i < steps.count; i++)
-        err = each(user, steps.items[i].number, steps.items[i].kind, steps.items[i].data);
-    return err;
+    SMA_TRY(sma_state_steps_read(state, seq, &rows, &steps));
+    for (size_t i = 0; i < steps.count; i++)
+        SMA_TRY(each(user, steps.items[i].number, steps.items[i].kind, steps.items[i].data));
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
@@ -492,8 +492,8 @@ enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
 {
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_deliveries deliveries;
-    enum sma_err err = sma_state_deliveries_read(state, seq, &rows, &deliveries);
-    for (size_t i = 0; err == SMA_ERR_OK && i < deliveries.count; i++)
-        err = each(user, &deliveries.items[i]);
-    return err;
+    SMA_TRY(sma_state_deliveries_read(state, seq, &rows, &deliveries));
+    for (size_t i = 0; i < deliveries.count; i++)
+        SMA_TRY(each(user, &deliveries.items[i]));
+    return SMA_ERR_OK;
 }

@@ -119,9 +119,7 @@ enum sma_err sma_state_trace_get(struct sma_state *state, uint64_t seq, struct s
     if (stmt == NULL)
         return state->error.code;
     bind_int(stmt, 1, seq);
-    enum sma_err err = append_traces(state, stmt, out);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(append_traces(state, stmt, out));
     stmt = bind_run(state, SMA_SQL_STEP_TRACE, seq); /* of an open run: a finished one has none */
     return stmt == NULL ? state->error.code : append_traces(state, stmt, out);
 }

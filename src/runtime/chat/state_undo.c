@@ -169,9 +169,7 @@ enum sma_err sma_state_savepoint_keep(struct sma_state *state)
         return SMA_ERR_CORRUPT;
     if (state->failed != SMA_ERR_OK)
         return state->failed;
-    enum sma_err err = run_if_begun(state, SMA_SQL_SAVEPOINT_KEEP);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(run_if_begun(state, SMA_SQL_SAVEPOINT_KEEP));
     state->save_floor = state->savepoint.save_floor;
     state->savepoint.is_open = state->savepoint.is_begun = false;
     return SMA_ERR_OK;
@@ -204,11 +202,8 @@ enum sma_err sma_state_savepoint_back(struct sma_state *state)
         return state
             ->failed; /* SQLite may have ended the transaction: only undoing all of it helps */
     state->failed = SMA_ERR_OK;
-    enum sma_err err = run_if_begun(state, SMA_SQL_SAVEPOINT_BACK);
-    if (err == SMA_ERR_OK)
-        err = run_if_begun(state, SMA_SQL_SAVEPOINT_KEEP);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(run_if_begun(state, SMA_SQL_SAVEPOINT_BACK));
+    SMA_TRY(run_if_begun(state, SMA_SQL_SAVEPOINT_KEEP));
     undo_to_savepoint(state);
     state->savepoint.is_open = state->savepoint.is_begun = false;
     return SMA_ERR_OK;

@@ -136,9 +136,7 @@ static enum sma_err rewrite(struct sma_state *state)
  */
 static enum sma_err distrust(struct sma_state *state)
 {
-    enum sma_err err = rewrite(state);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(rewrite(state));
     int rc = sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     /* A full disk, or somebody who reads: the WAL is good now, and all of it is still there. */
     if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_FULL && (rc & 0xff) != SQLITE_BUSY)

@@ -384,9 +384,7 @@ static enum sma_err add_adapters(struct loading *loading, const char *block)
         if (config->adapter_count == SMA_COUNT_OF(config->adapters))
             return sma_fail(loading->error, SMA_ERR_TOOBIG, "%s: %s has more than %zu entries",
                             loading->file, block, SMA_COUNT_OF(config->adapters));
-        enum sma_err err = spread_access(loading, block, name, value);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(spread_access(loading, block, name, value));
         char *text = json_dumps(value, JSON_COMPACT);
         if (text == NULL)
             return SMA_ERR_NOMEM;
@@ -509,30 +507,17 @@ static enum sma_err resolve_dir(struct loading *loading, const char *dir)
 static enum sma_err fill(struct loading *loading, const char *dir,
                          const struct sma_config_overrides *overrides)
 {
-    enum sma_err err = resolve_dir(loading, dir);
-    if (err == SMA_ERR_OK)
-        err = load_agent_md(loading);
-    if (err == SMA_ERR_OK)
-        err = load_env(loading);
-    if (err == SMA_ERR_OK)
-        err = load_ship_json(loading);
-    if (err == SMA_ERR_OK)
-        err = config_read_llm(loading, overrides);
-    if (err == SMA_ERR_OK)
-        err = check_access(loading, "", "access", json_object_get(loading->root, "access"));
-    if (err == SMA_ERR_OK)
-        err = add_adapters(loading, "adapters");
-    if (err == SMA_ERR_OK)
-        err = add_adapters(loading, "integrations");
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(resolve_dir(loading, dir));
+    SMA_TRY(load_agent_md(loading));
+    SMA_TRY(load_env(loading));
+    SMA_TRY(load_ship_json(loading));
+    SMA_TRY(config_read_llm(loading, overrides));
+    SMA_TRY(check_access(loading, "", "access", json_object_get(loading->root, "access")));
+    SMA_TRY(add_adapters(loading, "adapters"));
+    SMA_TRY(add_adapters(loading, "integrations"));
     read_general(loading, overrides);
-    err = config_check_header_value(loading, "api.token", loading->config->api_token);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = read_permissions(loading);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(config_check_header_value(loading, "api.token", loading->config->api_token));
+    SMA_TRY(read_permissions(loading));
     warn_missing_secrets(loading);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")
                                      : SMA_ERR_OK;

@@ -198,9 +198,7 @@ static enum sma_err choose_keys(const struct place *place)
         return SMA_ERR_OK;
     resolve_keys(place);
     for (size_t i = 0; i < llm->api_key_count; i++) {
-        enum sma_err err = config_check_header_value(loading, path, llm->api_keys[i]);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(config_check_header_value(loading, path, llm->api_keys[i]));
     }
     const char *missing = place->is_elsewhere ? NULL : config_missing_variable(loading, path);
     if (missing != NULL && llm->api_key_count > 0)
@@ -432,9 +430,7 @@ static enum sma_err read_extra_headers(const struct place *place)
     json_object_foreach(headers, name, value)
     {
         const char *text = json_string_value(value);
-        enum sma_err err = check_header(place, name, text);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(check_header(place, name, text));
         size_t len = strlen(name) + strlen(text) + 3;
         char *line = config_keep_room(loading, len);
         if (line == NULL)
@@ -623,10 +619,9 @@ static enum sma_err read_fallbacks(struct loading *loading)
         return sma_fail(loading->error, SMA_ERR_TOOBIG,
                         "%s: llm.fallbacks has more than %d entries", loading->file,
                         SMA_TARGET_COUNT_MAX - 1);
-    enum sma_err err = SMA_ERR_OK;
-    for (size_t i = 0; err == SMA_ERR_OK && i < json_array_size(list); i++)
-        err = add_target(loading, i);
-    return err;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        SMA_TRY(add_target(loading, i));
+    return SMA_ERR_OK;
 }
 
 /* Whether words are an answer needs no deep thought, and there are seconds for it only: llm.judge,
@@ -650,9 +645,7 @@ static enum sma_err read_judge(struct loading *loading, bool is_elsewhere)
             .llm = llm,
             .main = &config->llm,
         };
-        enum sma_err err = read_place(&place, NULL);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(read_place(&place, NULL));
     }
     struct sma_profile profile;
     sma_profile_find(llm, &profile);

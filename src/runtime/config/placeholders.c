@@ -135,9 +135,7 @@ enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *var
             walk.depth--;
             continue;
         }
-        enum sma_err err = is_object ? step_object(&walk, place) : step_list(&walk, place);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(is_object ? step_object(&walk, place) : step_list(&walk, place));
     }
     return SMA_ERR_OK;
 }

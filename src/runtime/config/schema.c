@@ -465,11 +465,8 @@ static enum sma_err check_adapters(const struct checking *checking, const char *
             warn_unknown_adapter(checking, block, full);
             continue;
         }
-        enum sma_err err = has_adapter_rules(name)
-                               ? check_adapter_members(checking, block, name, value)
-                               : SMA_ERR_OK;
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(has_adapter_rules(name) ? check_adapter_members(checking, block, name, value)
+                                        : SMA_ERR_OK);
     }
     return SMA_ERR_OK;
 }

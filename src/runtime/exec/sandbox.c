@@ -324,20 +324,13 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
     if (!make_file(project.empty, "", 0400, true) &&
         (lstat(project.empty, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != 0))
         return sma_fail_os(error, errno, "%s cannot be made", project.empty);
-    enum sma_err err = put_placeholder(plan, env, ENV_PLACEHOLDER, SMA_PLACEHOLDER_ENV, error);
-    if (err == SMA_ERR_OK)
-        err = put_placeholder(plan, ship_json, SHIP_PLACEHOLDER, SMA_PLACEHOLDER_SHIP, error);
-    if (err == SMA_ERR_OK)
-        err = put_commondir(plan, &project, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(put_placeholder(plan, env, ENV_PLACEHOLDER, SMA_PLACEHOLDER_ENV, error));
+    SMA_TRY(put_placeholder(plan, ship_json, SHIP_PLACEHOLDER, SMA_PLACEHOLDER_SHIP, error));
+    SMA_TRY(put_commondir(plan, &project, error));
     add_bind(plan, "--bind", project.dir, project.dir);
-    err = lay_out_ship(plan, &project, error);
-    if (err == SMA_ERR_OK)
-        err = hide_env(plan, &project, error);
-    if (err == SMA_ERR_OK)
-        err = show_ship_json(plan, &project, secrets, error);
-    return err;
+    SMA_TRY(lay_out_ship(plan, &project, error));
+    SMA_TRY(hide_env(plan, &project, error));
+    return show_ship_json(plan, &project, secrets, error);
 }
 
 enum sma_err sandbox_keep(struct sma_sandbox_plan *plan, const char *path, struct sma_error *error)
@@ -538,11 +531,9 @@ static enum sma_err fill(struct sma_sandbox_plan *plan, const struct sma_config 
 {
     add(plan, sandbox->path);
     add_machine(plan, options, sandbox);
-    enum sma_err err = add_project(plan, config, sandbox->secrets, error);
-    if (err == SMA_ERR_OK && !limits->is_by_owner)
-        err = sandbox_keep_owner_files(plan, config->project_dir, limits->policy, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(add_project(plan, config, sandbox->secrets, error));
+    if (!limits->is_by_owner)
+        SMA_TRY(sandbox_keep_owner_files(plan, config->project_dir, limits->policy, error));
     hide_secrets(plan, config);
     char info_fd[16];
     snprintf(info_fd, sizeof info_fd, "%d", SMA_SANDBOX_INFO_FD);

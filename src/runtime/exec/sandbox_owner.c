@@ -100,12 +100,11 @@ static enum sma_err keep_repository(struct keeping *keeping)
      * ones */
     static const char *const names[] = {".git/hooks",     ".git/config",    ".git/config.worktree",
                                         ".git/commondir", ".git/worktrees", ".git/modules"};
-    enum sma_err err = SMA_ERR_OK;
-    for (size_t i = 0; err == SMA_ERR_OK && i < SMA_COUNT_OF(names); i++)
-        err = keep(keeping, names[i]);
-    if (err == SMA_ERR_OK && find_hooks_path(config, named, sizeof named))
-        err = keep(keeping, named);
-    return err;
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        SMA_TRY(keep(keeping, names[i]));
+    if (find_hooks_path(config, named, sizeof named))
+        SMA_TRY(keep(keeping, named));
+    return SMA_ERR_OK;
 }
 
 /* -- the project's folder ---------------------------------------------------------------------- */
@@ -162,10 +161,9 @@ enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan, const char 
 {
     struct keeping keeping = {
         .plan = plan, .project_dir = project_dir, .left = SANDBOX_KEPT_COUNT_MAX, .error = error};
-    enum sma_err err = keep_repository(&keeping);
-    if (err == SMA_ERR_OK)
-        err = keep_top(&keeping);
-    if (err == SMA_ERR_OK && policy != NULL)
-        err = keep_scripts(&keeping, policy);
-    return err;
+    SMA_TRY(keep_repository(&keeping));
+    SMA_TRY(keep_top(&keeping));
+    if (policy != NULL)
+        SMA_TRY(keep_scripts(&keeping, policy));
+    return SMA_ERR_OK;
 }

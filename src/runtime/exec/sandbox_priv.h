@@ -4,14 +4,12 @@
 
 #include "sandbox.h"
 
-#define SANDBOX_KEPT_COUNT_MAX \
-/* files and folders that are read-only because they are an owner's; with more no command
-     * runs */
-192
+/* Files and folders that are read-only because they are an owner's; with more no command runs. */
+#define SANDBOX_KEPT_COUNT_MAX 192
 
-    /* Read-only for the command, and watched. What is not there is left alone. */
-    SMA_CHECKED enum sma_err
-    sandbox_keep(struct sma_sandbox_plan *plan, const char *path, struct sma_error *error);
+/* Read-only for the command, and watched. What is not there is left alone. */
+SMA_CHECKED enum sma_err sandbox_keep(struct sma_sandbox_plan *plan, const char *path,
+                                      struct sma_error *error);
 /* Its contents may be changed, its name may not. */
 void sandbox_pin(struct sma_sandbox_plan *plan, const char *path);
 /* Whatever only an owner may change (owner_files.h) in the project's folder, hooks and

@@ -152,9 +152,7 @@ enum sma_err sma_sandbox_find(const struct sma_config *config,
         snprintf(sandbox.why, sizeof sandbox.why,
                  "bubblewrap is not installed: apt install bubblewrap");
     } else {
-        enum sma_err err = probe(config, options, &sandbox, error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(probe(config, options, &sandbox, error));
     }
     if (!sandbox.is_on && options->mode == SMA_SANDBOX_REQUIRE)
         return sma_fail(error, SMA_ERR_UNSUPPORTED, "%s, but %s",

@@ -53,9 +53,7 @@ enum sma_err file_tools_say(struct sma_buf *why, struct sma_str path, const char
 enum sma_err file_tools_clean_read(const struct sma_file_tools *tools, struct sma_str path,
                                    struct sma_buf *ret_path, struct sma_buf *why)
 {
-    enum sma_err err = sma_guard_clean(tools->guard, path, ret_path, why);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_guard_clean(tools->guard, path, ret_path, why));
     if (sma_file_rules_reads_nothing(tools->rules))
         return file_tools_say(why, SMA_STR("Reading files"),
                               " is switched off (permissions.read_repo in ship.json).");
@@ -70,9 +68,7 @@ enum sma_err file_tools_clean_write(const struct sma_file_tools *tools, struct s
                                     struct sma_buf *ret_path, enum sma_file_verdict *ret_verdict,
                                     struct sma_buf *why)
 {
-    enum sma_err err = sma_guard_clean(tools->guard, path, ret_path, why);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(sma_guard_clean(tools->guard, path, ret_path, why));
     struct sma_str clean = sma_buf_str(ret_path);
     enum sma_guard_class class = sma_guard_classify(clean, SMA_GUARD_WRITE);
     if (clean.len == 0 || class == SMA_GUARD_PROTECTED)

@@ -165,10 +165,8 @@ static enum sma_err load_rules(struct sma_shell *shell, const json_t *list, bool
                             "permissions.exec_shell.%s[%zu] must be a text, like \"git status\"",
                             name, i);
         rules->count++;
-        enum sma_err err = sma_rule_parse(shell, json_string_value(item), where, is_allow,
-                                          &rules->items[i], error);
-        if (err != SMA_ERR_OK)
-            return err;
+        SMA_TRY(sma_rule_parse(shell, json_string_value(item), where, is_allow, &rules->items[i],
+                               error));
     }
     return SMA_ERR_OK;
 }

@@ -234,12 +234,12 @@ static enum sma_err add_llm(struct sma_secrets *secrets, const struct sma_config
 
 static enum sma_err add_llms(struct sma_secrets *secrets, const struct sma_config *config)
 {
-    enum sma_err err = add_llm(secrets, &config->llm);
-    for (size_t i = 0; err == SMA_ERR_OK && i < config->llm_target_count; i++)
-        err = add_llm(secrets, config->llm_targets[i]);
-    if (err == SMA_ERR_OK && config->llm_judge != NULL)
-        err = add_llm(secrets, config->llm_judge);
-    return err;
+    SMA_TRY(add_llm(secrets, &config->llm));
+    for (size_t i = 0; i < config->llm_target_count; i++)
+        SMA_TRY(add_llm(secrets, config->llm_targets[i]));
+    if (config->llm_judge != NULL)
+        SMA_TRY(add_llm(secrets, config->llm_judge));
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_secrets_add_config(struct sma_secrets *secrets, const struct sma_config *config)
