@@ -49,8 +49,8 @@ enum sma_err
         SMA_ERR_COUNT
 };
 
-/** Pass an error on: return it when the call did not answer OK. For functions that return enum sma_err
- *  and have nothing to undo that SMA_AUTO does not. */
+/** Pass an error on: return it when the call did not answer OK. For functions that return
+ *  enum sma_err and have nothing to undo that SMA_AUTO does not. */
 #define SMA_TRY(...)                               \
     do {                                           \
         enum sma_err sma_try_err_ = (__VA_ARGS__); \

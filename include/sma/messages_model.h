@@ -30,24 +30,24 @@ enum sma_model_status
 };
 /* FAILED: what kind of failure, so that the run knows what may help. Source: protocols of the
  * providers; retry.h decides. */
-enum sma_model_trouble
+enum sma_model_failure
 {
     /* network, overload, 5xx, hung, cut: the same request may pass later */
-    SMA_MODEL_TROUBLE_TRANSIENT,
+    SMA_MODEL_FAILURE_TRANSIENT,
     /* a limit of requests or tokens per time; retry_after_ms when it was told */
-    SMA_MODEL_TROUBLE_RATE,
+    SMA_MODEL_FAILURE_RATE,
     /* no money, or a limit of days: another key or target may help, this one not soon */
-    SMA_MODEL_TROUBLE_QUOTA,
-    SMA_MODEL_TROUBLE_AUTH,     /* key wrong, revoked or without the right */
-    SMA_MODEL_TROUBLE_NO_MODEL, /* the model does not exist (any more) */
+    SMA_MODEL_FAILURE_QUOTA,
+    SMA_MODEL_FAILURE_AUTH,     /* key wrong, revoked or without the right */
+    SMA_MODEL_FAILURE_NO_MODEL, /* the model does not exist (any more) */
     /* a member of the request is refused: refused_member; repeat without it */
-    SMA_MODEL_TROUBLE_MEMBER,
+    SMA_MODEL_FAILURE_MEMBER,
     /* the conversation is refused (foreign reasoning, signatures, images): repeat it in plain
      * form */
-    SMA_MODEL_TROUBLE_SESSION,
-    SMA_MODEL_TROUBLE_REQUEST, /* any other 4xx: it will not pass */
+    SMA_MODEL_FAILURE_SESSION,
+    SMA_MODEL_FAILURE_REQUEST, /* any other 4xx: it will not pass */
     /* our own side: address, certificate, nothing configured, no memory */
-    SMA_MODEL_TROUBLE_SETUP,
+    SMA_MODEL_FAILURE_SETUP,
 };
 enum sma_finish
 {
@@ -81,7 +81,7 @@ struct sma_model_answer
     /* FAILED: one line for the owner and the log: what, where, what to do. Not for strangers */
     struct sma_str error;
     int http_status;
-    uint8_t trouble; /* FAILED: enum sma_model_trouble */
+    uint8_t trouble; /* FAILED: enum sma_model_failure */
     /* FAILED: what the server asked for, or when a key is back; -1 = not said */
     int64_t retry_after_ms;
     /* TROUBLE_MEMBER: name or path ("temperature", "reasoning.effort") */

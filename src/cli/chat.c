@@ -147,7 +147,7 @@ static bool is_ours(const struct chat *chat, const json_t *root)
     return id.len > 16 && memcmp(id.ptr, chat->id_prefix, 16) == 0;
 }
 
-static void take_progress(struct chat *chat, const json_t *root)
+static void on_progress(struct chat *chat, const json_t *root)
 {
     struct sma_str kind = string_of(root, "kind"), text = string_of(root, "text");
     if (!chat->is_interactive)
@@ -168,7 +168,7 @@ static void put_card(struct sma_buf *buf, const json_t *root)
     sma_buf_put_str(buf, string_of(root, "plain"));
 }
 
-static void take_text(struct chat *chat, const json_t *root, struct sma_str text)
+static void on_text(struct chat *chat, const json_t *root, struct sma_str text)
 {
     if (chat->is_interactive) {
         sma_chat_screen_final(&chat->screen, text);
@@ -183,16 +183,16 @@ static void take_text(struct chat *chat, const json_t *root, struct sma_str text
     sma_buf_put_char(&chat->answers, '\n');
 }
 
-static void take_delivery(struct chat *chat, const json_t *root)
+static void on_delivery(struct chat *chat, const json_t *root)
 {
     struct sma_buf card;
     if (string_of(root, "plain").len == 0) {
-        take_text(chat, root, string_of(root, "text"));
+        on_text(chat, root, string_of(root, "text"));
         return;
     }
     sma_buf_init(&card, SMA_TERMINAL_LINE_BYTES_MAX);
     put_card(&card, root);
-    take_text(chat, root, card.err == SMA_ERR_OK ? sma_buf_str(&card) : string_of(root, "text"));
+    on_text(chat, root, card.err == SMA_ERR_OK ? sma_buf_str(&card) : string_of(root, "text"));
     sma_buf_fini(&card);
 }
 
@@ -218,7 +218,7 @@ static void finish_pipe(struct chat *chat, const json_t *root, bool is_success)
     chat->status = is_success ? 0 : 1;
 }
 
-static void take_done(struct chat *chat, const json_t *root)
+static void on_done(struct chat *chat, const json_t *root)
 {
     if (!is_ours(chat, root) || chat->open_count == 0)
         return;
@@ -232,7 +232,7 @@ static void take_done(struct chat *chat, const json_t *root)
     prompt(chat);
 }
 
-static void take_error(struct chat *chat, const json_t *root)
+static void on_error(struct chat *chat, const json_t *root)
 {
     struct sma_str text = string_of(root, "text");
     sma_chat_screen_erase(&chat->screen);
@@ -250,13 +250,13 @@ static void take_line(struct chat *chat, struct sma_str line)
     json_t *root = json_loadb(line.ptr, line.len, 0, NULL);
     struct sma_str type = string_of(root, "type");
     if (sma_str_is_equal(type, SMA_STR("message")))
-        take_delivery(chat, root);
+        on_delivery(chat, root);
     else if (sma_str_is_equal(type, SMA_STR("progress")))
-        take_progress(chat, root);
+        on_progress(chat, root);
     else if (sma_str_is_equal(type, SMA_STR("done")))
-        take_done(chat, root);
+        on_done(chat, root);
     else if (sma_str_is_equal(type, SMA_STR("error")))
-        take_error(chat, root);
+        on_error(chat, root);
     else if (sma_str_is_equal(type, SMA_STR("accepted")) && is_ours(chat, root))
         chat->seq = json_integer_value(json_object_get(root, "seq"));
     else if (root == NULL) {
@@ -302,7 +302,7 @@ static void read_socket(struct chat *chat)
 }
 
 /* -- from the keyboard ------------------------------------------------------------------------- */
-static void take_typed(struct chat *chat, struct sma_str line)
+static void on_typed(struct chat *chat, struct sma_str line)
 {
     bool goes_on = line.len > 0 && line.ptr[line.len - 1] == '\\';
     sma_buf_put(&chat->text, line.ptr, line.len - (goes_on ? 1 : 0));
@@ -337,7 +337,7 @@ static void read_keyboard(struct chat *chat)
         sma_buf_clear(&chat->typed);
         return;
     }
-    take_lines(chat, &chat->typed, take_typed);
+    take_lines(chat, &chat->typed, on_typed);
 }
 
 static void take_interrupt(struct chat *chat)

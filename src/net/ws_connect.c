@@ -302,7 +302,7 @@ void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms)
 }
 
 /* -- the beginning ----------------------------------------------------------------------------- */
-static void take_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
+static void on_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
 {
     conn->ask = *ask;
     conn->ask.url = NULL;
@@ -318,7 +318,7 @@ static void take_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
 enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
 {
     unsigned char random[16];
-    take_ask(conn, ask);
+    on_ask(conn, ask);
     const struct sma_sys *sys = sma_ctx_sys(conn->ws->ctx);
     sys->random_bytes(sys->self, random, sizeof random);
     ws_format_key(random, conn->key);

@@ -107,7 +107,7 @@ static void check_error(struct sma_str body)
                                         "https://dashscope.aliyuncs.com", "https://api.z.ai",
                                         "https://api.openai.com/v1", ""};
     struct sma_failure failure = {
-        .trouble = SMA_TROUBLE_HTTP, .http_status = 400, .retry_after_ms = -1};
+        .trouble = SMA_FAILURE_HTTP, .http_status = 400, .retry_after_ms = -1};
     sma_wire_error_parse(body, &failure.error);
     require(strlen(failure.error.said) < sizeof failure.error.said);
     for (size_t i = 0; i < 2 * sizeof hosts / sizeof *hosts; i++) {
@@ -118,7 +118,7 @@ static void check_error(struct sma_str body)
         failure.llm = &llm;
         failure.http_status = i % 3 == 0 ? 400 : i % 3 == 1 ? 429 : 503;
         sma_failure_judge(&failure, &verdict);
-        require((verdict.trouble == SMA_MODEL_TROUBLE_MEMBER) ==
+        require((verdict.trouble == SMA_MODEL_FAILURE_MEMBER) ==
                 (verdict.refused_member[0] != '\0'));
         require(verdict.retry_after_ms >= -1);
         sma_buf_init(&line, 8192);

@@ -366,7 +366,7 @@ static void model_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     struct sma_model_answer *body = SMA_MSG_BODY(answer, struct sma_model_answer);
     body->seq = SMA_MSG_BODY(*msg, struct sma_model_ask)->seq;
     body->status = SMA_MODEL_FAILED;
-    body->trouble = SMA_MODEL_TROUBLE_TRANSIENT;
+    body->trouble = SMA_MODEL_FAILURE_TRANSIENT;
     body->retry_after_ms = -1;
     body->error = SMA_STR("away");
     the_world->outage_count++;

@@ -195,7 +195,7 @@ static void log_begun(struct sma_agent *agent, const struct sma_run_order *order
     sma_traffic_end(&line);
 }
 
-static void take_run(struct sma_agent *agent, struct sma_msg **msg)
+static void on_run(struct sma_agent *agent, struct sma_msg **msg)
 {
     const struct sma_run_order *order = SMA_MSG_BODY(*msg, struct sma_run_order);
     if (agent->is_draining)
@@ -233,7 +233,7 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
 
 /* The order is durable: the store has ended what it stops. Runs accepted later go on, but not on a
  * cleared session. */
-static void take_control(struct sma_agent *agent, const struct sma_control_order *order)
+static void on_control(struct sma_agent *agent, const struct sma_control_order *order)
 {
     struct sma_session *session = sma_session_find(agent->sessions, order->chat_key);
     if (session == NULL ||
@@ -256,7 +256,7 @@ static void take_control(struct sma_agent *agent, const struct sma_control_order
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
-static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
+static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
 {
     struct agent_ask ask;
     struct agent_run *entry = NULL;
@@ -341,7 +341,7 @@ static void finish_message(struct sma_agent *agent)
     check_drained(agent);
 }
 
-static void take_delta(struct sma_agent *agent, const struct sma_model_delta *delta)
+static void on_delta(struct sma_agent *agent, const struct sma_model_delta *delta)
 {
     struct agent_run *entry = agent_run_find(agent, delta->seq);
     if (entry != NULL && sma_run_waits_for_model(entry->run))
@@ -360,7 +360,7 @@ static void feed_all(struct sma_agent *agent, enum sma_run_event_kind kind)
     }
 }
 
-static void take_life(struct sma_agent *agent, const struct sma_life *life)
+static void on_life(struct sma_agent *agent, const struct sma_life *life)
 {
     if (life->phase != SMA_PHASE_DRAIN) {
         sma_ctx_life_done(agent->ctx, life->phase);
@@ -374,7 +374,7 @@ static void take_life(struct sma_agent *agent, const struct sma_life *life)
 }
 
 /* What targets refuse, known from before. It comes before the first run. */
-static void take_learned(struct sma_agent *agent, const struct sma_learned *learned)
+static void on_learned(struct sma_agent *agent, const struct sma_learned *learned)
 {
     for (uint32_t i = 0; i < learned->fact_count; i++)
         agent_learn(agent, &learned->facts[i]);
@@ -382,7 +382,7 @@ static void take_learned(struct sma_agent *agent, const struct sma_learned *lear
 
 /* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit
  * whoever is asked. */
-static void take_reload(struct sma_agent *agent, const struct sma_reload *reload)
+static void on_reload(struct sma_agent *agent, const struct sma_reload *reload)
 {
     struct sma_run_settings *settings;
     enum sma_err err = sma_run_settings_create(reload->config, agent->settings, &settings);
@@ -407,29 +407,29 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     agent->ctx = ctx;
     switch ((*msg)->kind) {
     case SMA_MSG_LIFE:
-        take_life(agent, SMA_MSG_BODY(*msg, struct sma_life));
+        on_life(agent, SMA_MSG_BODY(*msg, struct sma_life));
         break;
     case SMA_MSG_RELOAD:
-        take_reload(agent, SMA_MSG_BODY(*msg, struct sma_reload));
+        on_reload(agent, SMA_MSG_BODY(*msg, struct sma_reload));
         break;
     case SMA_MSG_RUN:
-        take_run(agent, msg);
+        on_run(agent, msg);
         break;
     case SMA_MSG_LEARNED:
-        take_learned(agent, SMA_MSG_BODY(*msg, struct sma_learned));
+        on_learned(agent, SMA_MSG_BODY(*msg, struct sma_learned));
         break;
     case SMA_MSG_JUDGE:
-        agent_judge_take(agent, msg);
+        agent_judge_on_answer(agent, msg);
         break;
     case SMA_MSG_CONTROL:
-        take_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));
+        on_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));
         break;
     case SMA_MSG_MODEL_DELTA:
-        take_delta(agent, SMA_MSG_BODY(*msg, struct sma_model_delta));
+        on_delta(agent, SMA_MSG_BODY(*msg, struct sma_model_delta));
         break;
     default:
         if ((*msg)->ask_id != 0)
-            take_answer(agent, *msg);
+            on_answer(agent, *msg);
         break;
     }
     finish_message(agent);

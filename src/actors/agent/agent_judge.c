@@ -148,7 +148,7 @@ static bool ask_without(struct sma_agent *agent, struct agent_judge *judge,
                         const struct sma_model_answer *answer)
 {
     struct sma_run_settings *settings = agent->settings;
-    if (answer->trouble != SMA_MODEL_TROUBLE_MEMBER || judge->llm != settings->judge.llm ||
+    if (answer->trouble != SMA_MODEL_FAILURE_MEMBER || judge->llm != settings->judge.llm ||
         agent->is_draining)
         return false;
     struct sma_learned_fact fact = {.target = sma_str(settings->judge.key),
@@ -228,7 +228,7 @@ static void make_ready(struct sma_agent *agent, struct agent_judges *from,
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
-void agent_judge_take(struct sma_agent *agent, struct sma_msg **msg)
+void agent_judge_on_answer(struct sma_agent *agent, struct sma_msg **msg)
 {
     struct agent_judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)

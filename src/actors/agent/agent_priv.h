@@ -144,7 +144,7 @@ void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text);
 
 /* agent_judge.c */
-void agent_judge_take(struct sma_agent *agent, struct sma_msg **msg);
+void agent_judge_on_answer(struct sma_agent *agent, struct sma_msg **msg);
 /* An answer of the model or of the store to one of these questions? Then it is taken. */
 bool agent_judge_answer(struct sma_agent *agent, struct sma_msg *msg);
 /* Ask, give up and tell what can be now; after every message and wake. */

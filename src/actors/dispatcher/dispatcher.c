@@ -98,8 +98,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
-static void take_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
-                         struct sma_ctx *ctx)
+static void on_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     unsigned actor = SMA_MSG_BODY(*msg, struct sma_deliver)->route.adapter;
     struct platform *platform = sma_dispatcher_platform(dispatcher, actor);
@@ -143,8 +142,8 @@ static void cancel_in_chat(struct sma_dispatcher *dispatcher, struct chat *chat,
     sma_dispatcher_advance(dispatcher, chat, ctx);
 }
 
-static void take_cancel(struct sma_dispatcher *dispatcher, const struct sma_cancel_deliver *cancel,
-                        struct sma_ctx *ctx)
+static void on_cancel(struct sma_dispatcher *dispatcher, const struct sma_cancel_deliver *cancel,
+                      struct sma_ctx *ctx)
 {
     for (size_t i = 0; i < SMA_ADAPTER_COUNT_MAX; i++) {
         struct chat *chat =
@@ -156,8 +155,8 @@ static void take_cancel(struct sma_dispatcher *dispatcher, const struct sma_canc
 
 /* Pass a signal on to the adapter of its chat, unless that is waiting: what is streamed then would
  * only make it worse. */
-static void take_progress(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
-                          struct sma_ctx *ctx)
+static void on_progress(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
+                        struct sma_ctx *ctx)
 {
     const struct sma_route *route = &SMA_MSG_BODY(*msg, struct sma_progress)->route;
     struct platform *platform = sma_dispatcher_platform(dispatcher, route->adapter);
@@ -170,8 +169,8 @@ static void take_progress(struct sma_dispatcher *dispatcher, struct sma_msg **ms
     sma_ctx_signal(ctx, platform->actor, msg);
 }
 
-static void take_life(struct sma_dispatcher *dispatcher, const struct sma_life *life,
-                      struct sma_ctx *ctx)
+static void on_life(struct sma_dispatcher *dispatcher, const struct sma_life *life,
+                    struct sma_ctx *ctx)
 {
     if (life->phase != SMA_PHASE_DRAIN) {
         sma_ctx_life_done(ctx, life->phase);
@@ -187,30 +186,30 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(dispatcher->magic == DISPATCHER_MAGIC);
     switch ((*msg)->kind) {
     case SMA_MSG_DELIVER:
-        take_deliver(dispatcher, msg, ctx);
+        on_deliver(dispatcher, msg, ctx);
         return;
     case SMA_MSG_CANCEL_DELIVER:
-        take_cancel(dispatcher, SMA_MSG_BODY(*msg, struct sma_cancel_deliver), ctx);
+        on_cancel(dispatcher, SMA_MSG_BODY(*msg, struct sma_cancel_deliver), ctx);
         return;
     case SMA_MSG_RECEIPT_DONE:
-        sma_dispatcher_take_receipt_done(dispatcher, SMA_MSG_BODY(*msg, struct sma_receipt_done),
-                                         ctx);
+        sma_dispatcher_on_receipt_done(dispatcher, SMA_MSG_BODY(*msg, struct sma_receipt_done),
+                                       ctx);
         return;
     case SMA_MSG_ATTEMPT_RESULT:
-        sma_dispatcher_take_result(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_attempt_result),
-                                   ctx);
+        sma_dispatcher_on_result(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_attempt_result),
+                                 ctx);
         return;
     case SMA_MSG_SEND:
-        sma_dispatcher_take_send(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_send), ctx);
+        sma_dispatcher_on_send(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_send), ctx);
         return;
     case SMA_MSG_PROGRESS:
-        take_progress(dispatcher, msg, ctx);
+        on_progress(dispatcher, msg, ctx);
         return;
     case SMA_MSG_RELOAD:
         dispatcher->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
         return;
     case SMA_MSG_LIFE:
-        take_life(dispatcher, SMA_MSG_BODY(*msg, struct sma_life), ctx);
+        on_life(dispatcher, SMA_MSG_BODY(*msg, struct sma_life), ctx);
         return;
     default:
         sma_ctx_log(ctx, SMA_LOG_ERROR, "dispatcher: unexpected message %s",

@@ -350,8 +350,8 @@ static void decide(struct sma_dispatcher *dispatcher, struct row *row,
 }
 
 /* An answer to an attempt that is no longer waited for. Only a success changes anything. */
-static void take_late(struct sma_dispatcher *dispatcher, struct row *row,
-                      const struct sma_attempt_result *result, struct sma_ctx *ctx)
+static void on_late(struct sma_dispatcher *dispatcher, struct row *row,
+                    const struct sma_attempt_result *result, struct sma_ctx *ctx)
 {
     if (result->attempt_class != SMA_ATTEMPT_SENT)
         return;
@@ -375,13 +375,13 @@ static void take_late(struct sma_dispatcher *dispatcher, struct row *row,
     sma_dispatcher_part_sent(dispatcher, row, ctx);
 }
 
-void sma_dispatcher_take_result(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
-                                const struct sma_attempt_result *result, struct sma_ctx *ctx)
+void sma_dispatcher_on_result(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
+                              const struct sma_attempt_result *result, struct sma_ctx *ctx)
 {
     SMA_CRASH_POINT("dispatcher.after_attempt");
     struct row *row = sma_dispatcher_find_row(dispatcher, result->outbox_id);
     if (row == NULL || row->phase != ROW_ATTEMPT || row->ask_id != msg->ask_id) {
-        take_late(dispatcher, row, result, ctx);
+        on_late(dispatcher, row, result, ctx);
         return;
     }
     close_attempt(dispatcher, row, ctx);

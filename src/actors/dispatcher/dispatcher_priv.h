@@ -166,8 +166,8 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
 /** Start attempts of the chats in the ready queue as far as rates and room allow. */
 void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *platform,
                          struct sma_ctx *ctx);
-void sma_dispatcher_take_result(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
-                                const struct sma_attempt_result *result, struct sma_ctx *ctx);
+void sma_dispatcher_on_result(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
+                              const struct sma_attempt_result *result, struct sma_ctx *ctx);
 void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row,
                              struct sma_ctx *ctx);
 void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row,
@@ -187,12 +187,12 @@ void sma_dispatcher_give_back(struct sma_dispatcher *dispatcher, struct row *row
 /** The timer of a held receipt. */
 void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row,
                                    struct sma_ctx *ctx);
-void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
-                                      const struct sma_receipt_done *done, struct sma_ctx *ctx);
+void sma_dispatcher_on_receipt_done(struct sma_dispatcher *dispatcher,
+                                    const struct sma_receipt_done *done, struct sma_ctx *ctx);
 
 /* -- questions of the agent (dispatcher_send.c) ------------------------------------------------ */
-void sma_dispatcher_take_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
-                              const struct sma_send *question, struct sma_ctx *ctx);
+void sma_dispatcher_on_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
+                            const struct sma_send *question, struct sma_ctx *ctx);
 /** Answer everybody who asks for this row; keep the outcome if the question is still to come. */
 void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row,
                                  struct sma_ctx *ctx);

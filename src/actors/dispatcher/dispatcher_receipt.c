@@ -143,7 +143,7 @@ static void drop_row(struct sma_dispatcher *dispatcher, struct row *row, struct 
 
 /* The store has ended the row by itself (stopped): whoever asks hears of a failure, unless it ended
  * before. */
-static void take_stopped(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+static void on_stopped(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
 {
     if (!row->is_ended) {
         row->is_ended = true;
@@ -156,8 +156,8 @@ static void take_stopped(struct sma_dispatcher *dispatcher, struct row *row, str
     drop_row(dispatcher, row, ctx);
 }
 
-void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
-                                      const struct sma_receipt_done *done, struct sma_ctx *ctx)
+void sma_dispatcher_on_receipt_done(struct sma_dispatcher *dispatcher,
+                                    const struct sma_receipt_done *done, struct sma_ctx *ctx)
 {
     SMA_CRASH_POINT("dispatcher.after_receipt");
     struct row *row = sma_dispatcher_find_row(dispatcher, done->outbox_id);
@@ -176,7 +176,7 @@ void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
     }
     row->phase = ROW_QUEUED;
     if (done->verdict == SMA_STEP_STOPPED) {
-        take_stopped(dispatcher, row, ctx);
+        on_stopped(dispatcher, row, ctx);
         return;
     }
     if (row->is_ended || row->is_given_back) {

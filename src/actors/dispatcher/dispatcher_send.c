@@ -107,8 +107,8 @@ static void keep_question(struct sma_dispatcher *dispatcher, const struct sma_ms
     sma_timers_set(&dispatcher->timers, &send->timer, deadline);
 }
 
-void sma_dispatcher_take_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
-                              const struct sma_send *question, struct sma_ctx *ctx)
+void sma_dispatcher_on_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
+                            const struct sma_send *question, struct sma_ctx *ctx)
 {
     struct answer answer = {.asker = (enum sma_actor_id)msg->from,
                             .ask_id = msg->ask_id,

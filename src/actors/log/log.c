@@ -214,7 +214,7 @@ static int model_days(const struct sma_config *config)
     return days > 0 ? days : LOG_MODEL_DAYS_KEPT;
 }
 
-static void take_config(struct sma_log *log, const struct sma_config *config)
+static void on_config(struct sma_log *log, const struct sma_config *config)
 {
     add_secrets(log, config);
     log->model.days_kept = model_days(config);
@@ -224,7 +224,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct sma_log *log = state;
     if ((*msg)->kind == SMA_MSG_RELOAD)
-        take_config(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        on_config(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
     if ((*msg)->kind != SMA_MSG_LOG)
         return;
     const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);

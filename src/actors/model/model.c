@@ -194,7 +194,7 @@ static void ask_network(struct sma_model *model, struct model_target *target, st
         model_begin(request);
 }
 
-static void take_question(struct sma_model *model, struct sma_msg **msg)
+static void on_question(struct sma_model *model, struct sma_msg **msg)
 {
     if (model->is_draining) {
         refuse_draining(model, *msg);
@@ -218,7 +218,7 @@ static void cancel(struct model_request *request)
     model_end(request, &outcome);
 }
 
-static void take_cancel(struct sma_model *model, const struct sma_msg *msg)
+static void on_cancel(struct sma_model *model, const struct sma_msg *msg)
 {
     uint64_t ask_id = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_model_cancel)->ask_id;
     for (struct model_request *at = model->open.next; at != &model->open; at = at->next)
@@ -249,7 +249,7 @@ static void log_source(struct sma_model *model)
                     llm->api_key_source);
 }
 
-static void take_reload(struct sma_model *model, const struct sma_config *config)
+static void on_reload(struct sma_model *model, const struct sma_config *config)
 {
     if (sma_secrets_add_config(model->secrets, config) != SMA_ERR_OK)
         sma_ctx_log(model->ctx, SMA_LOG_WARN,
@@ -267,13 +267,13 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     model->ctx = ctx;
     switch ((*msg)->kind) {
     case SMA_MSG_MODEL:
-        take_question(model, msg);
+        on_question(model, msg);
         return;
     case SMA_MSG_MODEL_CANCEL:
-        take_cancel(model, *msg);
+        on_cancel(model, *msg);
         return;
     case SMA_MSG_RELOAD:
-        take_reload(model, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        on_reload(model, SMA_MSG_BODY(*msg, struct sma_reload)->config);
         return;
     case SMA_MSG_LIFE: {
         unsigned phase = SMA_MSG_BODY(*msg, struct sma_life)->phase;

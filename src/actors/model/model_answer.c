@@ -91,7 +91,7 @@ void model_answer(struct sma_model *model, const struct model_target *target,
         poor = full;
         poor.decoded = NULL;
         poor.status = SMA_MODEL_FAILED;
-        poor.trouble = SMA_MODEL_TROUBLE_SETUP;
+        poor.trouble = SMA_MODEL_FAILURE_SETUP;
         poor.error = SMA_STR("out of memory while reading the model's answer");
         said = &poor;
         msg = make_answer(question, &poor);
@@ -108,7 +108,7 @@ void model_refuse(struct sma_model *model, const struct model_target *target,
 {
     struct model_outcome outcome = {
         .status = SMA_MODEL_FAILED,
-        .trouble = SMA_MODEL_TROUBLE_SETUP,
+        .trouble = SMA_MODEL_FAILURE_SETUP,
         .retry_after_ms = -1,
         .error = error,
         .begin_ns = sma_ctx_now(model->ctx),

@@ -69,7 +69,7 @@ void model_end(struct model_request *request, struct model_outcome *outcome)
     model_release(request);
 }
 
-static void end_failed(struct model_request *request, enum sma_model_trouble trouble,
+static void end_failed(struct model_request *request, enum sma_model_failure trouble,
                        int64_t retry_after_ms, struct sma_str error)
 {
     struct model_outcome outcome = {
@@ -117,7 +117,7 @@ static void begin_attempt(struct model_request *request)
     request->attempt_count++;
     SMA_METRIC_ADD(model_requests_total, 1);
     if (model_net_start(request) != SMA_ERR_OK) {
-        end_failed(request, SMA_MODEL_TROUBLE_SETUP, -1,
+        end_failed(request, SMA_MODEL_FAILURE_SETUP, -1,
                    SMA_STR("cannot start a model request: out of memory or descriptors"));
         return;
     }
@@ -156,14 +156,14 @@ static void end_without_key(struct model_request *request, const struct sma_key_
     int len = snprintf(line, sizeof line,
                        "all %zu keys of provider %s rest (%s), the first for %lld s more%s%.*s",
                        request->target->key_count, request->target->llm->provider,
-                       rest->trouble == SMA_MODEL_TROUBLE_RATE    ? "limit of rate"
-                       : rest->trouble == SMA_MODEL_TROUBLE_QUOTA ? "no money left"
+                       rest->trouble == SMA_MODEL_FAILURE_RATE    ? "limit of rate"
+                       : rest->trouble == SMA_MODEL_FAILURE_QUOTA ? "no money left"
                                                                   : "refused",
                        (long long)((wait_ms + 999) / 1000), why.len > 0 ? "; " : "", (int)why.len,
                        why.len > 0 ? why.ptr : "");
     struct sma_str error = {line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1};
     error.len = sma_utf8_cut(error, error.len);
-    end_failed(request, (enum sma_model_trouble)rest->trouble, wait_ms, error);
+    end_failed(request, (enum sma_model_failure)rest->trouble, wait_ms, error);
 }
 
 void model_begin(struct model_request *request)
@@ -175,11 +175,11 @@ void model_begin(struct model_request *request)
         end_without_key(request, &rest, SMA_STR(""));
 }
 
-static bool is_of_key(const struct model_request *request, enum sma_model_trouble trouble)
+static bool is_of_key(const struct model_request *request, enum sma_model_failure trouble)
 {
     return request->target->key_count > 1 &&
-           (trouble == SMA_MODEL_TROUBLE_RATE || trouble == SMA_MODEL_TROUBLE_QUOTA ||
-            trouble == SMA_MODEL_TROUBLE_AUTH);
+           (trouble == SMA_MODEL_FAILURE_RATE || trouble == SMA_MODEL_FAILURE_QUOTA ||
+            trouble == SMA_MODEL_FAILURE_AUTH);
 }
 
 /* The key rests; the request goes on with the next one at once, or ends. */
@@ -235,7 +235,7 @@ static bool try_again(struct model_request *request, const struct sma_failure_ve
 
 void model_fail(struct model_request *request, const struct sma_failure *failure)
 {
-    bool is_hang = failure->trouble == SMA_TROUBLE_SILENT && request->event_ns == 0;
+    bool is_hang = failure->trouble == SMA_FAILURE_SILENT && request->event_ns == 0;
     request->hang_count += is_hang;
     request->needs_new_connection = is_hang;
     model_net_stop(request);
@@ -265,22 +265,22 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
 }
 
 /* -- an answer --------------------------------------------------------------------------------- */
-static enum sma_trouble trouble_of(enum sma_decoded_status status)
+static enum sma_failure_cause trouble_of(enum sma_decoded_status status)
 {
     switch (status) {
     case SMA_DECODED_ERROR:
-        return SMA_TROUBLE_EVENT;
+        return SMA_FAILURE_EVENT;
     case SMA_DECODED_GARBAGE:
-        return SMA_TROUBLE_GARBAGE;
+        return SMA_FAILURE_GARBAGE;
     case SMA_DECODED_TOOBIG:
-        return SMA_TROUBLE_TOOBIG;
+        return SMA_FAILURE_TOOBIG;
     case SMA_DECODED_NOMEM:
-        return SMA_TROUBLE_NOMEM;
+        return SMA_FAILURE_NOMEM;
     case SMA_DECODED_OK:
     case SMA_DECODED_TRUNCATED:
         break;
     }
-    return SMA_TROUBLE_TRUNCATED;
+    return SMA_FAILURE_TRUNCATED;
 }
 
 static void answer_decoded(struct model_request *request, const struct sma_decoded *decoded)
@@ -337,7 +337,7 @@ static void fail_silent(struct model_request *request, uint64_t now_ns)
     snprintf(detail, sizeof detail, "%s within %.6g s",
              is_total ? "did not finish" : "sent no data", (double)limit_ns / 1e9);
     struct sma_failure failure = {
-        .trouble = SMA_TROUBLE_SILENT,
+        .trouble = SMA_FAILURE_SILENT,
         .llm = request->target->llm,
         .http_status = request->http_status,
         .retry_after_ms = -1,

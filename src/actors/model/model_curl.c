@@ -33,7 +33,7 @@ static bool is_success(const struct model_request *request)
 void model_fail_http(struct model_request *request)
 {
     struct sma_failure failure = {
-        .trouble = SMA_TROUBLE_HTTP,
+        .trouble = SMA_FAILURE_HTTP,
         .llm = request->target->llm,
         .wall_ms = sma_ctx_wall(request->model->ctx),
         .http_status = request->http_status,
@@ -52,9 +52,9 @@ static void fail_transfer(struct model_request *request, CURLcode code)
                     code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
                     code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
     struct sma_failure failure = {
-        .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_TROUBLE_NOMEM
-                   : is_setup                  ? SMA_TROUBLE_SETUP
-                                               : SMA_TROUBLE_UNREACHABLE,
+        .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_FAILURE_NOMEM
+                   : is_setup                  ? SMA_FAILURE_SETUP
+                                               : SMA_FAILURE_UNREACHABLE,
         .llm = request->target->llm,
         .retry_after_ms = -1,
         .detail = request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror(code),

@@ -5,28 +5,28 @@
 #include "model_priv.h"
 
 #include "actors/kernel/traffic.h"
-#include "sma/trouble.h"
+#include "sma/health.h"
 
-static const char *trouble_word(enum sma_model_trouble trouble)
+static const char *trouble_word(enum sma_model_failure trouble)
 {
     switch (trouble) {
-    case SMA_MODEL_TROUBLE_TRANSIENT:
+    case SMA_MODEL_FAILURE_TRANSIENT:
         return "transient";
-    case SMA_MODEL_TROUBLE_RATE:
+    case SMA_MODEL_FAILURE_RATE:
         return "rate";
-    case SMA_MODEL_TROUBLE_QUOTA:
+    case SMA_MODEL_FAILURE_QUOTA:
         return "quota";
-    case SMA_MODEL_TROUBLE_AUTH:
+    case SMA_MODEL_FAILURE_AUTH:
         return "auth";
-    case SMA_MODEL_TROUBLE_NO_MODEL:
+    case SMA_MODEL_FAILURE_NO_MODEL:
         return "no_model";
-    case SMA_MODEL_TROUBLE_MEMBER:
+    case SMA_MODEL_FAILURE_MEMBER:
         return "member";
-    case SMA_MODEL_TROUBLE_SESSION:
+    case SMA_MODEL_FAILURE_SESSION:
         return "session";
-    case SMA_MODEL_TROUBLE_REQUEST:
+    case SMA_MODEL_FAILURE_REQUEST:
         return "request";
-    case SMA_MODEL_TROUBLE_SETUP:
+    case SMA_MODEL_FAILURE_SETUP:
         return "setup";
     }
     return "failed";
@@ -94,8 +94,8 @@ static void log_line(struct sma_model *model, const struct model_target *target,
 /* The run repairs these by itself: nobody has to do anything. */
 static bool is_repaired(const struct model_outcome *outcome)
 {
-    return outcome->trouble == SMA_MODEL_TROUBLE_MEMBER ||
-           outcome->trouble == SMA_MODEL_TROUBLE_SESSION;
+    return outcome->trouble == SMA_MODEL_FAILURE_MEMBER ||
+           outcome->trouble == SMA_MODEL_FAILURE_SESSION;
 }
 
 /* `status` tells of the target that failed last until it answers: a fallback that does is no cure
@@ -107,10 +107,10 @@ static void note_trouble(struct sma_model *model, const struct model_target *tar
         return;
     if (outcome->status == SMA_MODEL_OK && model->troubled == target->llm) {
         model->troubled = NULL;
-        sma_trouble_set("model", SMA_STR(""));
+        sma_health_set("model", SMA_STR(""));
     } else if (outcome->status == SMA_MODEL_FAILED && !is_repaired(outcome)) {
         model->troubled = target->llm;
-        sma_trouble_set("model", outcome->error);
+        sma_health_set("model", outcome->error);
     }
 }
 
@@ -137,5 +137,5 @@ void model_log_reloaded(struct sma_model *model)
     sma_ctx_log(model->ctx, SMA_LOG_INFO, "new requests go to provider %s, model %s", llm->provider,
                 llm->model);
     model->troubled = NULL;
-    sma_trouble_set("model", SMA_STR(""));
+    sma_health_set("model", SMA_STR(""));
 }

@@ -109,7 +109,7 @@ struct model_outcome
     const struct sma_decoded *decoded; /* OK */
     int http_status;
     struct sma_str error;           /* one line; FAILED, CONTEXT_LENGTH, CANCELLED */
-    enum sma_model_trouble trouble; /* FAILED */
+    enum sma_model_failure trouble; /* FAILED */
     int64_t retry_after_ms;         /* FAILED; -1 = not said */
     struct sma_str refused_member;
     uint64_t window_tokens;

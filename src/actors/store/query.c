@@ -17,7 +17,7 @@
 
 #include "runtime/chat/contacts_file.h"
 #include "runtime/chat/state_asides.h"
-#include "sma/trouble.h"
+#include "sma/health.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_store_put_learned(store, buf);
     sma_store_put_usage_today(store, buf);
     sma_buf_put_json_key(buf, "trouble");
-    sma_trouble_format(buf);
+    sma_health_format(buf);
     sma_buf_put_json_key(buf, "troubles");
     sma_store_put_troubles(store, buf);
     put_errors(store, buf);

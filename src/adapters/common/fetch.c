@@ -276,7 +276,7 @@ void sma_fetch_add(struct sma_fetch_job *job, struct sma_str path, struct sma_st
     fetch->state = sma_fetch_place_has(&place, path, size) ? FETCH_NONE : FETCH_WAITING;
 }
 
-void sma_fetches_take(struct sma_fetches *fetches, struct sma_msg **msg)
+void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)
 {
     struct sma_fetch_job *job = open_job(fetches, msg);
     const struct sma_prepare *prepare = SMA_MSG_BODY(job->msg, struct sma_prepare);

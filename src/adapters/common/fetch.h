@@ -68,7 +68,7 @@ struct sma_fetches *sma_fetches_create(struct sma_ctx *ctx, const char *project_
 /** Removes what an unclean end left half fetched. At start. */
 void sma_fetches_clean(struct sma_fetches *fetches);
 /** Takes *msg, a PREPARE. */
-void sma_fetches_take(struct sma_fetches *fetches, struct sma_msg **msg);
+void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg);
 /** @return when to look again */
 uint64_t sma_fetches_tick(struct sma_fetches *fetches, uint64_t now_ns);
 /** Everything open is given up without an answer: nobody listens any more. Later PREPAREs are

@@ -133,7 +133,7 @@ void feishu_tell_intake(struct feishu *feishu)
     sma_ctx_life_done(feishu->ctx, SMA_PHASE_INTAKE_OFF);
 }
 
-static void take_life(struct feishu *feishu, const struct sma_life *life)
+static void on_life(struct feishu *feishu, const struct sma_life *life)
 {
     if (life->phase == SMA_PHASE_INTAKE_OFF) {
         feishu->is_intake_off = true;
@@ -160,7 +160,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(feishu->magic == FEISHU_MAGIC);
     switch ((*msg)->kind) {
     case SMA_MSG_ACCEPTED:
-        feishu_intake_take(feishu, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
+        feishu_on_accepted(feishu, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
         return;
     case SMA_MSG_ATTEMPT:
         feishu_attempt_take(feishu, msg);
@@ -169,13 +169,13 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         feishu_progress_take(feishu, msg);
         return;
     case SMA_MSG_PREPARE:
-        sma_fetches_take(feishu->fetches, msg);
+        sma_fetches_on_message(feishu->fetches, msg);
         return;
     case SMA_MSG_WEBHOOK:
-        feishu_webhook_take(feishu, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
+        feishu_on_webhook(feishu, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
         return;
     case SMA_MSG_LIFE:
-        take_life(feishu, SMA_MSG_BODY(*msg, struct sma_life));
+        on_life(feishu, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
         sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, "feishu",

@@ -60,8 +60,8 @@ static bool is_error(const struct sma_fetch *fetch, const struct sma_net_answer 
     return has_code;
 }
 
-static void take_refusal(struct feishu *feishu, struct sma_fetch *fetch,
-                         const struct sma_net_answer *answer)
+static void on_refusal(struct feishu *feishu, struct sma_fetch *fetch,
+                       const struct sma_net_answer *answer)
 {
     struct feishu_outcome outcome;
     char why[256];
@@ -90,11 +90,11 @@ static void on_downloaded(struct feishu *feishu, void *user, const struct sma_ne
     } else if (answer->end == SMA_NET_FILE_FAILED) {
         sma_fetch_fail(fetch, "it could not be stored: is the disk full?");
     } else if (answer->end != SMA_NET_ANSWERED || answer->status < 200 || answer->status > 299) {
-        take_refusal(feishu, fetch, answer);
+        on_refusal(feishu, fetch, answer);
     } else if (is_error(fetch, answer, bytes, &len)) {
         struct sma_net_answer inner = *answer;
         inner.body = (struct sma_str){bytes, len};
-        take_refusal(feishu, fetch, &inner);
+        on_refusal(feishu, fetch, &inner);
     } else {
         sma_fetch_done(fetch);
     }

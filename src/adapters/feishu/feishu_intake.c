@@ -124,7 +124,7 @@ static void settle(struct feishu *feishu, const struct feishu_ask *ask,
     sma_buf_fini(&result);
 }
 
-void feishu_intake_take(struct feishu *feishu, const struct sma_msg *msg,
+void feishu_on_accepted(struct feishu *feishu, const struct sma_msg *msg,
                         const struct sma_accepted *accepted)
 {
     for (size_t i = 0; i < feishu->ask_count; i++) {

@@ -197,7 +197,7 @@ struct feishu_origin
 /** Ask the store to accept an event. OK | FULL, NOMEM: not asked, not to be acknowledged | GONE */
 SMA_CHECKED enum sma_err feishu_intake_ask(struct feishu *feishu, const struct feishu_event *event,
                                            const struct feishu_origin *origin);
-void feishu_intake_take(struct feishu *feishu, const struct sma_msg *msg,
+void feishu_on_accepted(struct feishu *feishu, const struct sma_msg *msg,
                         const struct sma_accepted *accepted);
 /** One whole event from the connection: asks, or acknowledges what needs no store. */
 void feishu_intake_frame(struct feishu *feishu, const struct feishu_frame *frame,
@@ -212,8 +212,8 @@ struct feishu_hook
     uint8_t asker;
     uint64_t ask_id;
 };
-void feishu_webhook_take(struct feishu *feishu, const struct sma_msg *msg,
-                         const struct sma_webhook *webhook);
+void feishu_on_webhook(struct feishu *feishu, const struct sma_msg *msg,
+                       const struct sma_webhook *webhook);
 /** result: JSON for a callback, may be empty. */
 void feishu_webhook_settle(struct feishu *feishu, uint32_t index,
                            const struct sma_accepted *accepted, struct sma_str result);

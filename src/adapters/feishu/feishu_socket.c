@@ -89,7 +89,7 @@ static void send_ping(struct feishu *feishu)
         sma_ws_end(socket->conn, 0); /* a server that does not read any more is none */
 }
 
-static void take_pong(struct feishu *feishu, const struct feishu_frame *frame)
+static void on_pong(struct feishu *feishu, const struct feishu_frame *frame)
 {
     if (frame->payload.len == 0)
         return;
@@ -97,7 +97,7 @@ static void take_pong(struct feishu *feishu, const struct feishu_frame *frame)
                                      frame->payload); /* counts from the next ping on */
 }
 
-static void take_data(struct feishu *feishu, const struct feishu_frame *frame, uint64_t read_ns)
+static void on_data(struct feishu *feishu, const struct feishu_frame *frame, uint64_t read_ns)
 {
     struct sma_str payload;
     switch (feishu_fragments_take(feishu->socket.fragments, frame, sma_ctx_now(feishu->ctx),
@@ -116,7 +116,7 @@ static void take_data(struct feishu *feishu, const struct feishu_frame *frame, u
     }
 }
 
-static void take_garbage(struct feishu *feishu, enum sma_err err)
+static void on_garbage(struct feishu *feishu, enum sma_err err)
 {
     struct feishu_socket *socket = &feishu->socket;
     if (err == SMA_ERR_NOMEM)
@@ -140,14 +140,14 @@ static void on_message(void *user, struct sma_str bytes, bool is_binary, uint64_
     sma_ctx_request_batch_end(feishu->ctx);
     enum sma_err err = is_binary ? feishu_frame_decode(bytes, &frame) : SMA_ERR_BADINPUT;
     if (err != SMA_ERR_OK) {
-        take_garbage(feishu, err);
+        on_garbage(feishu, err);
         return;
     }
     enum feishu_frame_type type = feishu_frame_type(&frame);
     if (type == FEISHU_FRAME_PONG)
-        take_pong(feishu, &frame);
+        on_pong(feishu, &frame);
     else if (type == FEISHU_FRAME_EVENT && !socket->is_leaving)
-        take_data(feishu, &frame, read_ns);
+        on_data(feishu, &frame, read_ns);
     feishu_frame_fini(&frame);
 }
 

@@ -9,10 +9,10 @@
 
 #include "adapters/common/answers.h"
 #include "runtime/json/json_read.h"
+#include "sma/health.h"
 #include "sma/links.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
-#include "sma/trouble.h"
 
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ void feishu_trouble(struct feishu *feishu, const char *text)
     if (strcmp(feishu->trouble, text) == 0)
         return;
     snprintf(feishu->trouble, sizeof feishu->trouble, "%s", text);
-    sma_trouble_set("feishu", sma_str(text)); /* `shipmyagent status` shows it */
+    sma_health_set("feishu", sma_str(text)); /* `shipmyagent status` shows it */
     if (text[0] != '\0')
         sma_ctx_log(feishu->ctx, SMA_LOG_ERROR, "feishu: %s; trying again every %d minutes", text,
                     FEISHU_FATAL_S / 60);

@@ -90,8 +90,8 @@ static void reject(struct feishu *feishu, const struct feishu_webhook_verdict *v
                     feishu->hook_refused_count, verdict->why);
 }
 
-void feishu_webhook_take(struct feishu *feishu, const struct sma_msg *msg,
-                         const struct sma_webhook *webhook)
+void feishu_on_webhook(struct feishu *feishu, const struct sma_msg *msg,
+                       const struct sma_webhook *webhook)
 {
     const struct feishu_settings *settings = &feishu->settings;
     enum sma_actor_id asker = (enum sma_actor_id)msg->from;

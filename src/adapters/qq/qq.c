@@ -156,7 +156,7 @@ void qq_tell_intake(struct qq *qq)
     sma_ctx_life_done(qq->ctx, SMA_PHASE_INTAKE_OFF);
 }
 
-static void take_life(struct qq *qq, const struct sma_life *life)
+static void on_life(struct qq *qq, const struct sma_life *life)
 {
     if (life->phase == SMA_PHASE_INTAKE_OFF) {
         qq->is_intake_off = true; /* what is not finished comes again and is known by its claim */
@@ -176,7 +176,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(qq->magic == QQ_MAGIC);
     switch ((*msg)->kind) {
     case SMA_MSG_ACCEPTED:
-        qq_intake_take(qq, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
+        qq_on_accepted(qq, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
         return;
     case SMA_MSG_ATTEMPT:
         qq_attempt_take(qq, msg);
@@ -184,17 +184,16 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_PROGRESS: /* typing may cost one of the few answers that a message allows */
         return;
     case SMA_MSG_PREPARE:
-        sma_fetches_take(qq->fetches, msg);
+        sma_fetches_on_message(qq->fetches, msg);
         return;
     case SMA_MSG_WEBHOOK:
-        qq_webhook_take(qq, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
+        qq_on_webhook(qq, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
         return;
     case SMA_MSG_QUERY_RESULT:
-        qq_gateway_take_cursor(qq, (*msg)->ask_id,
-                               SMA_MSG_BODY(*msg, struct sma_query_result)->json);
+        qq_gateway_on_cursor(qq, (*msg)->ask_id, SMA_MSG_BODY(*msg, struct sma_query_result)->json);
         return;
     case SMA_MSG_LIFE:
-        take_life(qq, SMA_MSG_BODY(*msg, struct sma_life));
+        on_life(qq, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
         sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, "qq",

@@ -110,7 +110,7 @@ static void note_bot(struct qq *qq, const struct qq_frame *frame)
     copy_word(qq->bot_name, sizeof qq->bot_name, sma_json_str(user, "username"));
 }
 
-static void take_garbage(struct qq_shard *shard, size_t len)
+static void on_garbage(struct qq_shard *shard, size_t len)
 {
     bool is_last = ++shard->garbage_count > QQ_GARBAGE_COUNT_MAX;
     sma_ctx_log(shard->qq->ctx, SMA_LOG_WARN,
@@ -127,7 +127,7 @@ static void on_message(void *user, struct sma_str bytes, bool is_binary, uint64_
     struct qq_frame frame;
     (void)is_binary;
     if (qq_frame_parse(bytes, &frame) != SMA_ERR_OK) {
-        take_garbage(shard, bytes.len);
+        on_garbage(shard, bytes.len);
         settle_shard(shard);
         return;
     }
@@ -240,7 +240,7 @@ static const char *fallback_url(const struct qq *qq)
     return qq->settings.is_sandbox ? QQ_GATEWAY_SANDBOX : QQ_GATEWAY_DEFAULT;
 }
 
-static void take_no_address(struct qq_shard *shard, const struct qq_login_error *error)
+static void on_no_address(struct qq_shard *shard, const struct qq_login_error *error)
 {
     const char *url = fallback_url(shard->qq);
     if (error->retry_after_ms > 0)
@@ -266,7 +266,7 @@ static void on_plain_address(struct qq *qq, void *user, const struct sma_net_ans
     if (qq_gateway_parse(answer, &gateway, &error) == QQ_LOGIN_OK)
         take_address(shard, &gateway);
     else
-        take_no_address(shard, &error);
+        on_no_address(shard, &error);
     settle_shard(shard);
 }
 
@@ -283,7 +283,7 @@ static void on_address(struct qq *qq, void *user, const struct sma_net_answer *a
              error.retry_after_ms <= 0)
         ask_address(shard, QQ_GATEWAY_PATH, on_plain_address);
     else
-        take_no_address(shard, &error);
+        on_no_address(shard, &error);
     settle_shard(shard);
 }
 
@@ -528,7 +528,7 @@ static void start_shard(struct qq_shard *shard, int64_t cursor)
     settle_shard(shard);
 }
 
-void qq_gateway_take_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json)
+void qq_gateway_on_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json)
 {
     json_t *root = NULL;
     int64_t cursor = -1;

@@ -118,7 +118,7 @@ static void settle(struct qq *qq, const struct qq_ask *ask, const struct sma_acc
         qq_webhook_settle(qq, ask->index, accepted);
 }
 
-void qq_intake_take(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted)
+void qq_on_accepted(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted)
 {
     size_t i = 0;
     while (i < qq->ask_span && !(ask_at(qq, i)->is_open && ask_at(qq, i)->ask_id == msg->ask_id))

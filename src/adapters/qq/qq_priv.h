@@ -142,7 +142,7 @@ struct qq_shard
 };
 void qq_gateway_begin(struct qq *qq);
 /** The answer to the question for a shard's cursor. */
-void qq_gateway_take_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json);
+void qq_gateway_on_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json);
 /** @return when to look again */
 uint64_t qq_gateway_tick(struct qq *qq, uint64_t now_ns);
 /** An event's verdict. */
@@ -192,7 +192,7 @@ struct qq_ask
  */
 SMA_CHECKED enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
                                        const struct sma_ingress *ingress, const struct qq_ask *ask);
-void qq_intake_take(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted);
+void qq_on_accepted(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted);
 bool qq_intake_has_room(const struct qq *qq);
 /** Stop the wheel of a pressed button with one of QQ_INTERACTION_*. */
 void qq_acknowledge(struct qq *qq, struct sma_str interaction_id, int code);
@@ -208,7 +208,7 @@ struct qq_hook_place
     uint64_t ask_id;
 };
 void qq_webhook_begin(struct qq *qq);
-void qq_webhook_take(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook);
+void qq_on_webhook(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook);
 void qq_webhook_settle(struct qq *qq, uint32_t index, const struct sma_accepted *accepted);
 void qq_webhook_tick(struct qq *qq, uint64_t now_ns);
 

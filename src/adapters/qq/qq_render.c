@@ -240,7 +240,7 @@ static void take_slice(struct output *output, struct sma_str source, uint32_t un
     sma_markup_fini(&markup);
 }
 
-static void take_split(void *user, const struct sma_split_part *part)
+static void on_split(void *user, const struct sma_split_part *part)
 {
     struct cutting *cutting = user;
     sma_buf_clear(&cutting->piece);
@@ -258,7 +258,7 @@ static void cut(struct output *output, struct sma_str text, uint32_t units)
         return;
     struct cutting cutting = {.output = output, .units = units};
     sma_buf_init(&cutting.piece, text.len + 4096);
-    enum sma_err err = sma_text_split(text, units, take_split, &cutting);
+    enum sma_err err = sma_text_split(text, units, on_split, &cutting);
     if (err != SMA_ERR_OK && output->err == SMA_ERR_OK)
         output->err = err;
     sma_buf_fini(&cutting.piece);
@@ -299,7 +299,7 @@ static void render_text(struct output *output, struct sma_str text, size_t count
 }
 
 /* -- file parts -------------------------------------------------------------------------------- */
-static void take_caption(void *user, const struct sma_split_part *part)
+static void on_caption(void *user, const struct sma_split_part *part)
 {
     if (part->index == 0)
         sma_buf_put_str(user, part->body);
@@ -311,7 +311,7 @@ static void make_file_part(struct output *output, const struct sma_attach_line *
 {
     struct sma_buf *bytes = &output->bytes;
     sma_part_begin_file(bytes, attach->kind, attach->target);
-    enum sma_err err = sma_text_split(attach->caption, QQ_CAPTION_UNITS_MAX, take_caption, bytes);
+    enum sma_err err = sma_text_split(attach->caption, QQ_CAPTION_UNITS_MAX, on_caption, bytes);
     if (err != SMA_ERR_OK && output->err == SMA_ERR_OK)
         output->err = err;
     finish_part(output);

@@ -346,8 +346,8 @@ void qq_session_tick(struct qq_session *session, uint64_t now_ns, uint64_t rando
 }
 
 /* -- frames ------------------------------------------------------------------------------------ */
-static void take_hello(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns,
-                       uint64_t random)
+static void on_hello(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns,
+                     uint64_t random)
 {
     if (session->state != QQ_GREETING)
         return;
@@ -380,7 +380,7 @@ static void enter_ready(struct qq_session *session, uint64_t now_ns)
     session->is_fatal = false;
 }
 
-static void take_ready(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns)
+static void on_ready(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns)
 {
     struct sma_str id = sma_json_str(frame->data, "session_id");
     int64_t seq = frame->seq == QQ_SEQ_NONE ? 0 : frame->seq;
@@ -393,7 +393,7 @@ static void take_ready(struct qq_session *session, const struct qq_frame *frame,
     act(session, QQ_ACTION_SAVE, 0);
 }
 
-static void take_invalid_session(struct qq_session *session, const struct qq_frame *frame)
+static void on_invalid_session(struct qq_session *session, const struct qq_frame *frame)
 {
     bool may_resume = json_is_true(frame->data);
     if (!may_resume) {
@@ -407,7 +407,7 @@ static void take_invalid_session(struct qq_session *session, const struct qq_fra
     close_link(session, "the gateway says the session is invalid", CLOSE_FOR_RESUME);
 }
 
-static bool take_event(struct qq_session *session, const struct qq_frame *frame)
+static bool on_event(struct qq_session *session, const struct qq_frame *frame)
 {
     if (frame->seq == QQ_SEQ_NONE)
         return true; /* cannot be asked for again; store it all the same */
@@ -423,11 +423,11 @@ static bool take_event(struct qq_session *session, const struct qq_frame *frame)
     return true;
 }
 
-static bool take_dispatch(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns)
+static bool on_dispatch(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns)
 {
     if (sma_str_is_equal(frame->type, SMA_STR("READY"))) {
         if (session->state == QQ_STARTING)
-            take_ready(session, frame, now_ns);
+            on_ready(session, frame, now_ns);
         return false;
     }
     if (sma_str_is_equal(frame->type, SMA_STR("RESUMED"))) {
@@ -440,7 +440,7 @@ static bool take_dispatch(struct qq_session *session, const struct qq_frame *fra
         return false;
     if (session->state == QQ_STARTING)
         session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S; /* a long replay is no silence */
-    return take_event(session, frame);
+    return on_event(session, frame);
 }
 
 bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, uint64_t now_ns,
@@ -451,7 +451,7 @@ bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, 
     note_stable(session, now_ns);
     switch (frame->op) {
     case QQ_OP_DISPATCH:
-        return take_dispatch(session, frame, now_ns);
+        return on_dispatch(session, frame, now_ns);
     case QQ_OP_HEARTBEAT:
         act(session, QQ_ACTION_BEAT, 0);
         break;
@@ -459,13 +459,13 @@ bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, 
         session->is_beat_answered = true;
         break;
     case QQ_OP_HELLO:
-        take_hello(session, frame, now_ns, random);
+        on_hello(session, frame, now_ns, random);
         break;
     case QQ_OP_RECONNECT:
         close_link(session, "the gateway asked for a reconnect", CLOSE_FOR_RESUME);
         break;
     case QQ_OP_INVALID_SESSION:
-        take_invalid_session(session, frame);
+        on_invalid_session(session, frame);
         break;
     default:
         break; /* unknown: of no use to us */

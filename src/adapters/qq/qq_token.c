@@ -36,7 +36,7 @@ static void tell_failure(struct qq *qq, bool is_fatal, const char *text)
     keeper->is_refused_told = keeper->is_refused_told || is_fatal;
 }
 
-static void take_failure(struct qq *qq, bool is_fatal, const struct qq_login_error *error)
+static void on_failure(struct qq *qq, bool is_fatal, const struct qq_login_error *error)
 {
     struct qq_token_keeper *keeper = &qq->token;
     keeper->failure_count++;
@@ -87,7 +87,7 @@ static void on_token(struct qq *qq, void *user, const struct sma_net_answer *ans
     if (login == QQ_LOGIN_OK)
         take_token(qq, &token);
     else
-        take_failure(qq, login == QQ_LOGIN_FATAL, &error);
+        on_failure(qq, login == QQ_LOGIN_FATAL, &error);
     explicit_bzero(&token, sizeof token);
 }
 

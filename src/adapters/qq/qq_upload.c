@@ -218,7 +218,7 @@ static bool is_done(struct qq_attempt *attempt, const struct sma_net_answer *ans
 
 static void start_work(struct qq_attempt *attempt, enum upload_work kind);
 
-static void take_file_info(struct qq_attempt *attempt, const struct sma_net_answer *answer)
+static void on_file_info(struct qq_attempt *attempt, const struct sma_net_answer *answer)
 {
     char *info = malloc(QQ_FILE_INFO_BYTES_MAX + 1);
     if (info == NULL || qq_file_info_parse(answer->body, info) != SMA_ERR_OK) {
@@ -245,7 +245,7 @@ static void on_filed(struct qq *qq, void *user, const struct sma_net_answer *ans
         return;
     }
     if (is_done(attempt, answer))
-        take_file_info(attempt, answer);
+        on_file_info(attempt, answer);
 }
 
 /* -- in blocks --------------------------------------------------------------------------------- */

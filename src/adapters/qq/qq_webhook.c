@@ -99,7 +99,7 @@ static void take(struct qq *qq, const struct sma_msg *msg, const struct sma_webh
                        status == 200 ? SMA_STR(QQ_HOOK_ANSWER_OK) : SMA_STR(QQ_HOOK_ANSWER_AGAIN));
 }
 
-void qq_webhook_take(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook)
+void qq_on_webhook(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook)
 {
     const struct qq_settings *settings = &qq->settings;
     struct qq_hook hook = {0};

@@ -95,7 +95,7 @@ void telegram_tell_intake(struct telegram *telegram)
     sma_ctx_life_done(telegram->ctx, SMA_PHASE_INTAKE_OFF);
 }
 
-static void take_life(struct telegram *telegram, const struct sma_life *life)
+static void on_life(struct telegram *telegram, const struct sma_life *life)
 {
     if (life->phase == SMA_PHASE_INTAKE_OFF) {
         telegram->is_intake_off = true;
@@ -116,7 +116,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(telegram->magic == TELEGRAM_MAGIC);
     switch ((*msg)->kind) {
     case SMA_MSG_ACCEPTED:
-        telegram_intake_take(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
+        telegram_on_accepted(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
         return;
     case SMA_MSG_ATTEMPT:
         telegram_attempt_take(telegram, msg);
@@ -128,13 +128,13 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         telegram_prepare_take(telegram, msg);
         return;
     case SMA_MSG_WEBHOOK:
-        telegram_webhook_take(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
+        telegram_on_webhook(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
         return;
     case SMA_MSG_QUERY_RESULT:
         telegram_bot_take_cursor(telegram, SMA_MSG_BODY(*msg, struct sma_query_result)->json);
         return;
     case SMA_MSG_LIFE:
-        take_life(telegram, SMA_MSG_BODY(*msg, struct sma_life));
+        on_life(telegram, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
         sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, "telegram",

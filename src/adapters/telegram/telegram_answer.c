@@ -97,7 +97,7 @@ static uint32_t wait_ms(const struct reading *reading, const struct sma_net_answ
 }
 
 /* -- successes --------------------------------------------------------------------------------- */
-static void take_success(const struct reading *reading, struct telegram_outcome *outcome)
+static void on_success(const struct reading *reading, struct telegram_outcome *outcome)
 {
     json_t *message = reading->result;
     if (json_is_array(message))
@@ -123,7 +123,7 @@ static void give_up(struct telegram_outcome *outcome, const struct reading *read
     set_error(outcome, "%s (Telegram: %.*s)", what, DESCRIPTION_BYTES_MAX, reading->description);
 }
 
-static void take_bot_refused(const struct reading *reading, struct telegram_outcome *outcome)
+static void on_bot_refused(const struct reading *reading, struct telegram_outcome *outcome)
 {
     classify_as(outcome, SMA_ATTEMPT_RETRY_AFTER);
     outcome->is_adapter_wide = outcome->is_bot_refused = true;
@@ -140,7 +140,7 @@ static void take_bot_refused(const struct reading *reading, struct telegram_outc
 }
 
 /* Changes, buttons and reactions. @return whether it is about one of these */
-static bool take_bad_card(const struct reading *reading, struct telegram_outcome *outcome)
+static bool on_bad_card(const struct reading *reading, struct telegram_outcome *outcome)
 {
     static const char *const no_edit[] = {"message to edit not found", "message can't be edited",
                                           "MESSAGE_ID_INVALID", NULL};
@@ -168,7 +168,7 @@ static bool take_bad_card(const struct reading *reading, struct telegram_outcome
 }
 
 /* What the descriptions of 400 say, in the order in which they are tried. */
-static void take_bad_request(const struct reading *reading, struct telegram_outcome *outcome)
+static void on_bad_request(const struct reading *reading, struct telegram_outcome *outcome)
 {
     static const char *const no_chat[] = {"chat not found", "PEER_ID_INVALID", "user not found",
                                           NULL};
@@ -205,7 +205,7 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
     } else if (says_one_of(reading, no_reply)) {
         give_up(outcome, reading, "the message to reply to is gone");
         outcome->is_reply_gone = true;
-    } else if (take_bad_card(reading, outcome)) {
+    } else if (on_bad_card(reading, outcome)) {
         return;
     } else if (says_one_of(reading, markup)) {
         give_up(outcome, reading, "Telegram did not take the text's formatting");
@@ -225,7 +225,7 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
     }
 }
 
-static void take_forbidden(const struct reading *reading, struct telegram_outcome *outcome)
+static void on_forbidden(const struct reading *reading, struct telegram_outcome *outcome)
 {
     const char *what = "the bot may not write to this chat";
     if (says(reading, "blocked by the user"))
@@ -239,8 +239,8 @@ static void take_forbidden(const struct reading *reading, struct telegram_outcom
     give_up(outcome, reading, what);
 }
 
-static void take_server_error(const struct reading *reading, const struct sma_net_answer *answer,
-                              struct telegram_outcome *outcome)
+static void on_server_error(const struct reading *reading, const struct sma_net_answer *answer,
+                            struct telegram_outcome *outcome)
 {
     bool is_timed = reading->retry_after_s >= 0 || answer->retry_after_ms >= 0;
     classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
@@ -256,21 +256,21 @@ static void take_server_error(const struct reading *reading, const struct sma_ne
               reading->description);
 }
 
-static void take_refusal(const struct reading *reading, const struct sma_net_answer *answer,
-                         struct telegram_outcome *outcome)
+static void on_refusal(const struct reading *reading, const struct sma_net_answer *answer,
+                       struct telegram_outcome *outcome)
 {
     if (reading->code == 404 && says(reading, "method not found")) {
         give_up(outcome, reading, "this Bot API server does not know the method");
         outcome->is_unsupported = true;
     } else if (reading->code == 401 || reading->code == 404 || reading->code < 400) {
-        take_bot_refused(reading, outcome);
+        on_bot_refused(reading, outcome);
     } else if (reading->code == 429) {
         classify_as(outcome, SMA_ATTEMPT_RETRY_AFTER);
         outcome->retry_after_ms = wait_ms(reading, answer);
         set_error(outcome, "Telegram asks to wait %u s before the next message",
                   (outcome->retry_after_ms + 999) / 1000);
     } else if (reading->code == 403) {
-        take_forbidden(reading, outcome);
+        on_forbidden(reading, outcome);
     } else if (reading->code == 409) {
         classify_as(outcome, SMA_ATTEMPT_RETRY);
         set_error(outcome, "Telegram: %.*s", DESCRIPTION_BYTES_MAX, reading->description);
@@ -278,14 +278,14 @@ static void take_refusal(const struct reading *reading, const struct sma_net_ans
         give_up(outcome, reading,
                 "the file is larger than Telegram takes (10 MB a photo, 50 MB others)");
     } else if (reading->code >= 500) {
-        take_server_error(reading, answer, outcome);
+        on_server_error(reading, answer, outcome);
     } else {
-        take_bad_request(reading, outcome);
+        on_bad_request(reading, outcome);
     }
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
-static void take_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
+static void on_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
 {
     json_t *root =
         answer->body.len == 0 ? NULL : json_loadb(answer->body.ptr, answer->body.len, 0, NULL);
@@ -293,7 +293,7 @@ static void take_answer(const struct sma_net_answer *answer, struct telegram_out
     bool is_2xx = answer->status >= 200 && answer->status < 300;
     bool is_no_error = reading.code < 400; /* says nothing, or contradicts itself */
     if (is_2xx && reading.is_ok) {
-        take_success(&reading, outcome);
+        on_success(&reading, outcome);
     } else if (is_2xx && is_no_error) {
         classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
         set_error(outcome,
@@ -301,7 +301,7 @@ static void take_answer(const struct sma_net_answer *answer, struct telegram_out
                   "is unknown",
                   answer->status);
     } else {
-        take_refusal(&reading, answer, outcome);
+        on_refusal(&reading, answer, outcome);
     }
     json_decref(root);
 }
@@ -312,7 +312,7 @@ void telegram_classify(const struct sma_net_answer *answer, struct telegram_outc
     const char *error = answer->error == NULL ? "" : answer->error;
     switch (answer->end) {
     case SMA_NET_ANSWERED:
-        take_answer(answer, &outcome);
+        on_answer(answer, &outcome);
         break;
     case SMA_NET_NOT_SENT:
         classify_as(&outcome, SMA_ATTEMPT_RETRY);

@@ -134,7 +134,7 @@ void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route
 }
 
 /* -- cutting short texts ----------------------------------------------------------------------- */
-static void take_first(void *user, const struct sma_markup_part *part)
+static void on_first(void *user, const struct sma_markup_part *part)
 {
     struct sma_buf *buf = user;
     if (part->index == 0)
@@ -150,7 +150,7 @@ void telegram_put_cut(struct sma_buf *buf, struct sma_str text, uint32_t units_m
     struct sma_markup_limits limits = {.units_max = units_max - CUT_UNITS_SPARE};
     enum sma_err err = sma_markup_set_plain(&markup, text);
     if (err == SMA_ERR_OK)
-        err = sma_markup_split(&markup, &limits, take_first, buf);
+        err = sma_markup_split(&markup, &limits, on_first, buf);
     if (err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
         buf->err = err;
     sma_markup_fini(&markup);

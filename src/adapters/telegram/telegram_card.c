@@ -17,7 +17,7 @@ struct forms
     struct sma_buf *html, *plain;
 };
 
-static void take_first(void *user, const struct sma_markup_part *part)
+static void on_first(void *user, const struct sma_markup_part *part)
 {
     struct forms *forms = user;
     if (part->index > 1)
@@ -57,7 +57,7 @@ enum sma_err telegram_card_open(const struct telegram_part *part, struct telegra
     if (err == SMA_ERR_OK)
         err = sma_markup_parse(&markup, sma_buf_str(&text), &telegram_markup_options);
     if (err == SMA_ERR_OK)
-        err = sma_markup_split(&markup, &telegram_markup_limits, take_first, &forms);
+        err = sma_markup_split(&markup, &telegram_markup_limits, on_first, &forms);
     sma_markup_fini(&markup);
     sma_buf_fini(&text);
     if (err == SMA_ERR_OK)

@@ -114,8 +114,8 @@ static SMA_CHECKED enum sma_err load(struct sma_str json, json_t **ret_root)
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err take_element(struct telegram_in *in, struct sma_str json,
-                                             size_t depth, telegram_event_fn *each, void *user)
+static SMA_CHECKED enum sma_err on_element(struct telegram_in *in, struct sma_str json,
+                                           size_t depth, telegram_event_fn *each, void *user)
 {
     json_t *root = NULL;
     if (depth > SMA_JSON_DEPTH_MAX)
@@ -146,8 +146,8 @@ enum sma_err telegram_updates_parse(const struct telegram_in_options *options, s
     for (size_t at = 0; err == SMA_ERR_OK && at < spans.len; at += sizeof(struct telegram_span)) {
         struct telegram_span span;
         memcpy(&span, spans.ptr + at, sizeof span);
-        err = take_element(&in, (struct sma_str){body.ptr + span.start, span.end - span.start},
-                           span.depth, each, user);
+        err = on_element(&in, (struct sma_str){body.ptr + span.start, span.end - span.start},
+                         span.depth, each, user);
         if (err != SMA_ERR_OK)
             err = sma_fail(error, err, "no memory for an update");
     }
@@ -164,7 +164,7 @@ enum sma_err telegram_update_parse(const struct telegram_in_options *options, st
     if (depth == SIZE_MAX)
         return sma_fail(error, SMA_ERR_BADINPUT, "the update is not a JSON object");
     begin(&in, options);
-    enum sma_err err = take_element(&in, body, depth, each, user);
+    enum sma_err err = on_element(&in, body, depth, each, user);
     end(&in);
     return err;
 }

@@ -197,7 +197,7 @@ static void settle(struct telegram *telegram, const struct telegram_ask *ask,
         telegram_webhook_settle(telegram, ask->index, accepted);
 }
 
-void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
+void telegram_on_accepted(struct telegram *telegram, const struct sma_msg *msg,
                           const struct sma_accepted *accepted)
 {
     for (size_t i = 0; i < telegram->ask_count; i++) {

@@ -126,7 +126,7 @@ static uint64_t delay_of_empty(struct telegram *telegram)
     return poll->empty_count > TELEGRAM_EMPTY_COUNT_MAX ? TELEGRAM_NS_PER_S : 0;
 }
 
-static void take_updates(struct telegram *telegram)
+static void on_updates(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     if (poll->failure_count > 0)
@@ -145,7 +145,7 @@ static void take_updates(struct telegram *telegram)
 }
 
 /* -- failures ---------------------------------------------------------------------------------- */
-static void take_conflict(struct telegram *telegram, const char *description)
+static void on_conflict(struct telegram *telegram, const char *description)
 {
     struct telegram_poll *poll = &telegram->poll;
     poll->conflict_count++;
@@ -171,8 +171,8 @@ static void take_conflict(struct telegram *telegram, const char *description)
     poll_again(telegram, delay_ns);
 }
 
-static void take_failure(struct telegram *telegram, const struct sma_net_answer *answer,
-                         const char *why)
+static void on_failure(struct telegram *telegram, const struct sma_net_answer *answer,
+                       const char *why)
 {
     struct telegram_poll *poll = &telegram->poll;
     struct telegram_outcome outcome;
@@ -183,7 +183,7 @@ static void take_failure(struct telegram *telegram, const struct sma_net_answer 
     sma_link_down("telegram", sma_ctx_wall(telegram->ctx),
                   sma_str(why != NULL ? why : outcome.error));
     if (answer->end == SMA_NET_ANSWERED && answer->status == 409) {
-        take_conflict(telegram, description);
+        on_conflict(telegram, description);
         return;
     }
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++poll->failure_count);
@@ -221,9 +221,9 @@ static void on_polled(struct telegram *telegram, void *user, const struct sma_ne
     if (err == SMA_ERR_NOMEM)
         poll->is_cut = true; /* the rest comes again */
     if (err == SMA_ERR_OK || err == SMA_ERR_NOMEM)
-        take_updates(telegram);
+        on_updates(telegram);
     else
-        take_failure(telegram, answer, is_good ? error.text : NULL);
+        on_failure(telegram, answer, is_good ? error.text : NULL);
 }
 
 /* -- asking ------------------------------------------------------------------------------------ */

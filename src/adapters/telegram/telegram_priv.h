@@ -166,7 +166,7 @@ struct telegram_shared
     size_t next;
     bool is_told;
 };
-void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
+void telegram_on_accepted(struct telegram *telegram, const struct sma_msg *msg,
                           const struct sma_accepted *accepted);
 /* Presses that are to be answered, oldest first. */
 struct telegram_press
@@ -235,8 +235,8 @@ struct telegram_hook
     uint8_t asker;
     uint64_t ask_id;
 };
-void telegram_webhook_take(struct telegram *telegram, const struct sma_msg *msg,
-                           const struct sma_webhook *webhook);
+void telegram_on_webhook(struct telegram *telegram, const struct sma_msg *msg,
+                         const struct sma_webhook *webhook);
 void telegram_webhook_settle(struct telegram *telegram, uint32_t index,
                              const struct sma_accepted *accepted);
 

@@ -97,8 +97,8 @@ static int take(struct telegram *telegram, const struct sma_msg *msg,
     return 200;
 }
 
-void telegram_webhook_take(struct telegram *telegram, const struct sma_msg *msg,
-                           const struct sma_webhook *webhook)
+void telegram_on_webhook(struct telegram *telegram, const struct sma_msg *msg,
+                         const struct sma_webhook *webhook)
 {
     int status = take(telegram, msg, webhook);
     if (status != 0)

@@ -82,7 +82,7 @@ static void tell_intake(struct terminal *terminal)
     sma_ctx_life_done(terminal->ctx, SMA_PHASE_INTAKE_OFF);
 }
 
-static void take_life(struct terminal *terminal, const struct sma_life *life)
+static void on_life(struct terminal *terminal, const struct sma_life *life)
 {
     if (life->phase == SMA_PHASE_INTAKE_OFF) {
         terminal->is_intake_off = true;
@@ -113,7 +113,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         sma_terminal_take_progress(terminal, SMA_MSG_BODY(*msg, struct sma_progress));
         return;
     case SMA_MSG_LIFE:
-        take_life(terminal, SMA_MSG_BODY(*msg, struct sma_life));
+        on_life(terminal, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
         return; /* nothing is configured here */

@@ -41,7 +41,7 @@ static const char *text_of(const json_t *root, const char *member, const char *o
     return text == NULL ? otherwise : text;
 }
 
-static void take_hello(struct client *client, const json_t *root)
+static void on_hello(struct client *client, const json_t *root)
 {
     const char *chat = text_of(root, "chat", "main"), *user = text_of(root, "user", "local");
     json_int_t version = json_integer_value(json_object_get(root, "version"));
@@ -67,7 +67,7 @@ static void take_hello(struct client *client, const json_t *root)
     client->is_greeted = true;
 }
 
-static void take_message(struct client *client, const json_t *root, uint64_t read_ns)
+static void on_message(struct client *client, const json_t *root, uint64_t read_ns)
 {
     const char *id = text_of(root, "id", NULL);
     const json_t *text = json_object_get(root, "text");
@@ -99,11 +99,11 @@ static void take_line(struct client *client, struct sma_str line, uint64_t read_
     if (!json_is_object(root))
         sma_terminal_put_error(client, "", root == NULL ? error.text : "a line is a JSON object");
     else if (strcmp(type, "hello") == 0)
-        take_hello(client, root);
+        on_hello(client, root);
     else if (!client->is_greeted)
         sma_terminal_put_error(client, "", "the first line is a hello");
     else if (strcmp(type, "message") == 0)
-        take_message(client, root, read_ns);
+        on_message(client, root, read_ns);
     else if (strcmp(type, "stop") == 0)
         sma_terminal_ask_ingress(client, NULL, SMA_STR("/stop"), read_ns);
     json_decref(root);

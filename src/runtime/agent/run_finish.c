@@ -370,22 +370,22 @@ void run_finish_stopped(struct sma_run *run)
 
 /* The plain sentence for this kind of trouble: no address, model or key, nothing about our
  * files. */
-static enum sma_notice error_for_people(enum sma_model_trouble trouble)
+static enum sma_notice error_for_people(enum sma_model_failure trouble)
 {
     switch (trouble) {
-    case SMA_MODEL_TROUBLE_TRANSIENT:
+    case SMA_MODEL_FAILURE_TRANSIENT:
         return SMA_NOTICE_MODEL_AWAY;
-    case SMA_MODEL_TROUBLE_RATE:
+    case SMA_MODEL_FAILURE_RATE:
         return SMA_NOTICE_MODEL_BUSY;
-    case SMA_MODEL_TROUBLE_QUOTA:
+    case SMA_MODEL_FAILURE_QUOTA:
         return SMA_NOTICE_MODEL_QUOTA;
-    case SMA_MODEL_TROUBLE_AUTH:
-    case SMA_MODEL_TROUBLE_NO_MODEL:
-    case SMA_MODEL_TROUBLE_SETUP:
+    case SMA_MODEL_FAILURE_AUTH:
+    case SMA_MODEL_FAILURE_NO_MODEL:
+    case SMA_MODEL_FAILURE_SETUP:
         return SMA_NOTICE_MODEL_SETUP;
-    case SMA_MODEL_TROUBLE_MEMBER:
-    case SMA_MODEL_TROUBLE_SESSION:
-    case SMA_MODEL_TROUBLE_REQUEST:
+    case SMA_MODEL_FAILURE_MEMBER:
+    case SMA_MODEL_FAILURE_SESSION:
+    case SMA_MODEL_FAILURE_REQUEST:
     default:
         return SMA_NOTICE_MODEL_REQUEST;
     }
@@ -417,8 +417,8 @@ static void put_details(struct sma_run *run, struct sma_str why)
 static bool is_refused_for_good(const struct sma_model_answer *answer)
 {
     return answer != NULL && answer->http_status >= 400 &&
-           (answer->trouble == SMA_MODEL_TROUBLE_REQUEST ||
-            answer->trouble == SMA_MODEL_TROUBLE_SESSION);
+           (answer->trouble == SMA_MODEL_FAILURE_REQUEST ||
+            answer->trouble == SMA_MODEL_FAILURE_SESSION);
 }
 
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer)
@@ -429,7 +429,7 @@ void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer 
         return;
     }
     bool is_set_up = answer != NULL;
-    enum sma_notice notice = is_set_up ? error_for_people((enum sma_model_trouble)answer->trouble)
+    enum sma_notice notice = is_set_up ? error_for_people((enum sma_model_failure)answer->trouble)
                                        : SMA_NOTICE_MODEL_SETUP;
     put_notice(run, notice);
     put_details(run, is_set_up ? answer->error

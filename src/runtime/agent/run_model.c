@@ -45,7 +45,7 @@ static bool may_wait(const struct sma_run *run, uint32_t targets, int64_t *ret_a
             continue;
         if (is_told && left_ms(run, i) < asked_ms)
             asked_ms = left_ms(run, i);
-        else if (!is_told && sma_trouble_passes((enum sma_model_trouble)run->troubles[i]))
+        else if (!is_told && sma_health_passes((enum sma_model_failure)run->troubles[i]))
             asked_ms = -1;
         else if (!is_told)
             continue;
@@ -144,8 +144,8 @@ static bool leave_out(struct sma_run *run, struct sma_str member)
  * when it is still refused for what it is, once with this run's rounds told in words. */
 static bool change_form(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    bool is_session = answer->trouble == SMA_MODEL_TROUBLE_SESSION;
-    bool is_odd = answer->trouble == SMA_MODEL_TROUBLE_REQUEST &&
+    bool is_session = answer->trouble == SMA_MODEL_FAILURE_SESSION;
+    bool is_odd = answer->trouble == SMA_MODEL_FAILURE_REQUEST &&
                   (answer->http_status == 400 || answer->http_status == 422);
     bool has_past = run->session->turn_count > 0 || run->round_count > 0;
     if (run->form < RUN_FORM_PLAIN && has_past && (is_session || is_odd))
@@ -160,10 +160,10 @@ static bool change_form(struct sma_run *run, const struct sma_model_answer *answ
     return true;
 }
 
-static bool moves_on(enum sma_model_trouble trouble)
+static bool moves_on(enum sma_model_failure trouble)
 {
-    return trouble != SMA_MODEL_TROUBLE_MEMBER && trouble != SMA_MODEL_TROUBLE_SESSION &&
-           trouble != SMA_MODEL_TROUBLE_REQUEST;
+    return trouble != SMA_MODEL_FAILURE_MEMBER && trouble != SMA_MODEL_FAILURE_SESSION &&
+           trouble != SMA_MODEL_FAILURE_REQUEST;
 }
 
 static bool ask_another(struct sma_run *run)
@@ -180,8 +180,8 @@ static bool ask_another(struct sma_run *run)
 
 static void model_failed(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    enum sma_model_trouble trouble = (enum sma_model_trouble)answer->trouble;
-    if (trouble == SMA_MODEL_TROUBLE_MEMBER && leave_out(run, answer->refused_member))
+    enum sma_model_failure trouble = (enum sma_model_failure)answer->trouble;
+    if (trouble == SMA_MODEL_FAILURE_MEMBER && leave_out(run, answer->refused_member))
         return;
     if (change_form(run, answer))
         return;
@@ -238,9 +238,9 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
         if (answer->call_count == 0)
             run_finish_answer(run, answer);
         else
-            run_take_answer(run, answer);
+            run_on_answer(run, answer);
     } else if (run->is_draining && (answer->status != SMA_MODEL_FAILED ||
-                                    answer->trouble != SMA_MODEL_TROUBLE_REQUEST)) {
+                                    answer->trouble != SMA_MODEL_FAILURE_REQUEST)) {
         run_settle(run); /* nothing is begun any more: it is asked again after the next start */
     } else if (answer->status == SMA_MODEL_CONTEXT_LENGTH) {
         too_long(run);

@@ -176,7 +176,7 @@ struct sma_run
 
     /* models that do not answer */
     uint32_t tried; /* bit = index: failed since the last good answer of this life */
-    uint8_t troubles[SMA_TARGET_COUNT_MAX]; /* enum sma_model_trouble, of those that were tried */
+    uint8_t troubles[SMA_TARGET_COUNT_MAX]; /* enum sma_model_failure, of those that were tried */
     struct sma_stored_wait wait;            /* since when, how often; count 0 = it does not wait */
     struct sma_buf notice;                  /* that it waits */
     bool has_asked;                         /* a model, in this life */
@@ -267,7 +267,7 @@ void run_nudge_count(struct sma_run *run);
 void run_nudge_limit(struct sma_run *run);
 
 /* run_round.c */
-void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer);
+void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer);
 /* Read run->answer_data and make room for its calls. false: the run has failed. */
 bool run_open_answer(struct sma_run *run);
 void run_drop_answer(struct sma_run *run);

@@ -164,7 +164,7 @@ bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
     return run_open_answer(run);
 }
 
-void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
+void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer)
 {
     if (answer->fragment.len == 0) { /* its results would have nothing to belong to */
         run_finish_failed(run, "the model's answer could not be read");

@@ -80,8 +80,8 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
 }
 
 /* What the tools said, as the result. */
-static void take_content(struct run_call *call, struct sma_str content, const char *otherwise,
-                         bool is_error)
+static void on_content(struct run_call *call, struct sma_str content, const char *otherwise,
+                       bool is_error)
 {
     if (content.len > 0)
         sma_buf_put_str(&call->result, content);
@@ -90,12 +90,12 @@ static void take_content(struct run_call *call, struct sma_str content, const ch
     run_set_result(call, is_error || content.len == 0);
 }
 
-static void take_refusal(struct run_call *call, const struct sma_tool_answer *answer)
+static void on_refusal(struct run_call *call, const struct sma_tool_answer *answer)
 {
     if (answer->verdict == SMA_TOOL_STOPPED)
         run_set_error(call, SMA_STR("Not carried out: the program is stopping."));
     else
-        take_content(call, answer->content, "Not carried out: it is not allowed.", true);
+        on_content(call, answer->content, "Not carried out: it is not allowed.", true);
 }
 
 /* -- before the answer is stored --------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static void checked(struct sma_run *run, uint32_t index, const struct sma_tool_a
         if (call->item.err != SMA_ERR_OK)
             run_set_error(call, SMA_STR("Out of memory."));
     } else if (answer->verdict != SMA_TOOL_ALLOWED) {
-        take_refusal(call, answer);
+        on_refusal(call, answer);
     }
     if (run->open_count == 0)
         run_resolved(run);
@@ -169,14 +169,14 @@ static void ran(struct sma_run *run, uint32_t index, const struct sma_tool_answe
     if (answer->verdict == SMA_TOOL_STOPPED)
         run_set_error(call, sma_str(stopped_text));
     else if (answer->verdict == SMA_TOOL_ALLOWED)
-        take_content(call, answer->content, "The tool gave no result.", answer->is_error);
+        on_content(call, answer->content, "The tool gave no result.", answer->is_error);
     else if (answer->verdict == SMA_TOOL_ASKS)
-        take_content(call, answer->content,
-                     "Not carried out: it is not what was agreed to any more. Call again if it is "
-                     "still wanted; people are then asked anew.",
-                     true);
+        on_content(call, answer->content,
+                   "Not carried out: it is not what was agreed to any more. Call again if it is "
+                   "still wanted; people are then asked anew.",
+                   true);
     else
-        take_refusal(call, answer);
+        on_refusal(call, answer);
     run_begin_commands(run);
     run_check_round(run);
 }
@@ -229,7 +229,7 @@ static void checked_again(struct sma_run *run, uint32_t index, const struct sma_
         run_set_error(call, SMA_STR("Not sent: it is not what was agreed to any more. Call again "
                                     "if it is still wanted; people are then asked anew."));
     else
-        take_refusal(call, answer);
+        on_refusal(call, answer);
     gather_note(run);
     run_check_round(run);
 }

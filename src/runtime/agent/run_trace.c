@@ -33,8 +33,8 @@ void run_count_answer(struct sma_str target, const struct sma_model_answer *answ
     if (answer->status == SMA_MODEL_CANCELLED)
         word = 2;
     else if (answer->status == SMA_MODEL_FAILED)
-        word = 3 + (answer->trouble <= SMA_MODEL_TROUBLE_SETUP ? answer->trouble
-                                                               : SMA_MODEL_TROUBLE_TRANSIENT);
+        word = 3 + (answer->trouble <= SMA_MODEL_FAILURE_SETUP ? answer->trouble
+                                                               : SMA_MODEL_FAILURE_TRANSIENT);
     SMA_FAMILY_ADD(model_calls_total, label, word, 1);
     SMA_FAMILY_ADD(model_seconds_total, label, 0, ns);
     const struct sma_usage *usage = &answer->usage;

@@ -9,18 +9,18 @@
 static const int64_t cool_ms[] = {30 * 1000, 60 * 1000, 5 * 60 * 1000};
 static const int64_t back_off_ms[] = {5 * 1000, 15 * 1000, 30 * 1000, 60 * 1000, 120 * 1000};
 
-bool sma_trouble_passes(enum sma_model_trouble trouble)
+bool sma_health_passes(enum sma_model_failure trouble)
 {
-    return trouble == SMA_MODEL_TROUBLE_TRANSIENT || trouble == SMA_MODEL_TROUBLE_RATE;
+    return trouble == SMA_MODEL_FAILURE_TRANSIENT || trouble == SMA_MODEL_FAILURE_RATE;
 }
 
-static bool needs_somebody(enum sma_model_trouble trouble)
+static bool needs_somebody(enum sma_model_failure trouble)
 {
-    return trouble == SMA_MODEL_TROUBLE_QUOTA || trouble == SMA_MODEL_TROUBLE_AUTH ||
-           trouble == SMA_MODEL_TROUBLE_NO_MODEL;
+    return trouble == SMA_MODEL_FAILURE_QUOTA || trouble == SMA_MODEL_FAILURE_AUTH ||
+           trouble == SMA_MODEL_FAILURE_NO_MODEL;
 }
 
-void sma_cooldown_fail(struct sma_cooldown *cooldown, enum sma_model_trouble trouble,
+void sma_cooldown_fail(struct sma_cooldown *cooldown, enum sma_model_failure trouble,
                        int64_t retry_after_ms, uint64_t now_ns)
 {
     size_t last = SMA_COUNT_OF(cool_ms) - 1;

@@ -20,7 +20,7 @@ struct sma_cooldown
     bool is_told;           /* until_ns is what its server asked for */
 };
 
-void sma_cooldown_fail(struct sma_cooldown *cooldown, enum sma_model_trouble trouble,
+void sma_cooldown_fail(struct sma_cooldown *cooldown, enum sma_model_failure trouble,
                        int64_t retry_after_ms, uint64_t now_ns);
 void sma_cooldown_succeed(struct sma_cooldown *cooldown);
 /** The first of list[0..count) that is neither cooled nor in `tried` (bit = index); count when
@@ -30,7 +30,7 @@ size_t sma_cooldown_pick(const struct sma_cooldown *list, size_t count, uint32_t
 /** The one that is back first. count > 0. */
 size_t sma_cooldown_first_back(const struct sma_cooldown *list, size_t count);
 /** May the target answer again without anybody's doing? */
-bool sma_trouble_passes(enum sma_model_trouble trouble);
+bool sma_health_passes(enum sma_model_failure trouble);
 
 /* What a run that waits for a model knows. */
 struct sma_patience

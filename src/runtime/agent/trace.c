@@ -237,11 +237,11 @@ static const char *outcome_of(uint64_t status, uint64_t detail)
         [SMA_FINISH_REFUSED] = "refused",
     };
     static const char *const troubles[] = {
-        [SMA_MODEL_TROUBLE_TRANSIENT] = "transient", [SMA_MODEL_TROUBLE_RATE] = "rate",
-        [SMA_MODEL_TROUBLE_QUOTA] = "quota",         [SMA_MODEL_TROUBLE_AUTH] = "auth",
-        [SMA_MODEL_TROUBLE_NO_MODEL] = "no_model",   [SMA_MODEL_TROUBLE_MEMBER] = "member",
-        [SMA_MODEL_TROUBLE_SESSION] = "session",     [SMA_MODEL_TROUBLE_REQUEST] = "request",
-        [SMA_MODEL_TROUBLE_SETUP] = "setup",
+        [SMA_MODEL_FAILURE_TRANSIENT] = "transient", [SMA_MODEL_FAILURE_RATE] = "rate",
+        [SMA_MODEL_FAILURE_QUOTA] = "quota",         [SMA_MODEL_FAILURE_AUTH] = "auth",
+        [SMA_MODEL_FAILURE_NO_MODEL] = "no_model",   [SMA_MODEL_FAILURE_MEMBER] = "member",
+        [SMA_MODEL_FAILURE_SESSION] = "session",     [SMA_MODEL_FAILURE_REQUEST] = "request",
+        [SMA_MODEL_FAILURE_SETUP] = "setup",
     };
     if (status == SMA_MODEL_OK)
         return detail < SMA_COUNT_OF(finishes) ? finishes[detail] : "ok";

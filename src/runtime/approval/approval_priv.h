@@ -12,14 +12,14 @@
 /* Text in which everything that does not show, or changes how the rest shows, stands as \n, \x1b or
  * \u{202E}. With keeps_lines, line feeds and tabs stay. Cut to bytes_max of the source with a
  * notice that says so. */
-bool sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
-                   enum sma_language language);
+bool sma_display_text(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
+                      enum sma_language language);
 /* The same on one line as a Markdown code span that it cannot leave. */
-bool sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
-                        enum sma_language language);
+bool sma_display_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+                      enum sma_language language);
 /* As a fenced block that it cannot leave; is_markdown false: each line behind "| ". */
-bool sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
-                         const char *info, bool is_markdown, enum sma_language language);
+bool sma_display_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max, const char *info,
+                       bool is_markdown, enum sma_language language);
 
 /* -- the words of an answer (answer_words.c) --------------------------------------------------- */
 #define ANSWER_BYTES_MAX 2000u /* nobody agrees at greater length; a longer one is for the model */

@@ -36,17 +36,18 @@ static void end_line(struct writer *writer)
 
 static void show(struct writer *writer, struct sma_str text)
 {
-    bool is_cut = writer->is_markdown
-                      ? sma_talk_show_span(writer->buf, text, LINE_BYTES_MAX, writer->language)
-                      : sma_talk_show(writer->buf, text, LINE_BYTES_MAX, false, writer->language);
+    bool is_cut =
+        writer->is_markdown
+            ? sma_display_span(writer->buf, text, LINE_BYTES_MAX, writer->language)
+            : sma_display_text(writer->buf, text, LINE_BYTES_MAX, false, writer->language);
     writer->is_cut = writer->is_cut || is_cut;
 }
 
 static void show_block(struct writer *writer, struct sma_str text, size_t bytes_max,
                        const char *info)
 {
-    bool is_cut = sma_talk_show_block(writer->buf, text, bytes_max, info, writer->is_markdown,
-                                      writer->language);
+    bool is_cut = sma_display_block(writer->buf, text, bytes_max, info, writer->is_markdown,
+                                    writer->language);
     writer->is_cut = writer->is_cut || is_cut;
 }
 

@@ -97,8 +97,8 @@ static void put_points(struct sma_buf *buf, struct sma_str text, bool keeps_line
 }
 
 /* What a command does may stand at its end: of what is too long both ends are shown. */
-bool sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
-                   enum sma_language language)
+bool sma_display_text(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
+                      enum sma_language language)
 {
     struct sma_buf collapsed;
     sma_buf_init(&collapsed, text.len + 64);
@@ -166,12 +166,12 @@ static void put_unfenced(struct sma_buf *buf, struct sma_str text)
     }
 }
 
-bool sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
-                        enum sma_language language)
+bool sma_display_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+                      enum sma_language language)
 {
     struct sma_buf shown;
     sma_buf_init(&shown, 16 * bytes_max + 256);
-    bool is_cut = sma_talk_show(&shown, text, bytes_max, false, language);
+    bool is_cut = sma_display_text(&shown, text, bytes_max, false, language);
     size_t fence = longest_run(sma_buf_str(&shown)) + 1;
     fence = fence > FENCE_LEN_MAX ? FENCE_LEN_MAX : fence;
     put_fence(buf, fence);
@@ -199,14 +199,14 @@ static void put_behind_bars(struct sma_buf *buf, struct sma_str text)
     sma_buf_put_char(buf, '\n');
 }
 
-bool sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
-                         const char *info, bool is_markdown, enum sma_language language)
+bool sma_display_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max, const char *info,
+                       bool is_markdown, enum sma_language language)
 {
     struct sma_buf shown;
     sma_buf_init(&shown, 16 * bytes_max + 256);
     while (text.len > 0 && text.ptr[text.len - 1] == '\n')
         text.len--;
-    bool is_cut = sma_talk_show(&shown, text, bytes_max, true, language);
+    bool is_cut = sma_display_text(&shown, text, bytes_max, true, language);
     if (is_markdown) {
         size_t fence = longest_run(sma_buf_str(&shown)) + 1;
         fence = fence < 3 ? 3 : fence > FENCE_LEN_MAX ? FENCE_LEN_MAX : fence;

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 /* -- life -------------------------------------------------------------------------------------- */
-static void take_event(void *user, struct sma_str name, struct sma_str data);
+static void on_event(void *user, struct sma_str name, struct sma_str data);
 
 struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
 {
@@ -16,7 +16,7 @@ struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
         return NULL;
     decoder->api = llm->api;
     sma_profile_find(llm, &decoder->profile);
-    sma_sse_init(&decoder->sse, take_event, decoder);
+    sma_sse_init(&decoder->sse, on_event, decoder);
     sma_buf_init(&decoder->document, SMA_SSE_LINE_BYTES_MAX);
     sma_buf_init(&decoder->content, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&decoder->reasoning, SMA_ANSWER_BYTES_MAX);
@@ -281,7 +281,7 @@ void sma_decode_odd_reason(struct sma_decoder *decoder, struct sma_str reason)
 }
 
 /* -- input ------------------------------------------------------------------------------------- */
-static void take_event(void *user, struct sma_str name, struct sma_str data)
+static void on_event(void *user, struct sma_str name, struct sma_str data)
 {
     struct sma_decoder *decoder = user;
     if (decoder->is_done)
@@ -310,7 +310,7 @@ static void take_event(void *user, struct sma_str name, struct sma_str data)
     json_decref(event);
 }
 
-static void take_document(struct sma_decoder *decoder)
+static void on_document(struct sma_decoder *decoder)
 {
     json_t *document = sma_json_parse(sma_str_trim(sma_buf_str(&decoder->document)));
     if (document == NULL) {
@@ -608,7 +608,7 @@ const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
         return decoded;
     decoder->is_finished = true;
     if (decoder->is_document && !decoder->is_done)
-        take_document(decoder);
+        on_document(decoder);
     else if (!decoder->is_done)
         fail_for(decoder, sma_sse_finish(&decoder->sse));
     if (decoder->status == SMA_DECODED_TRUNCATED && decoder->is_finishing && !decoder->is_document)

@@ -7,7 +7,7 @@
 /* Here prompt_tokens is everything that was sent, and cached and written are parts of it. What
  * total_tokens has more than the other two is reasoning that is counted nowhere else (Gemini, xAI).
  * Source: protocols/models.md §3. */
-static void take_usage(struct sma_decoder *decoder, const json_t *usage)
+static void on_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     if (!json_is_object(usage))
         return;
@@ -50,7 +50,7 @@ static bool add_reasoning(struct sma_decoder *decoder, const json_t *delta, cons
 
 /* The same thought may come under several names: read one of them, keep the list for sending it
  * back. */
-static void take_reasoning(struct sma_decoder *decoder, const json_t *delta)
+static void on_reasoning(struct sma_decoder *decoder, const json_t *delta)
 {
     bool is_taken = add_reasoning(decoder, delta, "reasoning_content") ||
                     add_reasoning(decoder, delta, "reasoning") ||
@@ -85,7 +85,7 @@ static void keep_unknown(struct sma_decoder *decoder, const json_t *object,
     }
 }
 
-static void take_content(struct sma_decoder *decoder, const json_t *content)
+static void on_content(struct sma_decoder *decoder, const json_t *content)
 {
     if (json_is_string(content)) {
         decoder->has_content = true;
@@ -126,7 +126,7 @@ static struct sma_part *find_call(struct sma_decoder *decoder, const json_t *pie
     return part;
 }
 
-static void take_call_piece(struct sma_decoder *decoder, const json_t *piece, bool is_whole)
+static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool is_whole)
 {
     if (!json_is_object(piece))
         return;
@@ -160,7 +160,7 @@ static bool is_one_of(struct sma_str word, const char *const *list)
     return false;
 }
 
-static void take_finish(struct sma_decoder *decoder, struct sma_str reason, const json_t *root)
+static void on_finish(struct sma_decoder *decoder, struct sma_str reason, const json_t *root)
 {
     static const char *const good[] = {"stop",          "tool_calls", "function_call", "tool_call",
                                        "tool_use",      "end_turn",   "end",           "eos",
@@ -193,14 +193,14 @@ static void take_finish(struct sma_decoder *decoder, struct sma_str reason, cons
     }
 }
 
-static void take_message(struct sma_decoder *decoder, const json_t *message, bool is_whole)
+static void on_message(struct sma_decoder *decoder, const json_t *message, bool is_whole)
 {
-    take_reasoning(decoder, message);
-    take_content(decoder, json_object_get(message, "content"));
+    on_reasoning(decoder, message);
+    on_content(decoder, json_object_get(message, "content"));
     sma_decode_add(decoder, &decoder->refusal, sma_json_get_str(message, "refusal"));
     const json_t *calls = json_object_get(message, "tool_calls");
     for (size_t i = 0; i < json_array_size(calls) && decoder->status == SMA_DECODED_OK; i++)
-        take_call_piece(decoder, json_array_get(calls, i), is_whole);
+        on_call_piece(decoder, json_array_get(calls, i), is_whole);
     static const char *const known[] = {"role",
                                         "content",
                                         "refusal",
@@ -247,7 +247,7 @@ void sma_decode_chat_event(struct sma_decoder *decoder, struct sma_str name, jso
         sma_decode_fail_with(decoder, event);
         return;
     }
-    take_usage(decoder, json_object_get(event, "usage"));
+    on_usage(decoder, json_object_get(event, "usage"));
     const json_t *choice = first_choice(event);
     if (choice == NULL)
         return;
@@ -255,11 +255,11 @@ void sma_decode_chat_event(struct sma_decoder *decoder, struct sma_str name, jso
         sma_decode_fail_with(decoder, choice);
         return;
     }
-    take_usage(decoder, json_object_get(choice, "usage"));
+    on_usage(decoder, json_object_get(choice, "usage"));
     const json_t *delta = json_object_get(choice, "delta");
     bool is_whole = !json_is_object(delta);
-    take_message(decoder, is_whole ? json_object_get(choice, "message") : delta, is_whole);
-    take_finish(decoder, sma_json_get_str(choice, "finish_reason"), event);
+    on_message(decoder, is_whole ? json_object_get(choice, "message") : delta, is_whole);
+    on_finish(decoder, sma_json_get_str(choice, "finish_reason"), event);
 }
 
 void sma_decode_chat_document(struct sma_decoder *decoder, json_t *document)
@@ -270,10 +270,10 @@ void sma_decode_chat_document(struct sma_decoder *decoder, json_t *document)
         sma_decode_fail_with(decoder, json_object_get(choice, "error") != NULL ? choice : document);
         return;
     }
-    take_usage(decoder, json_object_get(document, "usage"));
-    take_usage(decoder, json_object_get(choice, "usage"));
-    take_message(decoder, message, true);
-    take_finish(decoder, sma_json_get_str(choice, "finish_reason"), document);
+    on_usage(decoder, json_object_get(document, "usage"));
+    on_usage(decoder, json_object_get(choice, "usage"));
+    on_message(decoder, message, true);
+    on_finish(decoder, sma_json_get_str(choice, "finish_reason"), document);
     decoder->is_finishing = true; /* a document that parses is complete */
 }
 

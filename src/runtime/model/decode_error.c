@@ -38,7 +38,7 @@ static void copy_line(char *to, size_t size, struct sma_str text)
                 *at = '?';
 }
 
-static void take_code(struct sma_wire_error *error, const json_t *code)
+static void on_code(struct sma_wire_error *error, const json_t *code)
 {
     if (json_is_string(code)) {
         copy_line(error->code, sizeof error->code, sma_json_text_of(code));
@@ -162,7 +162,7 @@ static void find_reset(struct sma_wire_error *error, const char *said)
     }
 }
 
-static void take_wait(struct sma_wire_error *error, const json_t *object)
+static void on_wait(struct sma_wire_error *error, const json_t *object)
 {
     static const char *const keys[] = {"retry_after", "retry_after_seconds", "resets_in_seconds"};
     for (size_t i = 0; i < SMA_COUNT_OF(keys); i++) {
@@ -263,7 +263,7 @@ static void find_in_words(struct sma_wire_error *error, const struct sma_buf *sa
 }
 
 /* "Provider returned error" says nothing: the upstream's own words stand in metadata.raw. */
-static void take_upstream(struct sma_wire_error *error, const json_t *object, struct sma_buf *said)
+static void on_upstream(struct sma_wire_error *error, const json_t *object, struct sma_buf *said)
 {
     struct sma_str raw = sma_json_get_str(json_object_get(object, "metadata"), "raw");
     if (raw.len == 0)
@@ -281,13 +281,13 @@ static void take_upstream(struct sma_wire_error *error, const json_t *object, st
     copy_line(error->message, sizeof error->message, (struct sma_str){both, (size_t)len});
 }
 
-static void take_object(struct sma_wire_error *error, const json_t *object, struct sma_buf *said)
+static void on_object(struct sma_wire_error *error, const json_t *object, struct sma_buf *said)
 {
     const json_t *details = json_object_get(object, "details");
     copy_line(error->message, sizeof error->message, find_message(object));
     copy_line(error->type, sizeof error->type, sma_json_get_str(object, "type"));
     copy_line(error->param, sizeof error->param, sma_json_get_str(object, "param"));
-    take_code(error, json_object_get(object, "code"));
+    on_code(error, json_object_get(object, "code"));
     /* Anthropic's finer code, and Google's word for the number. */
     struct sma_str finer = sma_json_get_str(details, "error_code");
     if (finer.len == 0)
@@ -297,16 +297,16 @@ static void take_object(struct sma_wire_error *error, const json_t *object, stru
     uint64_t window = sma_json_get_u64(object, "n_ctx");
     error->window_tokens = window < 1000000000 ? window : 0;
     take_place(error, object);
-    take_wait(error, object);
+    on_wait(error, object);
     put_said(said, find_message(object));
     put_said(said, sma_str(error->type));
     put_said(said, sma_str(error->code));
-    take_upstream(error, object, said);
+    on_upstream(error, object, said);
     put_value(said, details);
     put_value(said, json_object_get(object, "detail"));
 }
 
-static void take_error(struct sma_wire_error *error, const json_t *root)
+static void on_error(struct sma_wire_error *error, const json_t *root)
 {
     struct sma_buf said;
     sma_buf_init(&said, 65536); /* what is more is left out */
@@ -315,11 +315,11 @@ static void take_error(struct sma_wire_error *error, const json_t *root)
     const json_t *inner = json_object_get(root, "error");
     if (json_is_string(inner)) {
         copy_line(error->message, sizeof error->message, sma_json_text_of(inner));
-        take_code(error, json_object_get(root, "code"));
+        on_code(error, json_object_get(root, "code"));
         put_said(&said, sma_json_text_of(inner));
         put_said(&said, find_message(root));
     } else {
-        take_object(error, json_is_object(inner) ? inner : root, &said);
+        on_object(error, json_is_object(inner) ? inner : root, &said);
     }
     find_in_words(error, &said);
     sma_buf_fini(&said);
@@ -329,7 +329,7 @@ void sma_decode_fail_with(struct sma_decoder *decoder, const json_t *root)
 {
     if (decoder->status != SMA_DECODED_OK)
         return;
-    take_error(&decoder->decoded.error, root);
+    on_error(&decoder->decoded.error, root);
     sma_decode_fail(decoder, SMA_DECODED_ERROR);
 }
 
@@ -363,6 +363,6 @@ void sma_wire_error_parse(struct sma_str body, struct sma_wire_error *ret_error)
         sma_buf_fini(&said);
         return;
     }
-    take_error(ret_error, root);
+    on_error(ret_error, root);
     json_decref(root);
 }

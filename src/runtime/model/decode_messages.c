@@ -13,7 +13,7 @@ static void raise_to(uint64_t *count, uint64_t told)
 
 /* Cumulative, in message_start and message_delta; the later one may leave members out. The three
  * kinds of input are apart. */
-static void take_usage(struct sma_decoder *decoder, const json_t *usage)
+static void on_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     struct sma_usage *sum = &decoder->decoded.usage;
     raise_to(&sum->input, sma_json_get_u64(usage, "input_tokens"));
@@ -24,7 +24,7 @@ static void take_usage(struct sma_decoder *decoder, const json_t *usage)
              sma_json_get_u64(json_object_get(usage, "output_tokens_details"), "thinking_tokens"));
 }
 
-static void take_stop_reason(struct sma_decoder *decoder, const json_t *holder)
+static void on_stop_reason(struct sma_decoder *decoder, const json_t *holder)
 {
     struct sma_str reason = sma_json_get_str(holder, "stop_reason");
     if (reason.len == 0)
@@ -120,7 +120,7 @@ static struct sma_part *begin_block(struct sma_decoder *decoder, const json_t *b
     return part;
 }
 
-static void take_delta(struct sma_decoder *decoder, struct sma_part *part, const json_t *delta)
+static void on_delta(struct sma_decoder *decoder, struct sma_part *part, const json_t *delta)
 {
     struct sma_str type = sma_json_get_str(delta, "type");
     if (sma_str_is_equal(type, SMA_STR("text_delta")) && part->kind == SMA_PART_TEXT) {
@@ -143,7 +143,7 @@ static void take_delta(struct sma_decoder *decoder, struct sma_part *part, const
     }
 }
 
-static void take_block_event(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
+static void on_block_event(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
 {
     const json_t *index = json_object_get(event, "index");
     if (sma_str_is_equal(type, SMA_STR("content_block_start"))) {
@@ -161,7 +161,7 @@ static void take_block_event(struct sma_decoder *decoder, struct sma_str type, c
     if (sma_str_is_equal(type, SMA_STR("content_block_stop")))
         part->is_closed = true;
     else if (sma_str_is_equal(type, SMA_STR("content_block_delta")))
-        take_delta(decoder, part, json_object_get(event, "delta"));
+        on_delta(decoder, part, json_object_get(event, "delta"));
 }
 
 void sma_decode_messages_event(struct sma_decoder *decoder, struct sma_str name, json_t *event)
@@ -174,14 +174,14 @@ void sma_decode_messages_event(struct sma_decoder *decoder, struct sma_str name,
         json_is_string(error)) {
         sma_decode_fail_with(decoder, event);
     } else if (sma_str_is_equal(type, SMA_STR("message_start"))) {
-        take_usage(decoder, json_object_get(json_object_get(event, "message"), "usage"));
+        on_usage(decoder, json_object_get(json_object_get(event, "message"), "usage"));
     } else if (sma_str_is_equal(type, SMA_STR("message_delta"))) {
-        take_usage(decoder, json_object_get(event, "usage"));
-        take_stop_reason(decoder, json_object_get(event, "delta"));
+        on_usage(decoder, json_object_get(event, "usage"));
+        on_stop_reason(decoder, json_object_get(event, "delta"));
     } else if (sma_str_is_equal(type, SMA_STR("message_stop"))) {
         decoder->is_finishing = decoder->is_done = true;
     } else {
-        take_block_event(decoder, type, event);
+        on_block_event(decoder, type, event);
     }
 }
 
@@ -192,11 +192,11 @@ void sma_decode_messages_document(struct sma_decoder *decoder, json_t *document)
         sma_decode_fail_with(decoder, document);
         return;
     }
-    take_usage(decoder, json_object_get(document, "usage"));
+    on_usage(decoder, json_object_get(document, "usage"));
     for (size_t i = 0; i < json_array_size(content) && decoder->status == SMA_DECODED_OK; i++)
         (void)begin_block(decoder, json_array_get(content, i),
                           true); /* failure is kept in the decoder */
-    take_stop_reason(decoder, document);
+    on_stop_reason(decoder, document);
     decoder->is_finishing = true;
 }
 

@@ -87,7 +87,7 @@ static void close_level(struct repair *repair)
 
 /* A closing bracket closes what was left open inside of its pair; without a pair it is one too
  * many. */
-static void take_close(struct repair *repair, char byte)
+static void on_close(struct repair *repair, char byte)
 {
     if (memchr(repair->open, byte, repair->depth) == NULL)
         return;
@@ -97,11 +97,11 @@ static void take_close(struct repair *repair, char byte)
 }
 
 /* false: this is beyond repair. */
-static bool take_byte(struct repair *repair, size_t at)
+static bool on_byte(struct repair *repair, size_t at)
 {
     char byte = repair->text.ptr[at];
     if (byte == '}' || byte == ']') {
-        take_close(repair, byte);
+        on_close(repair, byte);
         return true;
     }
     bool is_space = byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
@@ -137,7 +137,7 @@ static bool rewrite(struct sma_str text, struct sma_buf *out)
             at += put_in_string(&repair, at);
             continue;
         }
-        if (!take_byte(&repair, at++))
+        if (!on_byte(&repair, at++))
             return false;
         if (repair.depth == 0)
             return is_rest_empty(text, at);
@@ -173,7 +173,7 @@ static struct sma_str unwrap(struct sma_str text)
 }
 
 /* "{\"a\":1}" with quotes around: the object inside. */
-static bool take_out_of_string(struct sma_str text, struct sma_buf *fixed)
+static bool on_out_of_string(struct sma_str text, struct sma_buf *fixed)
 {
     struct sma_buf list;
     if (text.len == 0 || text.ptr[0] != '"')
@@ -199,7 +199,7 @@ bool sma_arguments_repair(struct sma_str text, struct sma_buf *fixed)
         sma_buf_put_str(fixed, text);
         return fixed->err == SMA_ERR_OK;
     }
-    if (take_out_of_string(text, fixed))
+    if (on_out_of_string(text, fixed))
         return true;
     if (!rewrite(text, fixed) || fixed->err != SMA_ERR_OK)
         return false;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static void take_usage(struct sma_decoder *decoder, const json_t *usage)
+static void on_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     if (!json_is_object(usage))
         return;
@@ -147,8 +147,8 @@ static void close_item(struct sma_decoder *decoder, struct sma_part *part, const
     keep_item(decoder, part, item);
 }
 
-static void take_item(struct sma_decoder *decoder, const json_t *event, const json_t *item,
-                      bool is_done)
+static void on_item(struct sma_decoder *decoder, const json_t *event, const json_t *item,
+                    bool is_done)
 {
     if (!json_is_object(item))
         return;
@@ -170,10 +170,10 @@ static void gather_text(struct sma_decoder *decoder)
         sma_decode_fail(decoder, SMA_DECODED_NOMEM);
 }
 
-static void take_end(struct sma_decoder *decoder, const json_t *response)
+static void on_end(struct sma_decoder *decoder, const json_t *response)
 {
     const json_t *output = json_object_get(response, "output");
-    take_usage(decoder, json_object_get(response, "usage"));
+    on_usage(decoder, json_object_get(response, "usage"));
     if (json_is_object(json_object_get(response, "error")) ||
         sma_json_is(response, "status", "failed") || sma_json_is(response, "status", "cancelled")) {
         sma_decode_fail_with(decoder, response);
@@ -181,7 +181,7 @@ static void take_end(struct sma_decoder *decoder, const json_t *response)
     }
     for (size_t i = 0; i < json_array_size(output) && decoder->status == SMA_DECODED_OK; i++) {
         json_t *place = json_pack("{s:I}", "output_index", (json_int_t)i);
-        take_item(decoder, place, json_array_get(output, i), true);
+        on_item(decoder, place, json_array_get(output, i), true);
         json_decref(place);
     }
     if (sma_json_is(response, "status", "incomplete")) {
@@ -195,7 +195,7 @@ static void take_end(struct sma_decoder *decoder, const json_t *response)
     decoder->is_finishing = decoder->is_done = decoder->has_reason = true;
 }
 
-static void take_piece(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
+static void on_piece(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
 {
     struct sma_part *part = find_item(decoder, event, NULL);
     struct sma_str delta = sma_json_get_str(event, "delta");
@@ -233,18 +233,18 @@ void sma_decode_responses_event(struct sma_decoder *decoder, struct sma_str name
         sma_decode_fail_with(decoder, response != NULL ? response : event);
     } else if (sma_str_is_equal(type, SMA_STR("response.completed")) ||
                sma_str_is_equal(type, SMA_STR("response.incomplete"))) {
-        take_end(decoder, response);
+        on_end(decoder, response);
         decoder->is_length |=
             sma_str_is_equal(type, SMA_STR("response.incomplete")) && !decoder->is_filtered;
     } else if (sma_str_is_equal(type, SMA_STR("response.output_item.added"))) {
-        take_item(decoder, event, json_object_get(event, "item"), false);
+        on_item(decoder, event, json_object_get(event, "item"), false);
     } else if (sma_str_is_equal(type, SMA_STR("response.output_item.done"))) {
-        take_item(decoder, event, json_object_get(event, "item"), true);
+        on_item(decoder, event, json_object_get(event, "item"), true);
     } else if (sma_str_is_equal(type, SMA_STR("response.reasoning_summary_text.delta")) ||
                sma_str_is_equal(type, SMA_STR("response.reasoning_text.delta"))) {
         sma_decode_add(decoder, &decoder->reasoning, sma_json_get_str(event, "delta"));
     } else {
-        take_piece(decoder, type, event);
+        on_piece(decoder, type, event);
     }
 }
 
@@ -254,7 +254,7 @@ void sma_decode_responses_document(struct sma_decoder *decoder, json_t *document
         sma_decode_fail_with(decoder, document);
         return;
     }
-    take_end(decoder, document);
+    on_end(decoder, document);
 }
 
 static void put_call(struct sma_buf *buf, const struct sma_part *part, bool has_id)

@@ -65,7 +65,7 @@ static uint64_t rest_ns(const struct sma_key_rest *rest, int64_t retry_after_ms)
     uint64_t told_ns = retry_after_ms < 0 ? 0 : (uint64_t)retry_after_ms * MS;
     if (told_ns > SMA_KEYS_REST_MAX_S * SECOND)
         told_ns = SMA_KEYS_REST_MAX_S * SECOND;
-    if (rest->trouble != SMA_MODEL_TROUBLE_RATE)
+    if (rest->trouble != SMA_MODEL_FAILURE_RATE)
         return told_ns > SMA_KEYS_REST_S * SECOND ? told_ns : SMA_KEYS_REST_S * SECOND;
     if (retry_after_ms < 0)
         return steps_s[step - 1] * SECOND;
@@ -76,7 +76,7 @@ void sma_keys_cool(struct sma_keys *keys, const struct sma_key_rest *refusal,
                    int64_t retry_after_ms)
 {
     uint64_t now_ns = refusal->begin_ns;
-    uint64_t model = refusal->trouble == SMA_MODEL_TROUBLE_RATE ? refusal->model : 0;
+    uint64_t model = refusal->trouble == SMA_MODEL_FAILURE_RATE ? refusal->model : 0;
     struct sma_key_rest *rest = find_rest(keys, refusal->key, model);
     if (rest == NULL)
         rest = add_rest(keys, refusal->key, model);
@@ -104,7 +104,7 @@ void sma_keys_praise(struct sma_keys *keys, uint64_t key, uint64_t model, uint64
 void sma_keys_forgive(struct sma_keys *keys)
 {
     for (size_t i = 0; i < SMA_KEYS_REST_COUNT_MAX; i++)
-        if (keys->rests[i].trouble != SMA_MODEL_TROUBLE_RATE)
+        if (keys->rests[i].trouble != SMA_MODEL_FAILURE_RATE)
             keys->rests[i] = (struct sma_key_rest){0};
 }
 

@@ -29,7 +29,7 @@ struct sma_key_rest
     uint64_t key, model; /* model 0: for all models. key 0: free */
     uint64_t begin_ns, end_ns;
     unsigned count;  /* rests since the last success */
-    uint8_t trouble; /* enum sma_model_trouble: RATE, QUOTA or AUTH */
+    uint8_t trouble; /* enum sma_model_failure: RATE, QUOTA or AUTH */
 };
 
 /* All zero at the beginning. */

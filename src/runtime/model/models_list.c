@@ -47,7 +47,7 @@ static void copy(char *to, size_t size, struct sma_str text)
     to[len] = '\0';
 }
 
-static void take_end(struct sma_model_facts *facts, const json_t *model)
+static void on_end(struct sma_model_facts *facts, const json_t *model)
 {
     static const char *const names[] = {"retires_at", "expiration_date", "deprecation_date",
                                         "deprecation", "shutdown_date"};
@@ -97,7 +97,7 @@ static void read_facts(const json_t *model, struct sma_str id, struct sma_model_
         .has_no_tools = lacks_tools(model),
     };
     copy(ret_facts->id, sizeof ret_facts->id, id);
-    take_end(ret_facts, model);
+    on_end(ret_facts, model);
 }
 
 static enum sma_err read_list(const json_t *list, struct sma_models_list *ret_list)

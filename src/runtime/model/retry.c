@@ -90,11 +90,11 @@ static const char *remedy_for_status(int status)
 static const char *remedy_of(const struct sma_failure_verdict *verdict, int status)
 {
     switch (verdict->trouble) {
-    case SMA_MODEL_TROUBLE_QUOTA:
+    case SMA_MODEL_FAILURE_QUOTA:
         return remedy_for_status(402);
-    case SMA_MODEL_TROUBLE_RATE:
+    case SMA_MODEL_FAILURE_RATE:
         return remedy_for_status(429);
-    case SMA_MODEL_TROUBLE_NO_MODEL:
+    case SMA_MODEL_FAILURE_NO_MODEL:
         return "check llm.model in ship.json: the provider does not have it, or not any more";
     default:
         return status == 0 ? "try again later" : remedy_for_status(status);
@@ -128,8 +128,8 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
                          const struct sma_config_llm *llm, const char *url)
 {
     int status =
-        failure->trouble == SMA_TROUBLE_HTTP ? failure->http_status : failure->error.status;
-    if (failure->trouble == SMA_TROUBLE_HTTP)
+        failure->trouble == SMA_FAILURE_HTTP ? failure->http_status : failure->error.status;
+    if (failure->trouble == SMA_FAILURE_HTTP)
         sma_buf_printf(buf, "HTTP %d from ", failure->http_status);
     else
         sma_buf_put_text(buf, "error in the answer from ");
@@ -150,37 +150,37 @@ static void describe(struct sma_buf *buf, const struct sma_failure *failure,
 {
     const char *detail = failure->detail == NULL ? "" : failure->detail;
     switch (failure->trouble) {
-    case SMA_TROUBLE_HTTP:
-    case SMA_TROUBLE_EVENT:
+    case SMA_FAILURE_HTTP:
+    case SMA_FAILURE_EVENT:
         put_answered(buf, failure, llm, url);
         return;
-    case SMA_TROUBLE_UNREACHABLE:
-    case SMA_TROUBLE_SETUP:
+    case SMA_FAILURE_UNREACHABLE:
+    case SMA_FAILURE_SETUP:
         sma_buf_put_text(buf, "cannot reach ");
         sma_url_put_bare(buf, url);
         sma_buf_printf(buf, ": %s; check llm.baseUrl in ship.json and the network", detail);
         return;
-    case SMA_TROUBLE_SILENT:
+    case SMA_FAILURE_SILENT:
         sma_url_put_bare(buf, url);
         sma_buf_printf(buf, " %s; try again later, or raise llm.timeouts in ship.json", detail);
         return;
-    case SMA_TROUBLE_TRUNCATED:
+    case SMA_FAILURE_TRUNCATED:
         sma_buf_put_text(buf, "the answer from ");
         sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " broke off in the middle; try again later");
         return;
-    case SMA_TROUBLE_GARBAGE:
+    case SMA_FAILURE_GARBAGE:
         sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " did not answer in the expected format");
         put_said(buf, &failure->error, llm->api_key);
         sma_buf_put_text(buf, "; check llm.baseUrl and llm.api in ship.json");
         return;
-    case SMA_TROUBLE_TOOBIG:
+    case SMA_FAILURE_TOOBIG:
         sma_buf_put_text(buf, "the answer from ");
         sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " is larger than 4 MB; set llm.maxTokens in ship.json");
         return;
-    case SMA_TROUBLE_NOMEM:
+    case SMA_FAILURE_NOMEM:
         sma_buf_put_text(buf, "out of memory while reading the model's answer");
         return;
     }

@@ -30,7 +30,7 @@ enum sma_retry
 struct sma_failure_verdict
 {
     enum sma_retry retry;
-    enum sma_model_trouble trouble; /* for CONTEXT_LENGTH without meaning */
+    enum sma_model_failure trouble; /* for CONTEXT_LENGTH without meaning */
     int64_t retry_after_ms; /* what the server asked for, whatever its length; -1 = nothing */
     char refused_member
         /* TROUBLE_MEMBER: as the server names it ("temperature", "reasoning.effort",
@@ -39,22 +39,22 @@ struct sma_failure_verdict
     uint64_t window_tokens; /* CONTEXT_LENGTH: how much may be sent, when that was told; else 0 */
 };
 
-enum sma_trouble
+enum sma_failure_cause
 {
-    SMA_TROUBLE_HTTP,        /* an HTTP status that is not 2xx */
-    SMA_TROUBLE_EVENT,       /* an error object inside a 200 answer */
-    SMA_TROUBLE_UNREACHABLE, /* no connection, or it broke before the answer; detail says how */
-    SMA_TROUBLE_SETUP,  /* trying again will not help: bad URL, certificate refused; see detail */
-    SMA_TROUBLE_SILENT, /* a deadline on data passed; detail says which */
-    SMA_TROUBLE_TRUNCATED, /* the connection ended in the middle of the answer */
-    SMA_TROUBLE_GARBAGE,   /* 200, but not an answer of the configured format */
-    SMA_TROUBLE_TOOBIG,
-    SMA_TROUBLE_NOMEM,
+    SMA_FAILURE_HTTP,        /* an HTTP status that is not 2xx */
+    SMA_FAILURE_EVENT,       /* an error object inside a 200 answer */
+    SMA_FAILURE_UNREACHABLE, /* no connection, or it broke before the answer; detail says how */
+    SMA_FAILURE_SETUP,  /* trying again will not help: bad URL, certificate refused; see detail */
+    SMA_FAILURE_SILENT, /* a deadline on data passed; detail says which */
+    SMA_FAILURE_TRUNCATED, /* the connection ended in the middle of the answer */
+    SMA_FAILURE_GARBAGE,   /* 200, but not an answer of the configured format */
+    SMA_FAILURE_TOOBIG,
+    SMA_FAILURE_NOMEM,
 };
 
 struct sma_failure
 {
-    enum sma_trouble trouble;
+    enum sma_failure_cause trouble;
     /* who was asked: rules go by host, provider and format; NULL = unknown */
     const struct sma_config_llm *llm;
     int http_status;                     /* 0 = none */

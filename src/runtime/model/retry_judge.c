@@ -61,7 +61,7 @@ static bool is_messages(const struct sma_failure *failure)
 
 /* -- verdicts ---------------------------------------------------------------------------------- */
 static bool say(struct sma_failure_verdict *verdict, enum sma_retry retry,
-                enum sma_model_trouble trouble)
+                enum sma_model_failure trouble)
 {
     verdict->retry = retry;
     verdict->trouble = trouble;
@@ -70,19 +70,19 @@ static bool say(struct sma_failure_verdict *verdict, enum sma_retry retry,
 
 static bool say_quota(struct sma_failure_verdict *verdict)
 {
-    return say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_QUOTA);
+    return say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_QUOTA);
 }
 
 static bool say_rate(struct sma_failure_verdict *verdict)
 {
-    return say(verdict, SMA_RETRY_YES, SMA_MODEL_TROUBLE_RATE);
+    return say(verdict, SMA_RETRY_YES, SMA_MODEL_FAILURE_RATE);
 }
 
 /* Errors inside a 200 answer carry no status most of the time: their names stand for one. */
 static int status_of(const struct sma_failure *failure)
 {
     const struct sma_wire_error *error = &failure->error;
-    if (failure->trouble == SMA_TROUBLE_HTTP)
+    if (failure->trouble == SMA_FAILURE_HTTP)
         return failure->http_status;
     if (error->status != 0)
         return error->status;
@@ -151,7 +151,7 @@ static bool judge_zai(const struct sma_failure *failure, struct sma_failure_verd
         return say_rate(verdict);
     case 1234:
     case 1312:
-        return say(verdict, SMA_RETRY_YES, SMA_MODEL_TROUBLE_TRANSIENT);
+        return say(verdict, SMA_RETRY_YES, SMA_MODEL_FAILURE_TRANSIENT);
     case 1113:
     case 1304:
     case 1308:
@@ -161,17 +161,17 @@ static bool judge_zai(const struct sma_failure *failure, struct sma_failure_verd
         return say_quota(verdict);
     case 1211:
     case 1311:
-        return say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_NO_MODEL);
+        return say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_NO_MODEL);
     case 1261:
-        return say(verdict, SMA_RETRY_CONTEXT_LENGTH, SMA_MODEL_TROUBLE_REQUEST);
+        return say(verdict, SMA_RETRY_CONTEXT_LENGTH, SMA_MODEL_FAILURE_REQUEST);
     case 1301:
-        return say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_REQUEST);
+        return say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_REQUEST);
     default:
         break;
     }
     long code = atol(failure->error.code);
     bool is_account = (code >= 1000 && code <= 1004) || (code >= 1110 && code <= 1121);
-    return is_account && say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_AUTH);
+    return is_account && say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_AUTH);
 }
 
 /* -- the classes, in order --------------------------------------------------------------------- */
@@ -301,7 +301,7 @@ static bool is_about_content(const struct sma_failure *failure)
 static void judge_refusal(const struct sma_failure *failure, struct sma_failure_verdict *verdict)
 {
     if (is_about_content(failure)) {
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_REQUEST);
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_REQUEST);
         return;
     }
     sma_retry_find_member(failure, verdict->refused_member, sizeof verdict->refused_member);
@@ -309,9 +309,9 @@ static void judge_refusal(const struct sma_failure *failure, struct sma_failure_
     /* It names nothing that could be left out: what may have made it refuse is what other requests
      * do not have. */
     (void)say(verdict, SMA_RETRY_NO,
-              verdict->refused_member[0] != '\0' ? SMA_MODEL_TROUBLE_MEMBER
-              : is_tool                          ? SMA_MODEL_TROUBLE_REQUEST
-                                                 : SMA_MODEL_TROUBLE_SESSION);
+              verdict->refused_member[0] != '\0' ? SMA_MODEL_FAILURE_MEMBER
+              : is_tool                          ? SMA_MODEL_FAILURE_REQUEST
+                                                 : SMA_MODEL_FAILURE_SESSION);
 }
 
 static void judge_status(const struct sma_failure *failure, int status,
@@ -319,19 +319,19 @@ static void judge_status(const struct sma_failure *failure, int status,
 {
     if (status == 403 &&
         is_about_content(failure)) /* what one said: the key is as good as before */
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_REQUEST);
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_REQUEST);
     else if (is_no_model(failure, status))
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_NO_MODEL);
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_NO_MODEL);
     else if (is_auth(failure, status))
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_AUTH);
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_AUTH);
     else if (is_refused(status))
         judge_refusal(failure, verdict);
     else if (status == 408 || status == 409 || status == 425 || status >= 500)
-        (void)say(verdict, SMA_RETRY_YES, SMA_MODEL_TROUBLE_TRANSIENT);
+        (void)say(verdict, SMA_RETRY_YES, SMA_MODEL_FAILURE_TRANSIENT);
     else if (status < 400 || status == 404 || status == 405 || status == 406 || status == 415)
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_SETUP); /* nobody there knows this API */
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_SETUP); /* nobody there knows this API */
     else
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_REQUEST);
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_REQUEST);
 }
 
 static void judge_answered(const struct sma_failure *failure, struct sma_failure_verdict *verdict)
@@ -341,9 +341,9 @@ static void judge_answered(const struct sma_failure *failure, struct sma_failure
         judge_zai(failure, verdict))
         return;
     if ((is_refused(status) || status == 404) && is_about_session(failure))
-        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_SESSION);
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_FAILURE_SESSION);
     else if (is_context_length(failure, status))
-        (void)say(verdict, SMA_RETRY_CONTEXT_LENGTH, SMA_MODEL_TROUBLE_REQUEST);
+        (void)say(verdict, SMA_RETRY_CONTEXT_LENGTH, SMA_MODEL_FAILURE_REQUEST);
     else if (is_quota(failure, status))
         (void)say_quota(verdict);
     else if (is_rate(failure, status))
@@ -352,7 +352,7 @@ static void judge_answered(const struct sma_failure *failure, struct sma_failure
         judge_status(failure, status, verdict);
     /* Anthropic names the wait of every true rate limit. Without one a quick repeat is refused,
      * too. */
-    if (verdict->trouble == SMA_MODEL_TROUBLE_RATE && failure->http_status == 429 &&
+    if (verdict->trouble == SMA_MODEL_FAILURE_RATE && failure->http_status == 429 &&
         is_messages(failure) && verdict->retry_after_ms < 0)
         verdict->retry = SMA_RETRY_NO;
 }
@@ -374,33 +374,33 @@ static void heed_header(const struct sma_failure *failure, struct sma_failure_ve
     if (!failure->has_should_retry || verdict->retry == SMA_RETRY_CONTEXT_LENGTH)
         return;
     verdict->retry = failure->should_retry ? SMA_RETRY_YES : SMA_RETRY_NO;
-    if (failure->should_retry && (verdict->trouble == SMA_MODEL_TROUBLE_REQUEST ||
-                                  verdict->trouble == SMA_MODEL_TROUBLE_SESSION))
-        verdict->trouble = SMA_MODEL_TROUBLE_TRANSIENT;
+    if (failure->should_retry && (verdict->trouble == SMA_MODEL_FAILURE_REQUEST ||
+                                  verdict->trouble == SMA_MODEL_FAILURE_SESSION))
+        verdict->trouble = SMA_MODEL_FAILURE_TRANSIENT;
 }
 
 void sma_failure_judge(const struct sma_failure *failure, struct sma_failure_verdict *ret_verdict)
 {
     *ret_verdict = (struct sma_failure_verdict){
-        .trouble = SMA_MODEL_TROUBLE_TRANSIENT,
+        .trouble = SMA_MODEL_FAILURE_TRANSIENT,
         .retry_after_ms = wait_of(failure),
     };
     switch (failure->trouble) {
-    case SMA_TROUBLE_SETUP:
-    case SMA_TROUBLE_NOMEM:
-        ret_verdict->trouble = SMA_MODEL_TROUBLE_SETUP;
+    case SMA_FAILURE_SETUP:
+    case SMA_FAILURE_NOMEM:
+        ret_verdict->trouble = SMA_MODEL_FAILURE_SETUP;
         return;
-    case SMA_TROUBLE_TOOBIG:
-        ret_verdict->trouble = SMA_MODEL_TROUBLE_REQUEST;
+    case SMA_FAILURE_TOOBIG:
+        ret_verdict->trouble = SMA_MODEL_FAILURE_REQUEST;
         return;
-    case SMA_TROUBLE_UNREACHABLE:
-    case SMA_TROUBLE_SILENT:
-    case SMA_TROUBLE_TRUNCATED:
-    case SMA_TROUBLE_GARBAGE:
+    case SMA_FAILURE_UNREACHABLE:
+    case SMA_FAILURE_SILENT:
+    case SMA_FAILURE_TRUNCATED:
+    case SMA_FAILURE_GARBAGE:
         ret_verdict->retry = SMA_RETRY_YES;
         break;
-    case SMA_TROUBLE_HTTP:
-    case SMA_TROUBLE_EVENT:
+    case SMA_FAILURE_HTTP:
+    case SMA_FAILURE_EVENT:
         judge_answered(failure, ret_verdict);
         heed_header(failure, ret_verdict);
         break;

@@ -48,7 +48,7 @@ static void put_code_point(struct sma_buf *buf, uint32_t code)
     }
 }
 
-static void take_code_unit(struct sma_send_text *reader, uint32_t unit)
+static void on_code_unit(struct sma_send_text *reader, uint32_t unit)
 {
     if (reader->high != 0) {
         uint32_t high = reader->high;
@@ -74,7 +74,7 @@ static int hex_value(char byte)
     return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-static void take_escaped(struct sma_send_text *reader, char byte)
+static void on_escaped(struct sma_send_text *reader, char byte)
 {
     static const char names[] = "bfnrt\"\\/", values[] = "\b\f\n\r\t\"\\/";
     if (reader->escape == 1) {
@@ -88,7 +88,7 @@ static void take_escaped(struct sma_send_text *reader, char byte)
         if (found == NULL)
             reader->state = FINISHED;
         else
-            take_code_unit(reader, (unsigned char)values[found - names]);
+            on_code_unit(reader, (unsigned char)values[found - names]);
         return;
     }
     int digit = hex_value(byte);
@@ -100,13 +100,13 @@ static void take_escaped(struct sma_send_text *reader, char byte)
     if (reader->escape++ < 5)
         return;
     reader->escape = 0;
-    take_code_unit(reader, reader->code);
+    on_code_unit(reader, reader->code);
 }
 
-static void take_text_byte(struct sma_send_text *reader, char byte)
+static void on_text_byte(struct sma_send_text *reader, char byte)
 {
     if (reader->escape != 0) {
-        take_escaped(reader, byte);
+        on_escaped(reader, byte);
         return;
     }
     if (byte == '\\') {
@@ -123,7 +123,7 @@ static void take_text_byte(struct sma_send_text *reader, char byte)
         sma_buf_put_char(&reader->text, byte);
 }
 
-static void take_key_byte(struct sma_send_text *reader, char byte)
+static void on_key_byte(struct sma_send_text *reader, char byte)
 {
     static const char wanted[] = "text";
     if (byte == '"' && !reader->is_other_escaped) {
@@ -136,7 +136,7 @@ static void take_key_byte(struct sma_send_text *reader, char byte)
 }
 
 /* A member we do not want: skip to the comma or brace that ends it. */
-static void take_other_byte(struct sma_send_text *reader, char byte)
+static void on_other_byte(struct sma_send_text *reader, char byte)
 {
     if (reader->is_other_in_string) {
         bool was_escaped = reader->is_other_escaped;
@@ -169,20 +169,20 @@ static void begin_value(struct sma_send_text *reader, char byte)
     reader->state = IN_OTHER;
     reader->depth = 0;
     reader->is_other_in_string = reader->is_other_escaped = false;
-    take_other_byte(reader, byte);
+    on_other_byte(reader, byte);
 }
 
-static void take_byte(struct sma_send_text *reader, char byte)
+static void on_byte(struct sma_send_text *reader, char byte)
 {
     switch (reader->state) {
     case IN_TEXT:
-        take_text_byte(reader, byte);
+        on_text_byte(reader, byte);
         return;
     case IN_OTHER:
-        take_other_byte(reader, byte);
+        on_other_byte(reader, byte);
         return;
     case IN_KEY:
-        take_key_byte(reader, byte);
+        on_key_byte(reader, byte);
         return;
     default:
         break;
@@ -209,5 +209,5 @@ static void take_byte(struct sma_send_text *reader, char byte)
 void sma_send_text_feed(struct sma_send_text *reader, struct sma_str piece)
 {
     for (size_t i = 0; i < piece.len && reader->state != FINISHED; i++)
-        take_byte(reader, piece.ptr[i]);
+        on_byte(reader, piece.ptr[i]);
 }

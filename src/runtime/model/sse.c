@@ -38,7 +38,7 @@ static void dispatch(struct sma_sse *sse)
     sse->has_data = false;
 }
 
-static void take_field(struct sma_sse *sse, struct sma_str field, struct sma_str value)
+static void on_field(struct sma_sse *sse, struct sma_str field, struct sma_str value)
 {
     if (sma_str_is_equal(field, SMA_STR("data"))) {
         if (sse->has_data)
@@ -72,14 +72,14 @@ static void take_line(struct sma_sse *sse, struct sma_str line)
         return;
     const char *colon = memchr(line.ptr, ':', line.len);
     if (colon == NULL) {
-        take_field(sse, line, (struct sma_str){"", 0});
+        on_field(sse, line, (struct sma_str){"", 0});
         return;
     }
     struct sma_str field = {line.ptr, (size_t)(colon - line.ptr)};
     struct sma_str value = {colon + 1, line.len - field.len - 1};
     if (value.len > 0 && value.ptr[0] == ' ')
         value = (struct sma_str){value.ptr + 1, value.len - 1};
-    take_field(sse, field, value);
+    on_field(sse, field, value);
 }
 
 /* Length of the line at the start of bytes, or len when no line end is in sight. */

@@ -141,7 +141,7 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
                      world->sends_per_run > 0 && world->model_text == NULL;
     body->finish = has_calls ? SMA_FINISH_TOOLS : SMA_FINISH_STOP;
     if (status == SMA_MODEL_FAILED && world->refused_member != NULL) {
-        body->trouble = SMA_MODEL_TROUBLE_MEMBER;
+        body->trouble = SMA_MODEL_FAILURE_MEMBER;
         body->refused_member = sma_str(world->refused_member);
     }
     body->fragment = SMA_STR("{\"role\":\"assistant\",\"content\":\"f\"}");

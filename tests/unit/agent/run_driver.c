@@ -197,7 +197,7 @@ void driver_model_status(struct driver *driver, enum sma_model_status status, co
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
 }
 
-void driver_trouble(struct driver *driver, enum sma_model_trouble trouble, int64_t retry_after_ms)
+void driver_trouble(struct driver *driver, enum sma_model_failure trouble, int64_t retry_after_ms)
 {
     struct sma_model_answer answer = {.seq = driver->order.seq,
                                       .status = SMA_MODEL_FAILED,

@@ -67,7 +67,7 @@ void driver_answer(struct driver *driver, const char *text, enum sma_finish fini
                    const struct driver_call *calls);
 void driver_model_status(struct driver *driver, enum sma_model_status status, const char *error);
 /* FAILED with this trouble. */
-void driver_trouble(struct driver *driver, enum sma_model_trouble trouble, int64_t retry_after_ms);
+void driver_trouble(struct driver *driver, enum sma_model_failure trouble, int64_t retry_after_ms);
 /* The next message of the chat: nothing is stored of its run yet. Does not start it. */
 void driver_next(struct driver *driver);
 /* Store the STEP in the last actions, as durable; its deliveries get ids and first_state. Does not

@@ -353,14 +353,14 @@ static void what_a_provider_refuses_for_good_is_not_sent_again(void)
 {
     static const struct
     {
-        enum sma_model_trouble trouble;
+        enum sma_model_failure trouble;
         int status;
         bool is_shown;
     } rows[] = {
-        {SMA_MODEL_TROUBLE_REQUEST, 400, false}, {SMA_MODEL_TROUBLE_REQUEST, 400, false},
-        {SMA_MODEL_TROUBLE_REQUEST, 403, false}, {SMA_MODEL_TROUBLE_SESSION, 400, false},
-        {SMA_MODEL_TROUBLE_SESSION, 400, false}, {SMA_MODEL_TROUBLE_REQUEST, 200, true},
-        {SMA_MODEL_TROUBLE_MEMBER, 400, true},   {SMA_MODEL_TROUBLE_AUTH, 401, true},
+        {SMA_MODEL_FAILURE_REQUEST, 400, false}, {SMA_MODEL_FAILURE_REQUEST, 400, false},
+        {SMA_MODEL_FAILURE_REQUEST, 403, false}, {SMA_MODEL_FAILURE_SESSION, 400, false},
+        {SMA_MODEL_FAILURE_SESSION, 400, false}, {SMA_MODEL_FAILURE_REQUEST, 200, true},
+        {SMA_MODEL_FAILURE_MEMBER, 400, true},   {SMA_MODEL_FAILURE_AUTH, 401, true},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct driver d;
@@ -490,7 +490,7 @@ static void details_of_a_failure_are_for_owners_alone(void)
     };
     static const char *const secrets[] = {"api.x.test", "sk-1", "m-1", "ship.json", "401"};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        for (uint8_t trouble = 0; trouble <= SMA_MODEL_TROUBLE_SETUP; trouble++) {
+        for (uint8_t trouble = 0; trouble <= SMA_MODEL_FAILURE_SETUP; trouble++) {
             struct driver d;
             fail_for(&d, rows[i].standing, rows[i].chat_type, trouble);
             CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
@@ -510,13 +510,13 @@ static void each_kind_of_trouble_has_a_sentence_that_fits(void)
         uint8_t trouble;
         const char *told;
     } rows[] = {
-        {SMA_MODEL_TROUBLE_TRANSIENT, "cannot be reached just now"},
-        {SMA_MODEL_TROUBLE_RATE, "takes no more requests"},
-        {SMA_MODEL_TROUBLE_QUOTA, "allowance"},
-        {SMA_MODEL_TROUBLE_AUTH, "not set up properly"},
-        {SMA_MODEL_TROUBLE_NO_MODEL, "not set up properly"},
-        {SMA_MODEL_TROUBLE_SETUP, "not set up properly"},
-        {SMA_MODEL_TROUBLE_REQUEST, "did not accept this request"},
+        {SMA_MODEL_FAILURE_TRANSIENT, "cannot be reached just now"},
+        {SMA_MODEL_FAILURE_RATE, "takes no more requests"},
+        {SMA_MODEL_FAILURE_QUOTA, "allowance"},
+        {SMA_MODEL_FAILURE_AUTH, "not set up properly"},
+        {SMA_MODEL_FAILURE_NO_MODEL, "not set up properly"},
+        {SMA_MODEL_FAILURE_SETUP, "not set up properly"},
+        {SMA_MODEL_FAILURE_REQUEST, "did not accept this request"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct driver d;

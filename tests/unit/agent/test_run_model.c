@@ -79,9 +79,9 @@ static void answer(struct driver *d, const char *text)
 /* -- other targets ----------------------------------------------------------------------------- */
 static void the_next_target_is_asked_at_once(void)
 {
-    static const enum sma_model_trouble troubles[] = {
-        SMA_MODEL_TROUBLE_TRANSIENT, SMA_MODEL_TROUBLE_RATE,     SMA_MODEL_TROUBLE_QUOTA,
-        SMA_MODEL_TROUBLE_AUTH,      SMA_MODEL_TROUBLE_NO_MODEL, SMA_MODEL_TROUBLE_SETUP};
+    static const enum sma_model_failure troubles[] = {
+        SMA_MODEL_FAILURE_TRANSIENT, SMA_MODEL_FAILURE_RATE,     SMA_MODEL_FAILURE_QUOTA,
+        SMA_MODEL_FAILURE_AUTH,      SMA_MODEL_FAILURE_NO_MODEL, SMA_MODEL_FAILURE_SETUP};
     for (size_t i = 0; i < SMA_COUNT_OF(troubles); i++) {
         struct driver d;
         begin(&d, 2, 900);
@@ -101,7 +101,7 @@ static void a_run_begins_with_the_first_that_is_well(void)
 {
     struct driver d;
     begin(&d, 2, 900);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     answer(&d, "a");
     driver_next(&d);
     driver_start(&d);
@@ -122,7 +122,7 @@ static void rounds_go_on_with_another_target(void)
     begin(&d, 3, 900);
     one_round(&d, "the lines that were found");
     driver_durable(&d);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     char *bytes = request_of(&d, &second);
     CHECK(strstr(bytes, "\"type\":\"tool_use\"") != NULL);
     CHECK(strstr(bytes, "\"type\":\"tool_result\"") != NULL);
@@ -136,7 +136,7 @@ static void rounds_go_on_with_another_target(void)
     snprintf(wanted, sizeof wanted, "\"tool_use_id\":\"%.*s\"", (int)strcspn(id + 6, "\""), id + 6);
     CHECK(strstr(bytes, wanted) != NULL); /* the same for call and result */
     free(bytes);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, -1);
     bytes = request_of(&d, &sister); /* and on */
     CHECK(strstr(bytes, "\"tool_calls\"") != NULL);
     free(bytes);
@@ -158,7 +158,7 @@ static void a_session_fits_whoever_is_asked(void)
     driver_start(&d);
     char *before = driver_request(&d, &ask);
     uint32_t end = ask.turn_offset;
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     char *other = request_of(&d, &second);
     CHECK(strstr(other, "\"one\"") != NULL || strstr(other, "\"text\":\"one\"") != NULL);
     free(other);
@@ -178,7 +178,7 @@ static void a_request_that_will_not_pass_ends_the_run(void)
 {
     struct driver d;
     begin(&d, 2, 900);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_REQUEST, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_REQUEST, -1);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
@@ -191,7 +191,7 @@ static void refuse_member(struct driver *d, const char *member)
 {
     struct sma_model_answer refusal = {.seq = d->order.seq,
                                        .status = SMA_MODEL_FAILED,
-                                       .trouble = SMA_MODEL_TROUBLE_MEMBER,
+                                       .trouble = SMA_MODEL_FAILURE_MEMBER,
                                        .http_status = 400,
                                        .refused_member = sma_str(member)};
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &refusal});
@@ -277,7 +277,7 @@ static void add_thinking_turn(struct driver *d)
     CHECK_OK(sma_session_append(d->sessions, d->session, 1, &turn));
 }
 
-static void refuse_request(struct driver *d, enum sma_model_trouble trouble)
+static void refuse_request(struct driver *d, enum sma_model_failure trouble)
 {
     struct sma_model_answer refusal = {.seq = d->order.seq,
                                        .status = SMA_MODEL_FAILED,
@@ -294,7 +294,7 @@ static void a_refused_session_goes_plain_and_stays_so(void)
     add_thinking_turn(&d);
     driver_start(&d);
     CHECK(driver_request_has(&d, "SIGNED"));
-    refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
+    refuse_request(&d, SMA_MODEL_FAILURE_SESSION);
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
     CHECK(!driver_request_has(&d, "SIGNED"));
     CHECK(driver_request_has(&d, "earlier") && driver_request_has(&d, "\"so\""));
@@ -328,10 +328,10 @@ static void plain_form_that_does_not_help_is_given_up(void)
     driver_targets(&d, both, 1);
     add_thinking_turn(&d);
     driver_start(&d);
-    refuse_request(&d, SMA_MODEL_TROUBLE_REQUEST); /* nobody knows why: it may be the session */
+    refuse_request(&d, SMA_MODEL_FAILURE_REQUEST); /* nobody knows why: it may be the session */
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
     CHECK(!driver_request_has(&d, "SIGNED"));
-    refuse_request(&d, SMA_MODEL_TROUBLE_REQUEST);
+    refuse_request(&d, SMA_MODEL_FAILURE_REQUEST);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_next(&d);
@@ -348,17 +348,17 @@ static void refused_rounds_are_told_in_words(void)
     one_round(&d, "what was found");
     driver_durable(&d);
     CHECK(driver_request_has(&d, "which others would not take"));
-    refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
+    refuse_request(&d, SMA_MODEL_FAILURE_SESSION);
     CHECK(driver_request_has(&d, "\"tool_calls\""));
     CHECK(!driver_request_has(&d, "which others would not take"));
-    refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
+    refuse_request(&d, SMA_MODEL_FAILURE_SESSION);
     CHECK(!driver_request_has(&d, "\"tool_calls\""));
     CHECK(driver_request_has(&d, "You called chat_load_history with {}"));
     CHECK(driver_request_has(&d, "what was found"));
     one_round(&d, "later"); /* rounds after it are sent as they are */
     CHECK(driver_request_has(&d, "\"tool_calls\""));
     driver_durable(&d);
-    refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
+    refuse_request(&d, SMA_MODEL_FAILURE_SESSION);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_fini(&d);
@@ -399,7 +399,7 @@ static void a_run_waits_for_its_only_model_and_says_so_once(void)
     struct driver d;
     begin(&d, 1, 400);
     for (uint32_t i = 0; i < SMA_COUNT_OF(waits); i++) {
-        driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+        driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
         uint32_t left = i == 5 ? 50 : waits[i];
         const struct sma_step *step = check_wait(&d, i + 1, left * 1000 - 100 * (i == 5));
         CHECK_INT(i == 1, step->delivery_count); /* with the first wait that takes a while */
@@ -412,7 +412,7 @@ static void a_run_waits_for_its_only_model_and_says_so_once(void)
         due(&d, waits[i] + (i == 4 ? 120 : 0)); /* the program did not run for a while */
         check_asked(&d, &first);
     }
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1); /* patience is over */
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1); /* patience is over */
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(d.done_text != NULL);
@@ -423,14 +423,14 @@ static void a_model_that_comes_back_is_waited_for_anew(void)
 {
     struct driver d;
     begin(&d, 1, 900);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     (void)check_wait(&d, 1, 5000);
     park(&d);
     due(&d, 5);
     one_round(&d, "x"); /* steps 2 and 3 */
     driver_durable(&d);
     d.now_ns += 2000 * SECOND; /* longer than patience: that counts from the first failure */
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     (void)check_wait(&d, 4, 5000);
     park(&d);
     due(&d, 5);
@@ -443,7 +443,7 @@ static void what_the_server_asks_for_is_waited(void)
 {
     struct driver d;
     begin(&d, 1, 900);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 65000);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, 65000);
     const struct sma_step *step = check_wait(&d, 1, 65000);
     CHECK_INT(1, step->delivery_count);
     park(&d);
@@ -456,7 +456,7 @@ static void what_the_server_asks_for_is_waited(void)
     driver_fini(&d);
 
     begin(&d, 1, 900); /* more than anybody has patience for */
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 3600 * 1000);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, 3600 * 1000);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_fini(&d);
@@ -464,9 +464,9 @@ static void what_the_server_asks_for_is_waited(void)
 
 static void what_waiting_cannot_mend_ends_the_run(void)
 {
-    static const enum sma_model_trouble troubles[] = {
-        SMA_MODEL_TROUBLE_QUOTA, SMA_MODEL_TROUBLE_AUTH, SMA_MODEL_TROUBLE_NO_MODEL,
-        SMA_MODEL_TROUBLE_SETUP};
+    static const enum sma_model_failure troubles[] = {
+        SMA_MODEL_FAILURE_QUOTA, SMA_MODEL_FAILURE_AUTH, SMA_MODEL_FAILURE_NO_MODEL,
+        SMA_MODEL_FAILURE_SETUP};
     for (size_t i = 0; i < SMA_COUNT_OF(troubles); i++) {
         struct driver d;
         begin(&d, 2, 900);
@@ -482,8 +482,8 @@ static void what_waiting_cannot_mend_ends_the_run(void)
     }
     struct driver d;
     begin(&d, 2, 900); /* one of the two may come back */
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_AUTH, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_AUTH, -1);
     (void)check_wait(&d, 1, 5000);
     park(&d);
     due(&d, 31);
@@ -491,7 +491,7 @@ static void what_waiting_cannot_mend_ends_the_run(void)
     driver_fini(&d);
 
     begin(&d, 1, 0); /* patience 0: nobody waits */
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_fini(&d);
@@ -501,7 +501,7 @@ static void a_wait_without_disk_is_stored_later(void)
 {
     struct driver d;
     begin(&d, 1, 900);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 20000);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, 20000);
     (void)check_wait(&d, 1, 20000);
     driver_verdict(&d, 1, SMA_STEP_NO_DISK);
     CHECK(driver_find(&d, SMA_RUN_WAIT) != NULL);
@@ -511,14 +511,14 @@ static void a_wait_without_disk_is_stored_later(void)
     driver_fini(&d);
 
     begin(&d, 1, 900); /* stopped meanwhile */
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     driver_verdict(&d, 1, SMA_STEP_STOPPED);
     CHECK(driver_find(&d, SMA_RUN_END) != NULL);
     CHECK_INT(SMA_OUTCOME_CANCELLED, driver_find(&d, SMA_RUN_END)->outcome);
     driver_fini(&d);
 
     begin(&d, 1, 900); /* a store that does not know waits must not leave it hanging */
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     driver_durable(&d);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
@@ -527,8 +527,8 @@ static void a_wait_without_disk_is_stored_later(void)
 
 static void a_failure_while_the_program_ends_is_left_for_the_next_start(void)
 {
-    static const enum sma_model_trouble troubles[] = {
-        SMA_MODEL_TROUBLE_TRANSIENT, SMA_MODEL_TROUBLE_AUTH, SMA_MODEL_TROUBLE_SESSION};
+    static const enum sma_model_failure troubles[] = {
+        SMA_MODEL_FAILURE_TRANSIENT, SMA_MODEL_FAILURE_AUTH, SMA_MODEL_FAILURE_SESSION};
     for (size_t i = 0; i < SMA_COUNT_OF(troubles); i++) {
         struct driver d;
         begin(&d, 2, 900);
@@ -552,7 +552,7 @@ static void the_notice_of_a_wait_is_nobody_s_result(void)
     driver_sent(&d, 0, SMA_SEND_FAILED, "blocked"); /* so nobody has an answer yet */
     d.deliveries[0].state = SMA_DELIVERY_FAILED;
     d.deliveries[0].error = SMA_STR("blocked");
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 20000);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, 20000);
     (void)check_wait(&d, 2, 20000);
     park(&d);
     CHECK_INT(2, d.delivery_count);
@@ -583,12 +583,12 @@ static void who_has_been_sent_something_is_not_told_to_wait(void)
     struct driver d;
     begin(&d, 1, 100);
     send_only_round(&d, SMA_SEND_SENT);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 60000);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, 60000);
     CHECK_INT(0, check_wait(&d, 2, 60000)
                      ->delivery_count); /* there may be more to come: it waits, quietly */
     park(&d);
     due(&d, 110);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1); /* patience is over */
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1); /* patience is over */
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
     CHECK(strstr(d.done_text, "before it said whether that was all") != NULL);
@@ -596,8 +596,8 @@ static void who_has_been_sent_something_is_not_told_to_wait(void)
     CHECK(memmem(d.done_turn, d.done_turn_len, "[ended: ", 8) != NULL);
     driver_fini(&d);
 
-    static const enum sma_model_trouble troubles[] = {SMA_MODEL_TROUBLE_AUTH,
-                                                      SMA_MODEL_TROUBLE_REQUEST};
+    static const enum sma_model_failure troubles[] = {SMA_MODEL_FAILURE_AUTH,
+                                                      SMA_MODEL_FAILURE_REQUEST};
     for (size_t i = 0; i < SMA_COUNT_OF(troubles); i++) {
         begin(&d, 1, 900);
         send_only_round(&d, SMA_SEND_SENT);
@@ -621,14 +621,14 @@ static void who_waits_for_more_than_was_sent_is_told(void)
     driver_sent(&d, 0, SMA_SEND_SENT, "");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 1, .history = &none});
     driver_durable(&d);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 60000);
+    driver_trouble(&d, SMA_MODEL_FAILURE_RATE, 60000);
     CHECK_INT(1, check_wait(&d, 3, 60000)->delivery_count);
     park(&d);
     driver_fini(&d);
 
     begin(&d, 1, 900); /* what could not be delivered is no answer */
     send_only_round(&d, SMA_SEND_FAILED);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_AUTH, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_AUTH, -1);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(d.done_text != NULL);
@@ -638,7 +638,7 @@ static void who_waits_for_more_than_was_sent_is_told(void)
     send_only_round(&d, SMA_SEND_SENT);
     one_round(&d, "x");
     driver_durable(&d);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_AUTH, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_AUTH, -1);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_fini(&d);

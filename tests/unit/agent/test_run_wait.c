@@ -77,7 +77,7 @@ static void refuse(struct driver *d)
 {
     struct sma_model_answer refusal = {.seq = d->order.seq,
                                        .status = SMA_MODEL_FAILED,
-                                       .trouble = SMA_MODEL_TROUBLE_SESSION,
+                                       .trouble = SMA_MODEL_FAILURE_SESSION,
                                        .http_status = 400};
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &refusal});
 }
@@ -93,7 +93,7 @@ static void answer_model(struct play *play)
         if (ask.round == REFUSED_ROUND)
             refuse(d);
         else
-            driver_trouble(d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+            driver_trouble(d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     } else if (ask.round < ROUND_COUNT) {
         driver_answer(d, "", SMA_FINISH_TOOLS, round_calls[ask.round]);
     } else {
@@ -249,7 +249,7 @@ static void consent_behind_and_before_a_wait_starts_its_call_once(void)
 {
     struct driver d;
     begin(&d);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     park(&d, 5);
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, shell);
@@ -262,7 +262,7 @@ static void consent_behind_and_before_a_wait_starts_its_call_once(void)
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"output\":\"built\"}");
     driver_store(&d);
     driver_verdict(&d, d.step_count, SMA_STEP_DURABLE);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     CHECK_INT(SMA_STEP_WAIT, driver_find(&d, SMA_RUN_STORE_STEP)->step.kind);
     park(&d, 5);
     driver_start(&d); /* is_decided still: that is of the run, not of its last step */
@@ -332,7 +332,7 @@ static void a_suspect_run_that_waited_goes_on_until_its_attempts_are_over(void)
 {
     struct driver d;
     begin(&d);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     park(&d, 5);
     d.order.is_suspect = true;
     d.order.attempt = SMA_RUN_ATTEMPT_COUNT_MAX;
@@ -351,7 +351,7 @@ static void a_damaged_wait_ends_visibly_or_goes_on(void)
 {
     struct driver d;
     begin(&d);
-    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1);
+    driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     park(&d, 5);
     struct sma_str whole = d.steps[0].data;
     char *bytes = (char *)(uintptr_t)whole.ptr;

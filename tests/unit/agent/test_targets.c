@@ -5,7 +5,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static uint64_t cool_s(struct sma_cooldown *cooldown, enum sma_model_trouble trouble,
+static uint64_t cool_s(struct sma_cooldown *cooldown, enum sma_model_failure trouble,
                        int64_t retry_after_ms)
 {
     sma_cooldown_fail(cooldown, trouble, retry_after_ms, 100 * SECOND);
@@ -15,35 +15,35 @@ static uint64_t cool_s(struct sma_cooldown *cooldown, enum sma_model_trouble tro
 static void cooling_grows_and_ends_with_a_success(void)
 {
     struct sma_cooldown cooldown = {0};
-    CHECK_INT(30, cool_s(&cooldown, SMA_MODEL_TROUBLE_TRANSIENT, -1));
-    CHECK_INT(60, cool_s(&cooldown, SMA_MODEL_TROUBLE_RATE, -1));
-    CHECK_INT(300, cool_s(&cooldown, SMA_MODEL_TROUBLE_TRANSIENT, -1));
-    CHECK_INT(300, cool_s(&cooldown, SMA_MODEL_TROUBLE_TRANSIENT, -1));
+    CHECK_INT(30, cool_s(&cooldown, SMA_MODEL_FAILURE_TRANSIENT, -1));
+    CHECK_INT(60, cool_s(&cooldown, SMA_MODEL_FAILURE_RATE, -1));
+    CHECK_INT(300, cool_s(&cooldown, SMA_MODEL_FAILURE_TRANSIENT, -1));
+    CHECK_INT(300, cool_s(&cooldown, SMA_MODEL_FAILURE_TRANSIENT, -1));
     CHECK(!cooldown.is_told);
     sma_cooldown_succeed(&cooldown);
     CHECK_INT(0, cooldown.until_ns);
-    CHECK_INT(30, cool_s(&cooldown, SMA_MODEL_TROUBLE_TRANSIENT, 0));
+    CHECK_INT(30, cool_s(&cooldown, SMA_MODEL_FAILURE_TRANSIENT, 0));
 }
 
 static void what_somebody_must_mend_is_tried_every_ten_minutes(void)
 {
-    static const enum sma_model_trouble troubles[] = {
-        SMA_MODEL_TROUBLE_QUOTA, SMA_MODEL_TROUBLE_AUTH, SMA_MODEL_TROUBLE_NO_MODEL};
+    static const enum sma_model_failure troubles[] = {
+        SMA_MODEL_FAILURE_QUOTA, SMA_MODEL_FAILURE_AUTH, SMA_MODEL_FAILURE_NO_MODEL};
     for (size_t i = 0; i < SMA_COUNT_OF(troubles); i++) {
         struct sma_cooldown cooldown = {0};
         CHECK_INT(600, cool_s(&cooldown, troubles[i], -1));
         CHECK_INT(600, cool_s(&cooldown, troubles[i], -1));
-        CHECK(!sma_trouble_passes(troubles[i]));
+        CHECK(!sma_health_passes(troubles[i]));
     }
 }
 
 static void what_a_server_asks_for_is_done(void)
 {
     struct sma_cooldown cooldown = {0};
-    CHECK_INT(65, cool_s(&cooldown, SMA_MODEL_TROUBLE_RATE, 65000));
+    CHECK_INT(65, cool_s(&cooldown, SMA_MODEL_FAILURE_RATE, 65000));
     CHECK(cooldown.is_told);
-    CHECK_INT(24 * 3600, cool_s(&cooldown, SMA_MODEL_TROUBLE_QUOTA, INT64_MAX)); /* but no more */
-    CHECK_INT(300, cool_s(&cooldown, SMA_MODEL_TROUBLE_RATE, -1));
+    CHECK_INT(24 * 3600, cool_s(&cooldown, SMA_MODEL_FAILURE_QUOTA, INT64_MAX)); /* but no more */
+    CHECK_INT(300, cool_s(&cooldown, SMA_MODEL_FAILURE_RATE, -1));
     CHECK(!cooldown.is_told);
 }
 

@@ -52,7 +52,7 @@ static void write_all(struct sma_trace *trace)
     sma_trace_tool(trace, WALL + 950, SMA_STR("list_files"), 12, true);
     sma_trace_model(
         trace, WALL + 960, &(struct sma_trace_model){.asked_ns = 1950 * MS, .now_ns = 1960 * MS},
-        &(struct sma_model_answer){.status = SMA_MODEL_FAILED, .trouble = SMA_MODEL_TROUBLE_QUOTA});
+        &(struct sma_model_answer){.status = SMA_MODEL_FAILED, .trouble = SMA_MODEL_FAILURE_QUOTA});
     sma_trace_wait(trace, WALL + 970, 5000);
     sma_trace_durable(trace, WALL + 980);
     sma_trace_end(trace, WALL + 990, SMA_OUTCOME_FAILED);

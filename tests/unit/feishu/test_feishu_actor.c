@@ -2,7 +2,7 @@
  * found again. */
 #include "actor_world.h"
 
-#include "sma/trouble.h"
+#include "sma/health.h"
 
 #define BUTTON                                                                                    \
     "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"ev_button\",\"event_type\":\"card.action."    \
@@ -134,7 +134,7 @@ static void a_refused_handshake_says_why(void)
     CHECK_INT(1, platform_count("POST", "/callback/ws/endpoint"));
     struct sma_buf trouble;
     sma_buf_init(&trouble, 4096);
-    sma_trouble_format(&trouble); /* what status shows */
+    sma_health_format(&trouble); /* what status shows */
     CHECK(strstr(trouble.ptr, "\"feishu\":\"") != NULL && strstr(trouble.ptr, "too many") != NULL);
     sma_buf_fini(&trouble);
     world_close();

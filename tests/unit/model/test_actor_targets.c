@@ -7,7 +7,7 @@
  */
 #include "harness.h"
 #include "raw_server.h"
-#include "sma/trouble.h"
+#include "sma/health.h"
 #include "support/check.h"
 #include "support/patience.h"
 
@@ -141,13 +141,13 @@ static void when_all_keys_rest_the_first_return_is_told(void)
     {
         int status;
         const char *headers;
-        enum sma_model_trouble trouble;
+        enum sma_model_failure trouble;
         int64_t least_ms, most_ms;
     } cases[] = {
-        {429, "", SMA_MODEL_TROUBLE_RATE, 25000, 30000},
-        {429, "retry-after: 90\r\n", SMA_MODEL_TROUBLE_RATE, 85000, 90000},
-        {402, "", SMA_MODEL_TROUBLE_QUOTA, 590000, 600000},
-        {401, "", SMA_MODEL_TROUBLE_AUTH, 590000, 600000},
+        {429, "", SMA_MODEL_FAILURE_RATE, 25000, 30000},
+        {429, "retry-after: 90\r\n", SMA_MODEL_FAILURE_RATE, 85000, 90000},
+        {402, "", SMA_MODEL_FAILURE_QUOTA, 590000, 600000},
+        {401, "", SMA_MODEL_FAILURE_AUTH, 590000, 600000},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct key_world world;
@@ -170,7 +170,7 @@ static void another_configuration_tries_refused_keys_again(void)
 {
     struct key_world world;
     open_world(&world, (struct moods){.status = {402, 402, 402}});
-    CHECK_INT(SMA_MODEL_TROUBLE_QUOTA, ask_world(&world, "chat")->trouble);
+    CHECK_INT(SMA_MODEL_FAILURE_QUOTA, ask_world(&world, "chat")->trouble);
     for (size_t i = 0; i < 3; i++)
         world.moods.status[i] = 0; /* somebody has paid */
     struct sma_config config = {.llm = world.llm};
@@ -397,7 +397,7 @@ static void a_hang_is_repeated_once_on_a_new_connection(void)
     struct harness *harness = harness_create(&llm, NULL);
     const struct harness_record *record = harness_wait(harness, harness_ask(harness, "hi"));
     CHECK_INT(SMA_MODEL_FAILED, record->status);
-    CHECK_INT(SMA_MODEL_TROUBLE_TRANSIENT, record->trouble);
+    CHECK_INT(SMA_MODEL_FAILURE_TRANSIENT, record->trouble);
     CHECK(strstr(record->error, "sent no data within 0.4 s") != NULL);
     CHECK_INT(2, raw_server_count(server));
     uint64_t took_ns = record->answered_ns - record->asked_ns;
@@ -463,7 +463,7 @@ static bool has_trouble(const char *text)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 1 << 16);
-    sma_trouble_format(&buf);
+    sma_health_format(&buf);
     bool has = memmem(buf.ptr, buf.len, text, strlen(text)) != NULL;
     sma_buf_fini(&buf);
     return has;
@@ -522,7 +522,7 @@ static void an_error_without_an_end_is_an_error_all_the_same(void)
         const struct harness_record *record =
             harness_wait(harness, harness_ask_at(harness, &llm, "one", "hi"));
         CHECK_INT(SMA_MODEL_FAILED, record->status);
-        CHECK_INT(SMA_MODEL_TROUBLE_AUTH, record->trouble);
+        CHECK_INT(SMA_MODEL_FAILURE_AUTH, record->trouble);
         CHECK(strstr(record->error, "This key is unknown here.") != NULL);
         CHECK(record->answered_ns - record->asked_ns < 3000 * MS * PATIENCE);
         CHECK_INT(1, raw_server_count(server));

@@ -312,7 +312,7 @@ static void after_a_hang_the_repeat_takes_another_connection(void)
 static void check_refused(const struct harness_record *record, const char *part)
 {
     CHECK_INT(SMA_MODEL_FAILED, record->status);
-    CHECK_INT(SMA_MODEL_TROUBLE_SETUP, record->trouble);
+    CHECK_INT(SMA_MODEL_FAILURE_SETUP, record->trouble);
     if (strstr(record->error, part) == NULL)
         fprintf(stderr, "  error is: %s\n", record->error);
     CHECK(strstr(record->error, part) != NULL);

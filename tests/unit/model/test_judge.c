@@ -12,21 +12,21 @@ struct failure_case
     int status;
     const char *body;
     enum sma_retry retry;
-    enum sma_model_trouble trouble;
+    enum sma_model_failure trouble;
     int64_t retry_after_ms; /* 0 = not compared */
     const char *member;
     uint64_t window;
 };
 
-#define TRANSIENT SMA_MODEL_TROUBLE_TRANSIENT
-#define RATE SMA_MODEL_TROUBLE_RATE
-#define QUOTA SMA_MODEL_TROUBLE_QUOTA
-#define AUTH SMA_MODEL_TROUBLE_AUTH
-#define NO_MODEL SMA_MODEL_TROUBLE_NO_MODEL
-#define MEMBER SMA_MODEL_TROUBLE_MEMBER
-#define SESSION SMA_MODEL_TROUBLE_SESSION
-#define REQUEST SMA_MODEL_TROUBLE_REQUEST
-#define SETUP SMA_MODEL_TROUBLE_SETUP
+#define TRANSIENT SMA_MODEL_FAILURE_TRANSIENT
+#define RATE SMA_MODEL_FAILURE_RATE
+#define QUOTA SMA_MODEL_FAILURE_QUOTA
+#define AUTH SMA_MODEL_FAILURE_AUTH
+#define NO_MODEL SMA_MODEL_FAILURE_NO_MODEL
+#define MEMBER SMA_MODEL_FAILURE_MEMBER
+#define SESSION SMA_MODEL_FAILURE_SESSION
+#define REQUEST SMA_MODEL_FAILURE_REQUEST
+#define SETUP SMA_MODEL_FAILURE_SETUP
 #define NO SMA_RETRY_NO
 #define YES SMA_RETRY_YES
 #define SHORTEN SMA_RETRY_CONTEXT_LENGTH
@@ -50,7 +50,7 @@ static struct sma_failure_verdict judge(const struct failure_case *wanted)
         if (strcmp(provider, hosts[i][0]) == 0)
             llm.base_url = hosts[i][1]; /* known by the host, as a "custom" one is */
     struct sma_failure failure = {
-        .trouble = SMA_TROUBLE_HTTP,
+        .trouble = SMA_FAILURE_HTTP,
         .llm = &llm,
         .http_status = wanted->status,
         .retry_after_ms = -1,
@@ -382,7 +382,7 @@ static void waits_are_found_in_bodies_of_every_shape(void)
 static void long_waits_are_reported_not_slept(void)
 {
     struct sma_failure failure = {
-        .trouble = SMA_TROUBLE_HTTP, .http_status = 429, .retry_after_ms = 65000};
+        .trouble = SMA_FAILURE_HTTP, .http_status = 429, .retry_after_ms = 65000};
     struct sma_failure_verdict verdict;
     sma_failure_judge(&failure, &verdict);
     CHECK_INT(NO, verdict.retry);
@@ -395,7 +395,7 @@ static void long_waits_are_reported_not_slept(void)
 
 static void the_header_that_tells_to_repeat_wins(void)
 {
-    struct sma_failure failure = {.trouble = SMA_TROUBLE_HTTP,
+    struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
                                   .http_status = 503,
                                   .retry_after_ms = -1,
                                   .has_should_retry = true};
@@ -417,14 +417,14 @@ static void our_own_side_is_not_repeated(void)
 {
     static const struct
     {
-        enum sma_trouble trouble;
+        enum sma_failure_cause trouble;
         enum sma_retry retry;
-        enum sma_model_trouble wanted;
+        enum sma_model_failure wanted;
     } cases[] = {
-        {SMA_TROUBLE_SETUP, NO, SETUP},        {SMA_TROUBLE_NOMEM, NO, SETUP},
-        {SMA_TROUBLE_TOOBIG, NO, REQUEST},     {SMA_TROUBLE_UNREACHABLE, YES, TRANSIENT},
-        {SMA_TROUBLE_SILENT, YES, TRANSIENT},  {SMA_TROUBLE_TRUNCATED, YES, TRANSIENT},
-        {SMA_TROUBLE_GARBAGE, YES, TRANSIENT},
+        {SMA_FAILURE_SETUP, NO, SETUP},        {SMA_FAILURE_NOMEM, NO, SETUP},
+        {SMA_FAILURE_TOOBIG, NO, REQUEST},     {SMA_FAILURE_UNREACHABLE, YES, TRANSIENT},
+        {SMA_FAILURE_SILENT, YES, TRANSIENT},  {SMA_FAILURE_TRUNCATED, YES, TRANSIENT},
+        {SMA_FAILURE_GARBAGE, YES, TRANSIENT},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_failure failure = {.trouble = cases[i].trouble, .retry_after_ms = -1};

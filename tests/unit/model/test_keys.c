@@ -35,7 +35,7 @@ static uint64_t back_s(struct sma_keys *keys, uint64_t now_s)
     return rest.end_ns / SECOND - now_s;
 }
 
-static void cool(struct sma_keys *keys, size_t index, enum sma_model_trouble trouble,
+static void cool(struct sma_keys *keys, size_t index, enum sma_model_failure trouble,
                  uint64_t now_s, int64_t retry_after_ms)
 {
     struct sma_key_rest refusal = {
@@ -43,7 +43,7 @@ static void cool(struct sma_keys *keys, size_t index, enum sma_model_trouble tro
     sma_keys_cool(keys, &refusal, retry_after_ms);
 }
 
-static void cool_all(struct sma_keys *keys, enum sma_model_trouble trouble, uint64_t now_s,
+static void cool_all(struct sma_keys *keys, enum sma_model_failure trouble, uint64_t now_s,
                      int64_t retry_after_ms)
 {
     for (size_t i = 0; i < KEY_COUNT; i++)
@@ -71,7 +71,7 @@ static void only_the_chats_of_a_resting_key_move(void)
     size_t before[100];
     for (uint64_t chat = 0; chat < 100; chat++)
         before[chat] = pick(&keys, chat, 1);
-    cool(&keys, 1, SMA_MODEL_TROUBLE_RATE, 1, -1);
+    cool(&keys, 1, SMA_MODEL_FAILURE_RATE, 1, -1);
     for (uint64_t chat = 0; chat < 100; chat++) {
         size_t now = pick(&keys, chat, 2);
         CHECK(now != 1);
@@ -84,26 +84,26 @@ static void only_the_chats_of_a_resting_key_move(void)
 static void a_limit_of_rate_rests_longer_each_time_until_a_success(void)
 {
     struct sma_keys keys = {0};
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 100, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 100, -1);
     CHECK_INT(30, back_s(&keys, 100));
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 101, -1); /* were under way: the same failure */
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 101, -1); /* were under way: the same failure */
     CHECK_INT(30, back_s(&keys, 101));
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 200, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 200, -1);
     CHECK_INT(60, back_s(&keys, 200));
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 300, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 300, -1);
     CHECK_INT(300, back_s(&keys, 300));
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 700, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 700, -1);
     CHECK_INT(300, back_s(&keys, 700));
     for (size_t i = 0; i < KEY_COUNT; i++)
         sma_keys_praise(&keys, ids[i], 7, 1100 * SECOND);
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 1200, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 1200, -1);
     CHECK_INT(30, back_s(&keys, 1200));
 }
 
 static void an_old_success_ends_no_rest(void)
 {
     struct sma_keys keys = {0};
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 100, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 100, -1);
     for (size_t i = 0; i < KEY_COUNT; i++)
         sma_keys_praise(&keys, ids[i], 7, 99 * SECOND);
     CHECK_INT(30, back_s(&keys, 100));
@@ -114,18 +114,18 @@ static void what_the_server_says_counts_within_bounds(void)
     static const struct
     {
         int64_t told_ms;
-        enum sma_model_trouble trouble;
+        enum sma_model_failure trouble;
         uint64_t rest_s;
     } cases[] = {
-        {0, SMA_MODEL_TROUBLE_RATE, 1},
-        {20, SMA_MODEL_TROUBLE_RATE, 1},
-        {7000, SMA_MODEL_TROUBLE_RATE, 7},
-        {999999999, SMA_MODEL_TROUBLE_RATE, 3600},
-        {INT64_MAX, SMA_MODEL_TROUBLE_RATE, 3600},
-        {-1, SMA_MODEL_TROUBLE_QUOTA, 600},
-        {5000, SMA_MODEL_TROUBLE_QUOTA, 600},
-        {1800000, SMA_MODEL_TROUBLE_QUOTA, 1800},
-        {-1, SMA_MODEL_TROUBLE_AUTH, 600},
+        {0, SMA_MODEL_FAILURE_RATE, 1},
+        {20, SMA_MODEL_FAILURE_RATE, 1},
+        {7000, SMA_MODEL_FAILURE_RATE, 7},
+        {999999999, SMA_MODEL_FAILURE_RATE, 3600},
+        {INT64_MAX, SMA_MODEL_FAILURE_RATE, 3600},
+        {-1, SMA_MODEL_FAILURE_QUOTA, 600},
+        {5000, SMA_MODEL_FAILURE_QUOTA, 600},
+        {1800000, SMA_MODEL_FAILURE_QUOTA, 1800},
+        {-1, SMA_MODEL_FAILURE_AUTH, 600},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_keys keys = {0};
@@ -137,20 +137,20 @@ static void what_the_server_says_counts_within_bounds(void)
 static void rate_rests_one_model_and_money_all(void)
 {
     struct sma_keys keys = {0};
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 10, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 10, -1);
     struct sma_key_ask sibling = {ids, KEY_COUNT, 8, 1, 11 * SECOND};
     struct sma_key_rest rest;
     size_t index;
     CHECK(sma_keys_pick(&keys, &sibling, &index, &rest));
-    cool_all(&keys, SMA_MODEL_TROUBLE_QUOTA, 10, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_QUOTA, 10, -1);
     CHECK(!sma_keys_pick(&keys, &sibling, &index, &rest));
-    CHECK_INT(SMA_MODEL_TROUBLE_QUOTA, rest.trouble);
+    CHECK_INT(SMA_MODEL_FAILURE_QUOTA, rest.trouble);
 }
 
 static void after_a_refused_key_one_probe_goes_out(void)
 {
     struct sma_keys keys = {0};
-    cool_all(&keys, SMA_MODEL_TROUBLE_AUTH, 10, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_AUTH, 10, -1);
     size_t probe = pick(&keys, 1, 611);
     size_t second = pick(&keys, 1, 611), third = pick(&keys, 1, 611);
     CHECK(probe != second && second != third && third != probe); /* a probe for each key */
@@ -158,15 +158,15 @@ static void after_a_refused_key_one_probe_goes_out(void)
     sma_keys_praise(&keys, ids[second], 7, 611 * SECOND);
     for (uint64_t chat = 0; chat < 50; chat++)
         CHECK_INT(second, pick(&keys, chat, 612));
-    cool(&keys, probe, SMA_MODEL_TROUBLE_AUTH, 612, -1);
+    cool(&keys, probe, SMA_MODEL_FAILURE_AUTH, 612, -1);
     CHECK_INT(second, pick(&keys, 1, 900));
 }
 
 static void other_money_ends_the_rest(void)
 {
     struct sma_keys keys = {0};
-    cool_all(&keys, SMA_MODEL_TROUBLE_QUOTA, 10, -1);
-    cool(&keys, 0, SMA_MODEL_TROUBLE_RATE, 10, -1);
+    cool_all(&keys, SMA_MODEL_FAILURE_QUOTA, 10, -1);
+    cool(&keys, 0, SMA_MODEL_FAILURE_RATE, 10, -1);
     sma_keys_forgive(&keys);
     for (uint64_t chat = 0; chat < 50; chat++)
         CHECK(pick(&keys, chat, 11) != 0);
@@ -179,10 +179,10 @@ static void the_table_is_bounded(void)
         struct sma_key_rest refusal = {.key = 1000 + i,
                                        .model = 7,
                                        .begin_ns = (i + 1) * SECOND,
-                                       .trouble = SMA_MODEL_TROUBLE_RATE};
+                                       .trouble = SMA_MODEL_FAILURE_RATE};
         sma_keys_cool(&keys, &refusal, 3000000);
     }
-    cool_all(&keys, SMA_MODEL_TROUBLE_RATE, 200, -1); /* the oldest give way */
+    cool_all(&keys, SMA_MODEL_FAILURE_RATE, 200, -1); /* the oldest give way */
     CHECK_INT(30, back_s(&keys, 200));
     uint64_t last = 1000 + SMA_KEYS_REST_COUNT_MAX - 1;
     struct sma_key_ask ask = {&last, 1, 7, 1, 200 * SECOND};

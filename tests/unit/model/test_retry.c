@@ -13,7 +13,7 @@ static struct sma_failure http_failure(enum sma_llm_api api, int status, const c
 {
     static struct sma_config_llm llms[4];
     llms[api] = test_llm(api, "custom");
-    struct sma_failure failure = {.trouble = SMA_TROUBLE_HTTP,
+    struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
                                   .llm = &llms[api],
                                   .http_status = status,
                                   .retry_after_ms = -1};
@@ -145,7 +145,7 @@ static void errors_inside_answers_are_classified(void)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_failure failure = http_failure(SMA_LLM_CHAT, 200, cases[i].body);
-        failure.trouble = SMA_TROUBLE_EVENT;
+        failure.trouble = SMA_FAILURE_EVENT;
         CHECK_INT(cases[i].retry, retry_of(&failure));
     }
 }
@@ -209,13 +209,13 @@ static void lines_for_people_name_the_remedy_and_no_secret(void)
                          "the provider has trouble "
                          "at the moment: try again later");
     failure = (struct sma_failure){
-        .trouble = SMA_TROUBLE_SILENT, .retry_after_ms = -1, .detail = "sent no data within 90 s"};
+        .trouble = SMA_FAILURE_SILENT, .retry_after_ms = -1, .detail = "sent no data within 90 s"};
     check_line(
         &failure,
         "https://h.example/v1/chat/completions sent no data within 90 s; try again later, or raise "
         "llm.timeouts in ship.json");
     failure = (struct sma_failure){
-        .trouble = SMA_TROUBLE_UNREACHABLE, .retry_after_ms = -1, .detail = "refused"};
+        .trouble = SMA_FAILURE_UNREACHABLE, .retry_after_ms = -1, .detail = "refused"};
     check_line(&failure, "cannot reach https://h.example/v1/chat/completions: refused; check "
                          "llm.baseUrl in ship.json and "
                          "the network");

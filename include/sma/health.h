@@ -3,20 +3,20 @@
  * ...". Shown by `shipmyagent status`.
  *
  * For what lasts until somebody does something; what passes by itself belongs in the log alone.
- * Threads: any; one lock of its own, held for a copy. Limits: SMA_TROUBLE_COUNT_MAX parts, further
- *          ones are not kept; SMA_TROUBLE_BYTES_MAX of a line, cut beyond.
+ * Threads: any; one lock of its own, held for a copy. Limits: SMA_HEALTH_COUNT_MAX parts, further
+ *          ones are not kept; SMA_HEALTH_BYTES_MAX of a line, cut beyond.
  */
-#ifndef SMA_TROUBLE_H
-#define SMA_TROUBLE_H
+#ifndef SMA_HEALTH_H
+#define SMA_HEALTH_H
 
 #include "sma/buf.h"
 
-#define SMA_TROUBLE_COUNT_MAX 16
-#define SMA_TROUBLE_BYTES_MAX 320
+#define SMA_HEALTH_COUNT_MAX 16
+#define SMA_HEALTH_BYTES_MAX 320
 
 /** part: constant text. An empty line: nothing any more. */
-void sma_trouble_set(const char *part, struct sma_str line);
+void sma_health_set(const char *part, struct sma_str line);
 /** Append {"<part>":"<line>",...}, {} when all is well. Errors stay in buf->err. */
-void sma_trouble_format(struct sma_buf *buf);
+void sma_health_format(struct sma_buf *buf);
 
 #endif

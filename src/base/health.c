@@ -1,5 +1,5 @@
 /* trouble.c — see trouble.h. */
-#include "sma/trouble.h"
+#include "sma/health.h"
 
 #include "sma/text.h"
 
@@ -10,17 +10,17 @@ static struct
 {
     const char *part; /* NULL = free */
     size_t len;       /* 0 = all is well */
-    char line[SMA_TROUBLE_BYTES_MAX];
-} troubles[SMA_TROUBLE_COUNT_MAX];
+    char line[SMA_HEALTH_BYTES_MAX];
+} troubles[SMA_HEALTH_COUNT_MAX];
 
-void sma_trouble_set(const char *part, struct sma_str line)
+void sma_health_set(const char *part, struct sma_str line)
 {
     size_t i = 0;
     pthread_mutex_lock(&lock);
-    while (i < SMA_TROUBLE_COUNT_MAX && troubles[i].part != NULL &&
+    while (i < SMA_HEALTH_COUNT_MAX && troubles[i].part != NULL &&
            strcmp(troubles[i].part, part) != 0)
         i++;
-    if (i < SMA_TROUBLE_COUNT_MAX) {
+    if (i < SMA_HEALTH_COUNT_MAX) {
         troubles[i].part = part;
         troubles[i].len = sma_utf8_cut(line, sizeof troubles[i].line);
         if (troubles[i].len > 0)
@@ -29,11 +29,11 @@ void sma_trouble_set(const char *part, struct sma_str line)
     pthread_mutex_unlock(&lock);
 }
 
-void sma_trouble_format(struct sma_buf *buf)
+void sma_health_format(struct sma_buf *buf)
 {
     sma_buf_put_char(buf, '{');
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < SMA_TROUBLE_COUNT_MAX && troubles[i].part != NULL; i++) {
+    for (size_t i = 0; i < SMA_HEALTH_COUNT_MAX && troubles[i].part != NULL; i++) {
         if (troubles[i].len == 0)
             continue;
         sma_buf_put_json_key(buf, troubles[i].part);
