@@ -30,7 +30,7 @@ static void try_start(struct telegram *telegram);
 
 static struct sma_fetch_place place_of(const struct telegram *telegram)
 {
-    return (struct sma_fetch_place){telegram->ctx, telegram->config->project_dir,
+    return (struct sma_fetch_place){telegram->ctx, telegram->base.config->project_dir,
                                     TELEGRAM_CACHE_FOLDER};
 }
 
@@ -356,7 +356,7 @@ static struct telegram_fetch *next_fetch(struct telegram *telegram, uint64_t now
 static void try_start(struct telegram *telegram)
 {
     struct telegram_fetch *fetch;
-    while (telegram->fetch_count < TELEGRAM_FETCH_COUNT_MAX && !telegram->is_closed &&
+    while (telegram->fetch_count < TELEGRAM_FETCH_COUNT_MAX && !telegram->base.is_closed &&
            (fetch = next_fetch(telegram, sma_ctx_now(telegram->ctx))) != NULL)
         start_fetch(
             telegram,
@@ -472,7 +472,7 @@ void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg)
     }
     if (prepare->wants_role)
         ask_role(telegram, job, &prepare->route);
-    if (telegram->is_closed)
+    if (telegram->base.is_closed)
         give_up_job(telegram, job);
     if (is_finished(job)) {
         answer_job(job);

@@ -210,7 +210,7 @@ void telegram_on_accepted(struct telegram *telegram, const struct sma_msg *msg,
         settle(telegram, &ask, accepted);
         break;
     }
-    telegram_tell_intake(telegram);
+    sma_platform_note_drained(&telegram->base);
 }
 
 uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns)

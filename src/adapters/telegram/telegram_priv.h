@@ -16,9 +16,9 @@
 
 #include "adapters/common/answers.h"
 #include "adapters/common/fetch_place.h"
+#include "adapters/common/platform.h"
 #include "sma/net.h"
 
-#define TELEGRAM_MAGIC 0x54474d31u
 #define TELEGRAM_NS_PER_MS UINT64_C(1000000)
 #define TELEGRAM_NS_PER_S UINT64_C(1000000000)
 #define TELEGRAM_CLOUD_ROOT "https://api.telegram.org"
@@ -202,7 +202,7 @@ void telegram_bot_take_cursor(struct telegram *telegram, struct sma_str json);
 /** A webhook stands in the way of polling: remove it after this time, then poll. */
 void telegram_bot_unhook(struct telegram *telegram, uint64_t delay_ns);
 void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns);
-/** The token was refused: say so, once until it works again. */
+/** The token was refused: shown, and said once until it works again. */
 void telegram_bot_refused(struct telegram *telegram, int status);
 
 /* -- long polling (telegram_poll.c) ------------------------------------------------------------ */
@@ -329,18 +329,15 @@ void telegram_progress_drop(struct telegram *telegram);
 /* -- everything -------------------------------------------------------------------------------- */
 struct telegram
 {
-    uint32_t magic;
-    struct sma_ctx *ctx;
-    struct sma_net *net;
-    const struct sma_config *config;
-    char *block_json;
+    struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
+    struct sma_ctx *ctx;      /* base.ctx */
     struct telegram_settings settings;
     struct telegram_call *calls; /* in flight */
 
     uint8_t phase; /* enum telegram_phase */
     uint64_t bot_due_ns;
     unsigned bot_failure_count;
-    bool is_refused_told, is_ready_told;
+    bool is_ready_told;
     int64_t start_wall_ms;
     struct telegram_bot bot;
     char bot_name[64];
@@ -367,10 +364,6 @@ struct telegram
     uint64_t progress_due_ns, progress_hold_ns;
     bool has_no_drafts;
 
-    bool is_intake_off, is_intake_told, is_closed;
     bool is_age_told; /* that messages are too old to be answered */
 };
-/** Tell the supervisor when nothing is open at the store any more. */
-void telegram_tell_intake(struct telegram *telegram);
-
 #endif
