@@ -107,8 +107,9 @@
 #define SMA_MODEL_TOTAL_S 1800
 
 /* -- working tools ----------------------------------------------------------------------------- */
-#define SMA_EXEC_COUNT_MAX 64           /* commands at once; further ones wait for a place */
-#define SMA_EXEC_TIMEOUT_MS 30000       /* default of exec_shell's timeout (reference §9.4) */
+#define SMA_EXEC_COUNT_MAX 64 /* commands at once; further ones wait for a place */
+/* default of exec_shell's timeout (protocols/project.md §9.4) */
+#define SMA_EXEC_TIMEOUT_MS 30000
 #define SMA_EXEC_TIMEOUT_MS_MAX 3600000 /* a longer one is cut to this; so is 0 */
 #define SMA_EXEC_KILL_MS 2000           /* from SIGTERM to SIGKILL of the whole group */
 /* of one command's output on disk; the rest is dropped and said */

@@ -32,7 +32,7 @@
  * Limits:  FEISHU_EVENT_BYTES_MAX, SMA_JSON_DEPTH_MAX, SMA_TEXT_BYTES_MAX (longer text: IGNORED
  *          with its reason), SMA_ATTACHMENT_COUNT_MAX (further ones are named in the text, not
  *          fetched), SMA_ID_BYTES_MAX.
- * Source:  protocols/feishu.md §6, §9.4; reference §5.1, §5.3.
+ * Source:  protocols/feishu.md §6, §9.4; protocols/project.md §5.1, §5.3.
  */
 #ifndef SMA_FEISHU_EVENT_H
 #define SMA_FEISHU_EVENT_H

@@ -18,7 +18,7 @@
  * taken out, other mentions as @name, HTML entities of guild texts undone. Quotes go to `context`.
  * role: administrators and owners of a group or guild are told by the event itself.
  *
- * Source: protocols/qq.md §4; reference §5.1, §5.4.  Threads: no state.
+ * Source: protocols/qq.md §4; protocols/project.md §5.1, §5.4.  Threads: no state.
  */
 #ifndef SMA_QQ_EVENT_H
 #define SMA_QQ_EVENT_H

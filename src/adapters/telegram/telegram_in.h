@@ -11,7 +11,7 @@
  * strings, cut; never in `text`. Ids are taken only from JSON integers, never from strings or
  * fractions.
  * Threads: any; no state.   Blocks: never.   Allocates: yes.
- * Source: protocols/telegram.md §3-§5, reference §5.2.
+ * Source: protocols/telegram.md §3-§5, protocols/project.md §5.2.
  */
 #ifndef SMA_ADAPTERS_TELEGRAM_IN_H
 #define SMA_ADAPTERS_TELEGRAM_IN_H

@@ -139,7 +139,7 @@ struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules
 /**
  * The intent gate: does a message that does not address the bot, inside its author's window, read
  * as meant for it? Leading "@attach" lines are not looked at. Words in English and Chinese, as the
- * reference §5.2 lists them.
+ * protocols/project.md §5.2 lists them.
  */
 bool sma_access_is_meant(struct sma_str text);
 

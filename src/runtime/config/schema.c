@@ -1,6 +1,6 @@
 /*
  * schema.c — types, ranges and unknown members of ship.json. One table says what is known.
- * Source: reference §2.2, §2.3; keys of the new program from DESIGN.
+ * Source: protocols/project.md §2.2, §2.3; keys of this program: docs/configuration.md.
  */
 #include "config_priv.h"
 
