@@ -3,10 +3,10 @@
  * passes before it says something.
  * Method: one server on a thread; every refusal once over HTTP, every fault once.
  */
-#include "fakes/fake_telegram.h"
 #include "scenario/talk.h"
 #include "support/check.h"
 #include "support/patience.h"
+#include "telegram/fake_telegram.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -7,7 +7,7 @@
  */
 #include "qq_tester.h"
 
-#include "fakes/fake_qq_priv.h"
+#include "qq/fake_qq_priv.h"
 
 #include "scenario/talk.h"
 

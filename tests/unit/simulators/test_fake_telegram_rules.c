@@ -2,8 +2,8 @@
  * Aim: the simulated Telegram refuses keyboards and reactions that the platform refuses.
  * Method: each rule once, by its function.
  */
-#include "fakes/fake_telegram_priv.h"
 #include "support/check.h"
+#include "telegram/fake_telegram_priv.h"
 
 #define D64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

@@ -16,7 +16,7 @@
 #ifndef FAKE_QQ_H
 #define FAKE_QQ_H
 
-#include "fake_platform.h"
+#include "platform/fake_platform.h"
 
 #define FAKE_QQ_APP_ID "102000001"
 #define FAKE_QQ_SECRET "DG5g3B4j9X2KOErG"

@@ -5,7 +5,7 @@
 #ifndef FAKE_FEISHU_TEST_H
 #define FAKE_FEISHU_TEST_H
 
-#include "fakes/fake_feishu.h"
+#include "feishu/fake_feishu.h"
 #include "scenario/talk.h"
 #include "support/check.h"
 #include "support/patience.h"

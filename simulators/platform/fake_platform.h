@@ -11,8 +11,8 @@
 #ifndef FAKE_PLATFORM_H
 #define FAKE_PLATFORM_H
 
-#include "scenario/http_client.h"
-#include "support/ws_server.h"
+#include "platform/http_client.h"
+#include "platform/ws_server.h"
 
 #include <jansson.h>
 #include <stdarg.h>

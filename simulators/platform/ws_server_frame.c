@@ -1,7 +1,7 @@
 /* ws_server_frame.c — HTTP requests and WebSocket frames of the test server; strict about what a
  * client may send. */
+#include "platform/ws_server_priv.h"
 #include "sma/text.h"
-#include "support/ws_server_priv.h"
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>

@@ -135,7 +135,7 @@ void fake_qq_tick_webhook(struct fake_qq *fake, uint64_t now_ms)
 /* -- posts of a test --------------------------------------------------------------------------- */
 static json_t *post(int port, const char *path, const char *headers, const char *body)
 {
-    struct http_answer answer = http_ask(port, path, headers, body, ANSWER_MS_MAX);
+    struct http_answer answer = http_post(port, path, headers, body, ANSWER_MS_MAX);
     json_t *result = json_pack("{s:i,s:s}", "status", answer.status, "body",
                                answer.body == NULL ? "" : answer.body);
     http_answer_fini(&answer);

@@ -257,7 +257,7 @@ static void *send_posts(void *user)
         const struct platform_post *post = &waiting->post;
         uint64_t began = platform_now_ns();
         struct http_answer answer =
-            http_ask(post->port, post->path, post->headers, post->body, post->timeout_ms);
+            http_post(post->port, post->path, post->headers, post->body, post->timeout_ms);
         post->done(post->user, post->tag, &answer, (platform_now_ns() - began) / 1000000);
         http_answer_fini(&answer);
         free_waiting(waiting);

@@ -718,7 +718,7 @@ static int usage(void)
         "overloaded billing\n"
         "  window spend ramp minute-quota key key-limit nomodel overflow silent-overflow, and "
         "for=MS at=STEP\n"
-        "  on=NAME. SIGUSR1 ends the pauses of now. More: tests/fakes/README.md\n",
+        "  on=NAME. SIGUSR1 ends the pauses of now. More: simulators/model/README.md\n",
         stderr);
     fake_profile_list();
     return 2;

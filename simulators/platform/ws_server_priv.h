@@ -3,8 +3,8 @@
 #ifndef SMA_TEST_WS_SERVER_PRIV_H
 #define SMA_TEST_WS_SERVER_PRIV_H
 
+#include "platform/ws_server.h"
 #include "sma/buf.h"
-#include "support/ws_server.h"
 
 #include <openssl/ssl.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  * ws_server_tls.c — an authority and a server certificate, made anew for every server: no key lies
  * in the repository, and none of them can expire while the tests live on.
  */
-#include "support/ws_server_priv.h"
+#include "platform/ws_server_priv.h"
 
 #include <openssl/ec.h>
 #include <openssl/pem.h>

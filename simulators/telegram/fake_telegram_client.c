@@ -2,8 +2,8 @@
  * fake_telegram_client.c — commands for a fake Bot API in this process or elsewhere; an error ends
  * the test.
  */
-#include "fake_platform.h"
 #include "fake_telegram.h"
+#include "platform/fake_platform.h"
 
 static json_t *run(void *fake, json_t *command)
 {

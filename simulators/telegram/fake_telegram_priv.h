@@ -5,8 +5,8 @@
 #ifndef FAKE_TELEGRAM_PRIV_H
 #define FAKE_TELEGRAM_PRIV_H
 
-#include "fake_platform.h"
 #include "fake_telegram.h"
+#include "platform/fake_platform.h"
 #include "sma/buf.h"
 #include "sma/text.h"
 

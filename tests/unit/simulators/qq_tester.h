@@ -5,8 +5,8 @@
 #ifndef QQ_TESTER_H
 #define QQ_TESTER_H
 
-#include "fakes/fake_qq.h"
-#include "fakes/raw_ws.h"
+#include "qq/fake_qq.h"
+#include "raw_ws.h"
 #include "support/check.h"
 #include "support/patience.h"
 

@@ -5,8 +5,8 @@
  * weather once.
  */
 #include "fake_feishu_test.h"
-#include "fakes/fake_feishu_frame.h"
-#include "fakes/raw_ws.h"
+#include "feishu/fake_feishu_frame.h"
+#include "raw_ws.h"
 
 #define ENDPOINT "/callback/ws/endpoint"
 #define GOOD_LOGIN "{\"AppID\":\"" FAKE_FEISHU_APP "\",\"AppSecret\":\"" FAKE_FEISHU_SECRET "\"}"

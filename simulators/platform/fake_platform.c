@@ -92,7 +92,7 @@ static json_t *ask(const struct platform_client *client, json_t *command)
     if (client->run != NULL)
         return client->run(client->fake, command);
     char *text = json_dumps(command, JSON_COMPACT);
-    struct http_answer answer = http_ask(client->port, "/control", "", text, 20000);
+    struct http_answer answer = http_post(client->port, "/control", "", text, 20000);
     json_t *tree = answer.status == 200 ? json_loadb(answer.body, answer.len, 0, NULL) : NULL;
     http_answer_fini(&answer);
     free(text);

@@ -5,7 +5,7 @@
  */
 #include "fake_feishu_test.h"
 
-#include "fakes/fake_feishu_priv.h"
+#include "feishu/fake_feishu_priv.h"
 
 static void answers_to_buttons_are_judged(void)
 {

@@ -1,7 +1,7 @@
 /* ws_server.c — the thread, the sockets and the commands of the test server. Requests and frames:
  * ws_server_frame.c. */
-#include "support/ws_server.h"
-#include "support/ws_server_priv.h"
+#include "platform/ws_server.h"
+#include "platform/ws_server_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #ifndef FAKE_FEISHU_H
 #define FAKE_FEISHU_H
 
-#include "fake_platform.h"
+#include "platform/fake_platform.h"
 
 #define FAKE_FEISHU_APP "cli_0123456789abcdef"
 #define FAKE_FEISHU_SECRET "fakeFeishuSecret0123456789abcdef"
