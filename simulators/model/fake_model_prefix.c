@@ -35,8 +35,8 @@ static struct seen *find_seen(uint64_t key)
     return NULL;
 }
 
-/* The start of the first message that is not the system's, and its end: what names a conversation.
- * */
+/* The start of the first message that is not the system's, and its end: what names a
+ * conversation. */
 static struct sma_str first_message(struct sma_str body)
 {
     const char *start = memmem(body.ptr, body.len, "{\"role\":\"user\"", 14);
