@@ -101,13 +101,11 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
         SMA_TRY(open_ws(platform, ca_file, error));
     if (ca_file != NULL)
         SMA_TRY(sma_net_trust(platform->net, ca_file));
-    if (ops->fetch != NULL) {
-        platform->fetches =
-            sma_fetches_create(platform->ctx, platform->config->project_dir, ops->fetch, platform);
-        if (platform->fetches == NULL)
-            return SMA_ERR_NOMEM;
-        sma_fetches_clean(platform->fetches);
-    }
+    platform->fetches =
+        sma_fetches_create(platform->ctx, platform->config->project_dir, ops->fetch, platform);
+    if (platform->fetches == NULL)
+        return SMA_ERR_NOMEM;
+    sma_fetches_clean(platform->fetches);
     return ops->begin(platform, error);
 }
 
@@ -197,10 +195,7 @@ void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         on_progress(platform, msg);
         return;
     case SMA_MSG_PREPARE:
-        if (platform->fetches == NULL)
-            platform->ops->take_other(platform, msg);
-        else
-            sma_fetches_on_message(platform->fetches, msg);
+        sma_fetches_on_message(platform->fetches, msg);
         return;
     case SMA_MSG_ACCEPTED:
     case SMA_MSG_ATTEMPT:
@@ -231,8 +226,7 @@ void sma_platform_batch_end(void *state, struct sma_ctx *ctx)
     if (!platform->is_closed) {
         uint64_t now_ns = sma_ctx_now(ctx);
         next_ns = platform->ops->tick(platform, now_ns);
-        if (platform->fetches != NULL)
-            next_ns = sma_platform_earlier(next_ns, sma_fetches_tick(platform->fetches, now_ns));
+        next_ns = sma_platform_earlier(next_ns, sma_fetches_tick(platform->fetches, now_ns));
     }
     sma_ctx_wake_at(ctx, next_ns);
 }

@@ -208,6 +208,11 @@ void feishu_call_cancel(struct feishu_call *call)
     free_call(call);
 }
 
+bool feishu_call_is_waiting(const struct feishu_call *call)
+{
+    return call->is_waiting;
+}
+
 void feishu_calls_forget(struct feishu *feishu)
 {
     while (feishu->calls != NULL)

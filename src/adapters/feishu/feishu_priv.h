@@ -95,7 +95,8 @@ struct feishu_call_options
  */
 struct feishu_call *feishu_call_start(struct feishu *feishu,
                                       const struct feishu_call_options *options);
-void feishu_call_cancel(struct feishu_call *call); /* done is not called; accepts NULL */
+void feishu_call_cancel(struct feishu_call *call);           /* done is not called; accepts NULL */
+bool feishu_call_is_waiting(const struct feishu_call *call); /* for a token: nothing is asked yet */
 /** The token has come, or will not for a long time: requests that wait for it go out, or end as
  *  NOT_SENT. */
 void feishu_calls_go_on(struct feishu *feishu);

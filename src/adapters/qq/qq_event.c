@@ -591,38 +591,11 @@ enum sma_err qq_event_parse(const struct qq_event_options *options, const struct
 }
 
 /* -- preparation ------------------------------------------------------------------------------- */
-static bool read_file(const json_t *item, struct qq_file *file)
+static bool is_good_file(const struct sma_file_item *item)
 {
-    *file = (struct qq_file){.kind = sma_json_str(item, "kind"),
-                             .url = sma_json_str(item, "url"),
-                             .path = sma_json_str(item, "path"),
-                             .name = sma_json_str(item, "name")};
-    bool is_url = sma_str_starts_with(file->url, SMA_STR("https://")) ||
-                  sma_str_starts_with(file->url, SMA_STR("http://"));
-    return is_url && file->kind.len > 0 && sma_attach_is_path(QQ_CACHE_FOLDER, file->path);
+    struct sma_str url = sma_json_str(item->json, "url");
+    return sma_str_starts_with(url, SMA_STR("https://")) ||
+           sma_str_starts_with(url, SMA_STR("http://"));
 }
 
-enum sma_err qq_preparation_parse(struct sma_str preparation,
-                                  struct qq_preparation *ret_preparation)
-{
-    json_t *root = NULL;
-    enum sma_err err = sma_json_load(preparation, &root);
-    if (err != SMA_ERR_OK)
-        return err == SMA_ERR_TOOBIG ? SMA_ERR_BADINPUT : err;
-    struct qq_preparation made = {.json = root, .file_count = json_array_size(root)};
-    bool is_good = made.file_count > 0 && made.file_count <= SMA_ATTACHMENT_COUNT_MAX;
-    for (size_t i = 0; is_good && i < made.file_count; i++)
-        is_good = read_file(json_array_get(root, i), &made.files[i]);
-    if (!is_good) {
-        json_decref(root);
-        return SMA_ERR_BADINPUT;
-    }
-    *ret_preparation = made;
-    return SMA_ERR_OK;
-}
-
-void qq_preparation_fini(struct qq_preparation *preparation)
-{
-    json_decref(preparation->json);
-    *preparation = (struct qq_preparation){0};
-}
+const struct sma_file_shape qq_file_shape = {QQ_CACHE_FOLDER, is_good_file};

@@ -39,7 +39,6 @@ static enum sma_err begin(void *state, struct sma_error *error)
     (void)error;
     telegram->ctx = telegram->base.ctx;
     telegram->start_wall_ms = sma_ctx_wall(telegram->ctx);
-    telegram_prepare_clean(telegram);
     telegram_bot_begin(telegram);
     return SMA_ERR_OK;
 }
@@ -52,7 +51,6 @@ static void leave(void *state)
 static void close_state(void *state)
 {
     telegram_poll_stop(state);
-    telegram_prepare_drop(state);
     telegram_attempts_drop(state);
     telegram_progress_drop(state);
 }
@@ -75,8 +73,6 @@ static void take_other(void *state, struct sma_msg **msg)
         telegram_on_accepted(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
     else if ((*msg)->kind == SMA_MSG_ATTEMPT)
         telegram_attempt_take(telegram, msg);
-    else if ((*msg)->kind == SMA_MSG_PREPARE)
-        telegram_prepare_take(telegram, msg);
     else
         telegram_on_webhook(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
 }
@@ -99,7 +95,6 @@ static uint64_t tick(void *state, uint64_t now_ns)
     telegram_bot_tick(telegram, now_ns);
     telegram_poll_tick(telegram, now_ns);
     uint64_t next_ns = telegram_intake_tick(telegram, now_ns);
-    next_ns = sma_platform_earlier(next_ns, telegram_prepare_tick(telegram, now_ns));
     next_ns = sma_platform_earlier(next_ns, telegram_progress_tick(telegram, now_ns));
     next_ns = sma_platform_earlier(next_ns, telegram->bot_due_ns);
     return sma_platform_earlier(next_ns, telegram->poll.due_ns);
@@ -120,6 +115,7 @@ static const struct sma_platform_ops platform_ops = {
     .take_progress = take_progress,
     .take_other = take_other,
     .ask_count = ask_count,
+    .fetch = &telegram_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("telegram");
 

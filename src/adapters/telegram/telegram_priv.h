@@ -15,7 +15,6 @@
 #include "telegram_out.h"
 
 #include "adapters/common/answers.h"
-#include "adapters/common/fetch_place.h"
 #include "adapters/common/platform.h"
 #include "sma/net.h"
 
@@ -52,11 +51,6 @@
     64 /* groups that became supergroups, remembered to send straight there */
 /* A limit of the bot ends at one time, whoever meets it: whole seconds, and the way here. */
 #define TELEGRAM_FLOOD_APART_NS UINT64_C(2000000000)
-#define TELEGRAM_JOB_COUNT_MAX SMA_ASK_PREPARE_COUNT_MAX
-#define TELEGRAM_FETCH_COUNT_MAX 4 /* downloads at once; the rest waits in line */
-#define TELEGRAM_FETCH_TRY_COUNT_MAX 3
-#define TELEGRAM_FETCH_SILENT_S 10          /* a download that grows no more is begun again */
-#define TELEGRAM_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
 #define TELEGRAM_RUN_COUNT_MAX SMA_CONCURRENCY_MAX
 #define TELEGRAM_RUN_S 300 /* a run that says nothing for so long shows nothing any more */
 #define TELEGRAM_TYPING_FIRST_MS 400 /* a shorter run shows no typing */
@@ -273,38 +267,7 @@ struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
                                             telegram_call_fn *done, struct sma_error *error);
 
 /* -- preparation (telegram_files.c) ------------------------------------------------------------ */
-struct telegram_fetch
-{
-    struct telegram_job *job;
-    const struct telegram_file *file;
-    uint8_t state; /* enum fetch_state */
-    unsigned try_count;
-    uint64_t due_ns; /* of the next try; of a download: when it must have grown */
-    int64_t grown_bytes;
-    struct telegram_call *call;
-    void *copy;                 /* a file being copied on this machine */
-    struct sma_fetch_temp temp; /* beside the file, while it grows */
-};
-struct telegram_job
-{
-    struct telegram *telegram;
-    uint64_t ask_id, seq, due_ns, order;
-    uint8_t asker, role;
-    bool is_open;
-    struct telegram_call *role_call;
-    uint64_t role_due_ns; /* when it is asked again; UINT64_MAX = it is not */
-    unsigned role_try_count;
-    struct telegram_preparation preparation;
-    struct telegram_fetch fetches[TELEGRAM_FILE_COUNT_MAX];
-    struct sma_buf notes;
-    struct sma_msg *msg; /* the question */
-};
-void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg);
-void telegram_prepare_drop(struct telegram *telegram);
-/** @return when to look again */
-uint64_t telegram_prepare_tick(struct telegram *telegram, uint64_t now_ns);
-/** Remove what an unclean end left half fetched. */
-void telegram_prepare_clean(struct telegram *telegram);
+extern const struct sma_fetch_ops telegram_fetch_ops; /* user: struct telegram */
 
 /* -- progress (telegram_progress.c) ------------------------------------------------------------ */
 struct telegram_run
@@ -353,10 +316,6 @@ struct telegram
     struct sma_adapter_flood flood;
     struct telegram_moved moved[TELEGRAM_MOVED_COUNT_MAX];
     size_t moved_next;
-
-    struct telegram_job jobs[TELEGRAM_JOB_COUNT_MAX];
-    size_t job_count, fetch_count;
-    uint64_t job_order;
 
     struct telegram_run *runs; /* TELEGRAM_RUN_COUNT_MAX places */
     size_t run_count, progress_call_count;
