@@ -7,6 +7,9 @@
  */
 #include "telegram_priv.h"
 
+#include "sma/links.h"
+#include "sma/metrics.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -17,14 +20,22 @@ static void next_step(struct telegram *telegram);
 /* -- trouble ----------------------------------------------------------------------------------- */
 void telegram_bot_refused(struct telegram *telegram, int status)
 {
-    const char *text =
-        status == 404 ? "the server of adapters.telegram.apiRoot does not know this bot (404). "
-                        "Check botToken and apiRoot in ship.json and restart"
-                      : "the bot token is refused (401): it is wrong or was revoked. Get the "
-                        "current one from @BotFather (/mybots, API Token), put it into "
-                        "adapters.telegram.botToken or the variable named there, and restart";
-    if (sma_adapter_health_set(&telegram->base.health, SMA_CAUSE_LOGIN, text))
-        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR, "telegram: %s; trying again every %d s", text,
+    if (telegram->is_refused_told)
+        return;
+    telegram->is_refused_told = true;
+    if (status == 404)
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
+                    "telegram: the server of adapters.telegram.apiRoot does not know this bot "
+                    "(404). Check botToken and apiRoot in ship.json and restart; trying again "
+                    "every %d s",
+                    REFUSED_S);
+    else
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
+                    "telegram: the bot token is refused (401): it is wrong or was revoked. Get the "
+                    "current one from "
+                    "@BotFather (/mybots, API Token), put it into adapters.telegram.botToken or "
+                    "the variable named "
+                    "there, and restart; trying again every %d s",
                     REFUSED_S);
 }
 
@@ -33,7 +44,8 @@ static void step_failed(struct telegram *telegram, const char *method,
 {
     struct telegram_outcome outcome;
     telegram_classify(answer, &outcome);
-    sma_adapter_health_down(&telegram->base.health, outcome.error);
+    SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_link_down("telegram", sma_ctx_wall(telegram->ctx), sma_str(outcome.error));
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++telegram->bot_failure_count);
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
@@ -52,7 +64,7 @@ static void step_is_done(struct telegram *telegram, enum telegram_phase next)
     telegram->phase = (uint8_t)next;
     telegram->bot_failure_count = 0;
     if (next == TELEGRAM_PHASE_READY)
-        sma_adapter_health_up(&telegram->base.health);
+        sma_link_up("telegram", sma_ctx_wall(telegram->ctx));
     next_step(telegram);
 }
 
@@ -66,7 +78,7 @@ static void on_unhooked(struct telegram *telegram, void *user, const struct sma_
         return;
     }
     if (!is_done) /* tolerated: getMe tells more, and with a webhook in the way the poll says so */
-        sma_adapter_health_error(&telegram->base.health, "deleteWebhook failed");
+        SMA_METRIC_ADD(platform_failures_total, 1);
     step_is_done(telegram, telegram->bot.id == 0 ? TELEGRAM_PHASE_WHO : TELEGRAM_PHASE_READY);
 }
 
@@ -119,7 +131,7 @@ static void on_who(struct telegram *telegram, void *user, const struct sma_net_a
         step_failed(telegram, "getMe", answer);
         return;
     }
-    sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
+    telegram->is_refused_told = false;
     send_commands(telegram, false);
     send_commands(telegram, true);
     bool sets_hook = telegram->settings.is_webhook && telegram->settings.webhook_url[0] != '\0';
@@ -182,7 +194,7 @@ static void next_step(struct telegram *telegram)
 {
     struct sma_buf body;
     telegram->bot_due_ns = UINT64_MAX;
-    if (telegram->base.is_intake_off)
+    if (telegram->is_intake_off)
         return;
     switch ((enum telegram_phase)telegram->phase) {
     case TELEGRAM_PHASE_CURSOR:
@@ -233,7 +245,15 @@ void telegram_bot_begin(struct telegram *telegram)
         step_is_done(telegram, TELEGRAM_PHASE_WHO);
         return;
     }
-    if (!sma_platform_ask_cursor(&telegram->base, "telegram.offset", NULL))
+    static const char name[] = "telegram.offset";
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, sizeof name);
+    if (msg == NULL)
+        sma_ctx_fatal(telegram->ctx, "out of memory");
+    struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
+    query->kind = SMA_QUERY_CURSOR;
+    query->chat_key = sma_msg_dup(msg, sma_str(name));
+    if (sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, NULL) != SMA_ERR_OK)
         step_is_done(telegram,
                      TELEGRAM_PHASE_UNHOOK); /* the platform still knows what was confirmed */
 }
