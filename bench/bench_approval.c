@@ -10,8 +10,8 @@
  *   [--quick] [--json FILE]
  */
 #include "bench.h"
-#include "fakes/fake_telegram.h"
 #include "scenario/process.h"
+#include "telegram/fake_telegram.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -11,9 +11,9 @@
  *   bench_turn --binary PATH --telegram PATH --model PATH [--quick] [--json FILE]
  */
 #include "bench.h"
-#include "fakes/fake_telegram.h"
 #include "scenario/price.h"
 #include "scenario/process.h"
+#include "telegram/fake_telegram.h"
 
 #include <signal.h>
 #include <sys/stat.h>

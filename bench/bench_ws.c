@@ -13,9 +13,9 @@
  *   bench_ws --binary PATH --bare PATH [--quick] [--json FILE]
  */
 #include "bench.h"
-#include "fakes/fake_feishu.h"
-#include "fakes/fake_qq.h"
+#include "feishu/fake_feishu.h"
 #include "ingress_load.h"
+#include "qq/fake_qq.h"
 #include "scenario/process.h"
 #include "ws_load.h"
 

@@ -16,9 +16,9 @@
  * the reference.
  */
 #include "bench.h"
-#include "fakes/fake_telegram.h"
 #include "scenario/http_client.h"
 #include "scenario/process.h"
+#include "telegram/fake_telegram.h"
 
 #include <dirent.h>
 #include <fcntl.h>

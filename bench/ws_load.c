@@ -2,8 +2,8 @@
 #include "ws_load.h"
 
 #include "bench.h"
-#include "fakes/fake_feishu.h"
-#include "fakes/fake_qq.h"
+#include "feishu/fake_feishu.h"
+#include "qq/fake_qq.h"
 #include "ws_load_event.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  *
  * Events are real event JSON made once; a number, a chat and a sequence number are written into
  * each copy. What the bot sends back is looked at only where it says what was acknowledged. The
- * simulators of tests/fakes check everything and would be what is measured.
+ * simulators check everything and would be what is measured.
  */
 #ifndef SMA_BENCH_WS_LOAD_H
 #define SMA_BENCH_WS_LOAD_H

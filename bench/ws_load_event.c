@@ -2,8 +2,8 @@
 #include "ws_load_event.h"
 
 #include "bench.h"
-#include "fakes/fake_feishu.h"
-#include "fakes/fake_feishu_frame.h"
+#include "feishu/fake_feishu.h"
+#include "feishu/fake_feishu_frame.h"
 
 #define NUMBER "NNNNNNNNNNNN" /* twelve digits, hexadecimal */
 #define CHAT "CCCCCCCCCCCC"

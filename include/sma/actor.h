@@ -6,7 +6,7 @@
  * thread of their own (production) or under the seeded single-thread scheduler with a virtual clock
  * (tests): an actor cannot tell. Only the store may block, in batch_end, in its commit.
  *
- * Edges (DESIGN §2): asks (correlation id; answered exactly once; at most the edge's declared
+ * Edges: asks (correlation id; answered exactly once; at most the edge's declared
  * number open), signals (may be dropped), durable hand-offs (credits). The table of edges with
  * capacities is in messages.h.
  */

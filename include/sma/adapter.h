@@ -83,8 +83,8 @@ struct sma_adapter
 /**
  * Recognise a control command: the first word of text, with or without "@bot" already removed by
  * the adapter.
- * Known: /stop /clear /status /help /start and the Chinese forms of the reference (/停止 /清除 /状态
- * /帮助).
+ * Known: /stop /clear /status /help /start and the Chinese forms of protocols/project.md §5.2.1
+ * (/停止 /清除 /状态 /帮助).
  * @return NONE for ordinary text; UNKNOWN for a well-formed "/word" that is none of them
  */
 enum sma_control sma_control_parse(struct sma_str text);

@@ -1,7 +1,7 @@
 /*
  * config.h — the project's configuration as one immutable struct of plain values.
  *
- * Source: reference §2 (both `adapters` and `integrations`), DESIGN. Made by runtime/config from
+ * Source: protocols/project.md §2 (both `adapters` and `integrations`). Made by runtime/config from
  * Agent.md, ship.json, .env and the environment. All strings are non-NULL ("" = not set) and live
  * as long as the struct.
  */
@@ -40,7 +40,7 @@ struct sma_config_llm
     bool is_stream;     /* default true */
     /* llm.timeouts.*Ms; 0 = the defaults of limits.h */
     int64_t connect_ms, first_byte_ms, idle_ms, total_ms;
-    bool logs_messages; /* reference §2.6 */
+    bool logs_messages; /* protocols/project.md §2.6 */
     /* llm.effort as written: "none" "minimal" "low" "medium" "high" "xhigh" "max"; "" = not set */
     const char *effort;
     /* llm.extraBody: members added to every request, as compact JSON object; "" = none */
@@ -149,7 +149,8 @@ struct sma_buf;
 /** Append the JSON Schema of ship.json (for editors), made from the table that load() checks
  *  with. */
 void sma_config_format_schema(struct sma_buf *buf);
-/** Which provider a well-known model name belongs to (reference §2.4), "custom" for others. */
+/** Which provider a well-known model name belongs to (protocols/project.md §2.4), "custom" for
+ *  others. */
 const char *sma_config_provider_of_model(const char *model);
 /** The first of these variables (NULL ends the list) that is set and not empty, in the environment
  *  or, where it does not know it, in the folder's .env. false: none, or it does not fit. For

@@ -1,5 +1,5 @@
 /*
- * trouble.h — what stands in the way right now, a line a part: "feishu": "the app secret is wrong:
+ * health.h — what stands in the way right now, a line a part: "feishu": "the app secret is wrong:
  * ...". Shown by `shipmyagent status`.
  *
  * For what lasts until somebody does something; what passes by itself belongs in the log alone.
@@ -16,6 +16,8 @@
 
 /** part: constant text. An empty line: nothing any more. */
 void sma_health_set(const char *part, struct sma_str line);
+/** How many parts have a line. */
+size_t sma_health_count(void);
 /** Append {"<part>":"<line>",...}, {} when all is well. Errors stay in buf->err. */
 void sma_health_format(struct sma_buf *buf);
 

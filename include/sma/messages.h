@@ -132,7 +132,7 @@ struct sma_route
 {
     uint8_t adapter;           /* enum sma_actor_id */
     struct sma_str channel;    /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
-    struct sma_str chat_key;   /* DESIGN §5; decides order and session */
+    struct sma_str chat_key;   /* protocols/project.md §5.1; decides order and session */
     struct sma_str chat_id;    /* where the talk happens, platform's id */
     struct sma_str chat_type;  /* platform's word ("private", "group", "c2c" ...); may be empty */
     struct sma_str thread_id;  /* topic; may be empty */
@@ -363,10 +363,10 @@ struct sma_result
     bool is_success;
     uint32_t position;              /* when WAITING */
     struct sma_str output;          /* sent texts joined by a blank line, else the final text */
-    struct sma_str tool_calls_json; /* reference §4.3: [{tool,input,output}] */
+    struct sma_str tool_calls_json; /* protocols/project.md §4.3: [{tool,input,output}] */
     struct sma_str message_id;      /* the event key it came under */
     struct sma_str chat_id;
-    /* PARKED: {"id","type","description","data":{...}} (reference §10.5) */
+    /* PARKED: {"id","type","description","data":{...}} (protocols/project.md §10.5) */
     struct sma_str pending_json;
     struct sma_usage usage; /* of the whole run; zeros = not known */
     /* DONE, FAILED, CANCELLED: from its acceptance to its end; 0 = not known */
@@ -376,8 +376,8 @@ enum sma_query_kind
 {
     SMA_QUERY_STATUS,  /* JSON object: queue, runs, outbox, chats, claims, disk, last errors */
     SMA_QUERY_HISTORY, /* chat_key + limit: JSON array of history entries, newest last */
-    /* {"approvals":[...]}: pending ones, as reference §10.4 plus items; chat_key narrows when not
-     * empty */
+    /* {"approvals":[...]}: pending ones, as protocols/project.md §10.4 plus items; chat_key narrows
+     * when not empty */
     SMA_QUERY_APPROVALS,
     SMA_QUERY_GRANTS, /* {"grants":[{id,tool,rule,chatKey,until,by,created}]} */
     /* {"pairings":[{code,channel,userId,userName,created}],"people":[{channel,userId,role,via}]} */
@@ -701,7 +701,7 @@ struct sma_contact_result
 {
     bool is_found;
     struct sma_route route;      /* of the contact's last message */
-    struct sma_str contact_json; /* reference §7.6, and "standing"; of several a list */
+    struct sma_str contact_json; /* protocols/project.md §7.6, and "standing"; of several a list */
     uint32_t count;              /* people who have this name: of more than one none is meant */
     /* a stranger, or somebody who has another name by now: sending is always asked */
     bool is_doubtful;

@@ -21,8 +21,8 @@ struct sma_str sma_url_host(const char *url);
 void sma_url_put_bare(struct sma_buf *buf, const char *url);
 bool sma_str_starts_with(struct sma_str text, struct sma_str prefix);
 bool sma_str_is_equal_nocase(struct sma_str a, struct sma_str b); /* ASCII only */
-/** enc(x) of the reference §1.3: percent-encoding with the unreserved set A-Za-z0-9-_.!~*'() and
- *  uppercase hex. */
+/** enc(x) of the protocols/project.md §1.3: percent-encoding with the unreserved set
+ *  A-Za-z0-9-_.!~*'() and uppercase hex. */
 void sma_buf_put_file_name(struct sma_buf *buf, struct sma_str text);
 /** Reverse of the above. BADINPUT on a broken escape. */
 SMA_CHECKED enum sma_err sma_buf_put_file_name_decoded(struct sma_buf *buf, struct sma_str name);

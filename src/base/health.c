@@ -1,4 +1,4 @@
-/* trouble.c — see trouble.h. */
+/* health.c — see health.h. */
 #include "sma/health.h"
 
 #include "sma/text.h"
@@ -27,6 +27,16 @@ void sma_health_set(const char *part, struct sma_str line)
             memcpy(troubles[i].line, line.ptr, troubles[i].len);
     }
     pthread_mutex_unlock(&lock);
+}
+
+size_t sma_health_count(void)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SMA_HEALTH_COUNT_MAX && troubles[i].part != NULL; i++)
+        count += troubles[i].len > 0;
+    pthread_mutex_unlock(&lock);
+    return count;
 }
 
 void sma_health_format(struct sma_buf *buf)

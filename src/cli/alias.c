@@ -1,6 +1,6 @@
 /*
  * alias.c — `shipmyagent alias`: the short name in the shell's start file, in a block of its own.
- * Source: reference §3 (the markers and the alias line are literal there).
+ * Source: protocols/project.md §3 (the markers and the alias line are literal there).
  */
 #include "cli.h"
 

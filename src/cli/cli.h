@@ -24,8 +24,8 @@ int sma_cli_help(const char *command); /* NULL: the overview */
 int sma_cli_fail(const char *format, ...) SMA_PRINTF(1, 2);
 /* getopt_long met something it does not know: one line naming it. Returns 1. */
 int sma_cli_bad_option(char **argv, int index, int option, const char *command);
-/** Words for booleans on the command line (reference §3): true 1 yes y on / false 0 no n off, any
- *  case. */
+/** Words for booleans on the command line (protocols/project.md §3): true 1 yes y on / false 0 no n
+ *  off, any case. */
 bool sma_cli_parse_bool(const char *text, bool *ret_value);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * init.c — `shipmyagent init`: a new project, by questions or by options. Everything is asked
  * before anything is written, so that leaving in the middle leaves nothing behind.
- * Source: reference §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
+ * Source: protocols/project.md §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
  */
 #include "cli.h"
 #include "init_model.h"

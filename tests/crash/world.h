@@ -5,9 +5,9 @@
 #ifndef SMA_TEST_WORLD_H
 #define SMA_TEST_WORLD_H
 
-#include "fakes/fake_feishu.h"
-#include "fakes/fake_qq.h"
-#include "fakes/fake_telegram.h"
+#include "feishu/fake_feishu.h"
+#include "qq/fake_qq.h"
+#include "telegram/fake_telegram.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -37,12 +37,12 @@ static void see(void *user, const struct feishu_event *event)
     require(ingress->route.chat_key.len == ingress->route.chat_id.len + 12);
     require(ingress->is_group == (ingress->addressed != SMA_ADDRESSED_PRIVATE));
     if (ingress->preparation.len > 0) {
-        struct feishu_preparation preparation;
-        require(feishu_preparation_parse(ingress->preparation, &preparation) == SMA_ERR_OK);
-        for (size_t i = 0; i < preparation.file_count; i++)
-            require(memmem(ingress->text.ptr, ingress->text.len, preparation.files[i].path.ptr,
-                           preparation.files[i].path.len) != NULL);
-        feishu_preparation_fini(&preparation);
+        struct sma_file_list list;
+        require(sma_file_list_parse(ingress->preparation, &feishu_file_shape, &list) == SMA_ERR_OK);
+        for (size_t i = 0; i < list.count; i++)
+            require(memmem(ingress->text.ptr, ingress->text.len, list.items[i].path.ptr,
+                           list.items[i].path.len) != NULL);
+        sma_file_list_fini(&list);
     }
 }
 
@@ -58,8 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     int count = 0;
     enum sma_err err = feishu_event_parse(&options, body, see, &count, &error);
     require((err == SMA_ERR_OK) == (count == 1));
-    struct feishu_preparation preparation;
-    if (feishu_preparation_parse(body, &preparation) == SMA_ERR_OK)
-        feishu_preparation_fini(&preparation);
+    struct sma_file_list list;
+    if (sma_file_list_parse(body, &feishu_file_shape, &list) == SMA_ERR_OK)
+        sma_file_list_fini(&list);
     return 0;
 }

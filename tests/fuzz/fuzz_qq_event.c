@@ -11,6 +11,7 @@
 #include "adapters/qq/qq_event.h"
 #include "adapters/qq/qq_login.h"
 #include "adapters/qq/qq_out.h"
+#include "runtime/json/json_read.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -31,18 +32,20 @@ static void require_text(struct sma_str text, size_t bytes_max)
 
 static void require_files(struct sma_str preparation)
 {
-    struct qq_preparation files;
+    struct sma_file_list list;
     struct sma_str folder = SMA_STR(QQ_CACHE_FOLDER);
     if (preparation.len == 0)
         return;
-    require(qq_preparation_parse(preparation, &files) == SMA_ERR_OK && files.file_count > 0);
-    for (size_t i = 0; i < files.file_count; i++) {
-        struct sma_str path = files.files[i].path;
+    require(sma_file_list_parse(preparation, &qq_file_shape, &list) == SMA_ERR_OK &&
+            list.count > 0);
+    for (size_t i = 0; i < list.count; i++) {
+        struct sma_str path = list.items[i].path;
         require(sma_str_starts_with(path, folder) && path.len - folder.len <= 255);
         require(memchr(path.ptr + folder.len, '/', path.len - folder.len) == NULL);
-        require(memchr(files.files[i].url.ptr, '\0', files.files[i].url.len) == NULL);
+        struct sma_str url = sma_json_str(list.items[i].json, "url");
+        require(memchr(url.ptr, '\0', url.len) == NULL);
     }
-    qq_preparation_fini(&files);
+    sma_file_list_fini(&list);
 }
 
 static void check_event(void *user, const struct qq_event *event)
@@ -149,14 +152,14 @@ static void read_answer(struct sma_str body)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    struct qq_preparation files;
+    struct sma_file_list list;
     if (len == 0)
         return 0;
     struct sma_str rest = {(const char *)bytes + 1, len - 1};
     if (bytes[0] == '0')
         read_payload(rest);
-    else if (bytes[0] == '1' && qq_preparation_parse(rest, &files) == SMA_ERR_OK)
-        qq_preparation_fini(&files);
+    else if (bytes[0] == '1' && sma_file_list_parse(rest, &qq_file_shape, &list) == SMA_ERR_OK)
+        sma_file_list_fini(&list);
     else if (bytes[0] == '2')
         render(rest);
     else if (bytes[0] == '3')

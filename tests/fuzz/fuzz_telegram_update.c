@@ -27,15 +27,16 @@ static void require_text(struct sma_str text, size_t bytes_max)
 
 static void require_files(struct sma_str preparation)
 {
-    struct telegram_preparation files;
-    require(telegram_preparation_parse(preparation, &files) == SMA_ERR_OK);
-    require((files.file_count > 0) == (preparation.len > 0));
-    for (size_t i = 0; i < files.file_count; i++) {
-        struct sma_str path = files.files[i].path, folder = SMA_STR(TELEGRAM_CACHE_FOLDER);
+    struct sma_file_list list;
+    if (preparation.len == 0)
+        return;
+    require(sma_file_list_parse(preparation, &telegram_file_shape, &list) == SMA_ERR_OK);
+    for (size_t i = 0; i < list.count; i++) {
+        struct sma_str path = list.items[i].path, folder = SMA_STR(TELEGRAM_CACHE_FOLDER);
         require(sma_str_starts_with(path, folder) && path.len - folder.len <= 255);
         require(memchr(path.ptr + folder.len, '/', path.len - folder.len) == NULL);
     }
-    telegram_preparation_fini(&files);
+    sma_file_list_fini(&list);
 }
 
 static void check_event(void *user, const struct telegram_event *event)
@@ -84,9 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         enum sma_err err = telegram_update_parse(&options, rest, check_event, &count, &error);
         require(err == SMA_ERR_OK ? count == 1 : err == SMA_ERR_BADINPUT && count == 0);
     } else if (bytes[0] == '2') {
-        struct telegram_preparation files;
-        if (telegram_preparation_parse(rest, &files) == SMA_ERR_OK)
-            telegram_preparation_fini(&files);
+        struct sma_file_list list;
+        if (sma_file_list_parse(rest, &telegram_file_shape, &list) == SMA_ERR_OK)
+            sma_file_list_fini(&list);
     }
     return 0;
 }

@@ -13,11 +13,11 @@
  *   scenario_all_platforms BINARY [--short]      short: order and loss only, for builds that are
  *   slow
  */
-#include "fakes/fake_feishu.h"
-#include "fakes/fake_qq.h"
-#include "fakes/fake_telegram.h"
+#include "feishu/fake_feishu.h"
+#include "qq/fake_qq.h"
 #include "scenario/talk.h"
 #include "support/check.h"
+#include "telegram/fake_telegram.h"
 
 #include <dirent.h>
 #include <math.h>

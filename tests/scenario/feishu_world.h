@@ -5,7 +5,7 @@
 #ifndef SMA_TEST_FEISHU_WORLD_H
 #define SMA_TEST_FEISHU_WORLD_H
 
-#include "fakes/fake_feishu.h"
+#include "feishu/fake_feishu.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
 #include "support/patience.h"

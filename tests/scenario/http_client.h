@@ -1,21 +1,16 @@
 /*
- * http_client.h — the smallest HTTP/1.1 client that can be cut anywhere: one request a connection,
- * blocking, with a deadline. For test drivers only.
+ * http_client.h — a test driver's requests to a service: with the API token of its folder unless it
+ * says otherwise.
  */
 #ifndef SMA_TEST_HTTP_CLIENT_H
 #define SMA_TEST_HTTP_CLIENT_H
+
+#include "platform/http_client.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #define HTTP_AS_STRANGER "X-Caller: stranger\r\n"
-
-struct http_answer
-{
-    int status; /* 0: no complete answer came */
-    char *body; /* malloc'ed, NUL-terminated; NULL when status is 0 */
-    size_t len;
-};
 
 /** What http_ask and http_call send to this port unless the headers name one: the token in the file
  *  of the service's folder. Nothing when it is not there. Thread: any. */
@@ -32,6 +27,5 @@ struct http_answer http_ask(int port, const char *path, const char *headers, con
 /** Any method; the content type is the caller's affair. body NULL: none. */
 struct http_answer http_call(int port, const char *method, const char *path, const char *headers,
                              const char *body, size_t body_len, int timeout_ms);
-void http_answer_fini(struct http_answer *answer);
 
 #endif

@@ -4,7 +4,7 @@
  *      one request, and the bytes of a conversation only grow.
  * Method: the real binary against fake_model in the guise of each provider, real requests over
  *      sockets. Each cell is a chat of its own whose text says what the model does
- *      (tests/fakes/README.md); all cells of a provider at once, some providers at a time. The
+ *      (simulators/model/README.md); all cells of a provider at once, some providers at a time. The
  *      server's log tells what was asked and refused.
  *   scenario_model_matrix BINARY FAKE_MODEL [ROW]
  */

@@ -5,7 +5,7 @@
 #ifndef SMA_TEST_QQ_WORLD_H
 #define SMA_TEST_QQ_WORLD_H
 
-#include "fakes/fake_qq.h"
+#include "qq/fake_qq.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
 #include "support/patience.h"

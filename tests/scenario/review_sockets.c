@@ -4,7 +4,7 @@
  * Method: the real binary between both platforms and a model server.
  *   scenario_review_sockets BINARY FAKE_MODEL
  */
-#include "fakes/fake_feishu.h"
+#include "feishu/fake_feishu.h"
 #include "qq_world.h"
 
 #include "support/check.h"

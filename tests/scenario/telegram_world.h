@@ -5,10 +5,10 @@
 #ifndef SMA_TEST_TELEGRAM_WORLD_H
 #define SMA_TEST_TELEGRAM_WORLD_H
 
-#include "fakes/fake_telegram.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
 #include "support/patience.h"
+#include "telegram/fake_telegram.h"
 
 #define ANN 1001 /* speaks first in the tests; has a user name */
 #define BOB 1002

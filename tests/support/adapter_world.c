@@ -3,6 +3,7 @@
 #include "support/adapter_world.h"
 
 #include "sma/actors.h"
+#include "sma/health.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -615,6 +616,20 @@ bool world_has_webhook_answer(size_t number, struct world_answer *ret_answer)
     *ret_answer = seen.hooks[number].answer;
     pthread_mutex_unlock(&lock);
     return is_answered;
+}
+
+bool world_status_shows(const char *words)
+{
+    struct sma_buf status;
+    char start[40];
+    sma_buf_init(&status, 16384);
+    sma_health_format(&status);
+    snprintf(start, sizeof start, "\"%s\":\"", platform->ops->name);
+    const char *line = strstr(status.ptr, start);
+    const char *end = line == NULL ? NULL : strchr(line + strlen(start), '"');
+    const char *found = line == NULL ? NULL : strstr(line, words);
+    sma_buf_fini(&status);
+    return found != NULL && found < end;
 }
 
 size_t world_log_count(const char *text)

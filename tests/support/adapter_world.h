@@ -143,5 +143,7 @@ struct world_answer
 bool world_has_webhook_answer(size_t number, struct world_answer *ret_answer);
 /** How many log lines contain this. */
 size_t world_log_count(const char *text);
+/** Whether status shows a trouble of the adapter that contains this; "" = any. */
+bool world_status_shows(const char *words);
 
 #endif

@@ -6,7 +6,7 @@
  * Log lines are signals: senders never wait, lines beyond the lane are dropped and counted. Known
  * secret values are replaced by value, wherever they occur (a Telegram token stands in the path of
  * a URL, not under a key name).
- * Source: reference §3 (terminal form), §11.4 (file form).
+ * Source: protocols/project.md §3 (terminal form), §11.4 (file form).
  */
 #include "log_file.h"
 #include "runtime/secrets/secrets.h"

@@ -1,6 +1,7 @@
 /*
  * Requests as JSON: for the list that is asked for, the pending part of a result, and
- * `.ship/approvals/<id>.json` (reference §10.4) for people and old tools. The files are a
+ * `.ship/approvals/<id>.json` (protocols/project.md §10.4) for people and old tools. The files are
+ * a
  * projection: written after the commit, gone when the request is over, looked at again after a
  * start, never believed. A lost one costs nothing, so nobody waits for the disk: they are made in
  * slices between batches.

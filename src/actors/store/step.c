@@ -186,8 +186,8 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
     carry_out(store, *msg, &report, &answer);
 }
 
-/* Channel api: a result that nobody "sent" is written to the history like an answer (reference
- * §4.3). */
+/* Channel api: a result that nobody "sent" is written to the history like an answer
+ * (protocols/project.md §4.3). */
 static SMA_CHECKED enum sma_err write_result_line(struct sma_store *store,
                                                   const struct sma_done *done,
                                                   const struct sma_state_message *message)

@@ -7,7 +7,9 @@
 #include "sma/metrics.h"
 #include "sma/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -26,9 +28,11 @@ struct sma_fetch_job
     uint64_t due_ns, order;
     uint8_t role;
     bool is_open;
-    void *role_call, *list;
-    struct sma_fetch files[SMA_ATTACHMENT_COUNT_MAX];
-    size_t file_count;
+    void *role_call;
+    uint64_t role_due_ns; /* when it is asked for again; UINT64_MAX = it is not */
+    unsigned role_try_count;
+    struct sma_file_list list;
+    struct sma_fetch files[SMA_ATTACHMENT_COUNT_MAX]; /* as many as the list has */
     struct sma_buf notes;
     struct sma_msg *msg; /* the question */
 };
@@ -48,7 +52,8 @@ static void try_start(struct sma_fetches *fetches);
 
 static struct sma_fetch_place place_of(const struct sma_fetches *fetches)
 {
-    return (struct sma_fetch_place){fetches->ctx, fetches->project_dir, fetches->ops->folder};
+    return (struct sma_fetch_place){fetches->ctx, fetches->project_dir,
+                                    fetches->ops->shape->folder};
 }
 
 void sma_fetches_clean(struct sma_fetches *fetches)
@@ -61,8 +66,7 @@ void sma_fetches_clean(struct sma_fetches *fetches)
 static void free_job(struct sma_fetch_job *job)
 {
     struct sma_fetches *fetches = job->fetches;
-    if (job->list != NULL)
-        fetches->ops->release(fetches->user, job->list);
+    sma_file_list_fini(&job->list);
     sma_buf_fini(&job->notes);
     sma_msg_destroy(job->msg);
     *job = (struct sma_fetch_job){.fetches = fetches};
@@ -71,10 +75,10 @@ static void free_job(struct sma_fetch_job *job)
 
 static bool is_finished(const struct sma_fetch_job *job)
 {
-    for (size_t i = 0; i < job->file_count; i++)
+    for (size_t i = 0; i < job->list.count; i++)
         if (job->files[i].state != FETCH_NONE)
             return false;
-    return job->role_call == NULL;
+    return job->role_call == NULL && job->role_due_ns == UINT64_MAX;
 }
 
 static void answer_job(struct sma_fetch_job *job)
@@ -111,6 +115,32 @@ void sma_fetch_role(struct sma_fetch_job *job, uint8_t role)
     sma_ctx_request_batch_end(job->fetches->ctx);
 }
 
+/* When to try again what failed for the try_count-th time; UINT64_MAX: too often, or too late. */
+static uint64_t plan_retry(const struct sma_fetch_job *job, unsigned try_count, uint32_t delay_ms)
+{
+    struct sma_ctx *ctx = job->fetches->ctx;
+    uint64_t delay_ns =
+        delay_ms > 0 ? delay_ms * NS_PER_MS : sma_adapter_backoff_ns(ctx, try_count, BACKOFF_MAX_S);
+    uint64_t due_ns = sma_ctx_now(ctx) + delay_ns;
+    return try_count < SMA_FETCH_TRY_COUNT_MAX && due_ns < job->due_ns ? due_ns : UINT64_MAX;
+}
+
+void sma_fetch_role_retry(struct sma_fetch_job *job, uint32_t delay_ms)
+{
+    job->role_call = NULL;
+    job->role_due_ns = plan_retry(job, job->role_try_count, delay_ms);
+    answer_if_finished(job);
+    sma_ctx_request_batch_end(job->fetches->ctx);
+}
+
+static void ask_role(struct sma_fetch_job *job)
+{
+    struct sma_fetches *fetches = job->fetches;
+    job->role_due_ns = UINT64_MAX;
+    job->role_try_count++;
+    job->role_call = fetches->ops->ask_role(fetches->user, job, sma_fetch_route(job), &job->role);
+}
+
 /* -- the end of a fetch ------------------------------------------------------------------------ */
 /* What is running stops, what half came goes. */
 static void stop_fetch(struct sma_fetch *fetch)
@@ -140,26 +170,41 @@ static unsigned long long seq_of(const struct sma_fetch *fetch)
     return SMA_MSG_BODY(fetch->job->msg, struct sma_prepare)->seq;
 }
 
+static void note_missing(struct sma_fetch *fetch, const char *why)
+{
+    const struct sma_file_item *item = fetch->item;
+    struct sma_str label = item->name.len > 0 ? item->name : item->kind;
+    SMA_METRIC_ADD(attachments_failed_total, 1);
+    sma_attach_put_missing(&fetch->job->notes, label, item->path, why);
+}
+
 void sma_fetch_fail(struct sma_fetch *fetch, const char *why)
 {
     struct sma_fetches *fetches = fetch->job->fetches;
     stop_fetch(fetch);
-    SMA_METRIC_ADD(attachments_failed_total, 1);
     sma_ctx_log(fetches->ctx, SMA_LOG_WARN,
                 "%s: message %llu: an attachment could not be fetched: %s", fetches->ops->name,
                 seq_of(fetch), why);
-    sma_attach_put_missing(&fetch->job->notes, fetch->label, fetch->path, why);
+    note_missing(fetch, why);
     settle(fetch);
+}
+
+bool sma_fetch_is_over(struct sma_fetch *fetch, const struct sma_net_answer *answer)
+{
+    char why[128] = "it could not be stored: is the disk full?";
+    if (answer->end != SMA_NET_TOO_BIG && answer->end != SMA_NET_FILE_FAILED)
+        return false;
+    if (answer->end == SMA_NET_TOO_BIG)
+        snprintf(why, sizeof why, "it is larger than adapters.%s.attachmentBytesMax allows",
+                 fetch->job->fetches->ops->name);
+    sma_fetch_fail(fetch, why);
+    return true;
 }
 
 void sma_fetch_retry(struct sma_fetch *fetch, const char *why, uint32_t delay_ms)
 {
-    struct sma_fetches *fetches = fetch->job->fetches;
-    uint64_t delay_ns = delay_ms > 0
-                            ? delay_ms * NS_PER_MS
-                            : sma_adapter_backoff_ns(fetches->ctx, fetch->try_count, BACKOFF_MAX_S);
-    uint64_t due_ns = sma_ctx_now(fetches->ctx) + delay_ns;
-    if (fetch->try_count >= SMA_FETCH_TRY_COUNT_MAX || due_ns >= fetch->job->due_ns) {
+    uint64_t due_ns = plan_retry(fetch->job, fetch->try_count, delay_ms);
+    if (due_ns == UINT64_MAX) {
         sma_fetch_fail(fetch, why);
         return;
     }
@@ -173,7 +218,7 @@ void sma_fetch_done(struct sma_fetch *fetch)
 {
     struct sma_fetches *fetches = fetch->job->fetches;
     struct sma_fetch_place place = place_of(fetches);
-    if (!sma_fetch_place_keep(&place, &fetch->temp, fetch->path)) {
+    if (!sma_fetch_place_keep(&place, &fetch->temp, fetch->item->path)) {
         sma_fetch_fail(fetch, "it could not be stored");
         return;
     }
@@ -182,13 +227,37 @@ void sma_fetch_done(struct sma_fetch *fetch)
     settle(fetch);
 }
 
+/* -- while it runs ----------------------------------------------------------------------------- */
+void sma_fetch_watch(struct sma_fetch *fetch)
+{
+    fetch->due_ns = sma_ctx_now(fetch->job->fetches->ctx) + SMA_FETCH_SILENT_S * NS_PER_S;
+}
+
+static void check_growth(struct sma_fetch *fetch)
+{
+    const struct sma_fetches *fetches = fetch->job->fetches;
+    struct stat status;
+    bool has_grown = fstat(fetch->temp.fd, &status) == 0 && status.st_size > fetch->grown_bytes;
+    bool is_waiting = fetches->ops->is_waiting != NULL && fetch->call != NULL &&
+                      fetches->ops->is_waiting(fetches->user, fetch->call);
+    if (has_grown)
+        fetch->grown_bytes = status.st_size;
+    if (has_grown || is_waiting) {
+        sma_fetch_watch(fetch);
+        return;
+    }
+    SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_fetch_retry(fetch, "the platform stopped sending it", 0);
+}
+
 /* -- in line ----------------------------------------------------------------------------------- */
 static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
 {
     fetch->state = FETCH_RUNNING;
-    fetch->due_ns = UINT64_MAX;
+    fetch->grown_bytes = 0;
     fetch->try_count++;
     fetches->running_count++;
+    sma_fetch_watch(fetch);
     struct sma_fetch_place place = place_of(fetches);
     if (!sma_fetch_place_open(&place, &fetch->temp)) {
         sma_fetch_fail(fetch, "it could not be stored");
@@ -196,7 +265,7 @@ static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
     }
     uint64_t now_ns = sma_ctx_now(fetches->ctx);
     uint64_t left_ns = fetch->job->due_ns > now_ns ? fetch->job->due_ns - now_ns : NS_PER_MS;
-    fetches->ops->start(fetches->user, fetch, fetch->job->list, (uint32_t)(left_ns / NS_PER_MS));
+    fetches->ops->start(fetches->user, fetch, (uint32_t)(left_ns / NS_PER_MS));
 }
 
 static struct sma_fetch *next_fetch(struct sma_fetches *fetches, uint64_t now_ns)
@@ -204,7 +273,7 @@ static struct sma_fetch *next_fetch(struct sma_fetches *fetches, uint64_t now_ns
     struct sma_fetch *best = NULL;
     for (size_t i = 0; i < SMA_COUNT_OF(fetches->jobs); i++) {
         struct sma_fetch_job *job = &fetches->jobs[i];
-        for (size_t j = 0; job->is_open && j < job->file_count; j++) {
+        for (size_t j = 0; job->is_open && j < job->list.count; j++) {
             struct sma_fetch *fetch = &job->files[j];
             if (fetch->state == FETCH_WAITING && fetch->due_ns <= now_ns &&
                 (best == NULL || job->order < best->job->order)) {
@@ -230,14 +299,14 @@ static void give_up_job(struct sma_fetch_job *job)
 {
     struct sma_fetches *fetches = job->fetches;
     if (job->role_call != NULL)
-        fetches->ops->cancel(fetches->user, SMA_TAKE(job->role_call));
-    for (size_t i = 0; i < job->file_count; i++) {
+        fetches->ops->cancel_role(fetches->user, SMA_TAKE(job->role_call));
+    job->role_due_ns = UINT64_MAX;
+    for (size_t i = 0; i < job->list.count; i++) {
         struct sma_fetch *fetch = &job->files[i];
         if (fetch->state == FETCH_NONE)
             continue;
         stop_fetch(fetch);
-        SMA_METRIC_ADD(attachments_failed_total, 1);
-        sma_attach_put_missing(&job->notes, fetch->label, fetch->path, "it did not arrive in time");
+        note_missing(fetch, "it did not arrive in time");
     }
 }
 
@@ -252,6 +321,7 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
         .fetches = fetches,
         .due_ns = sma_ctx_now(fetches->ctx) + SMA_FETCH_JOB_S * NS_PER_S,
         .order = ++fetches->order,
+        .role_due_ns = UINT64_MAX,
         .is_open = true,
         .msg = SMA_TAKE(*msg),
     };
@@ -260,35 +330,30 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
     return job;
 }
 
-void sma_fetch_add(struct sma_fetch_job *job, struct sma_str path, struct sma_str label,
-                   int64_t size)
+static void read_list(struct sma_fetch_job *job, const struct sma_prepare *prepare)
 {
-    if (job->file_count == SMA_ATTACHMENT_COUNT_MAX)
-        return;
-    struct sma_fetch *fetch = &job->files[job->file_count];
-    *fetch = (struct sma_fetch){.job = job,
-                                .index = job->file_count++,
-                                .path = path,
-                                .label = label,
-                                .size = size,
-                                .temp = {.fd = -1}};
-    struct sma_fetch_place place = place_of(job->fetches);
-    fetch->state = sma_fetch_place_has(&place, path, size) ? FETCH_NONE : FETCH_WAITING;
+    const struct sma_fetches *fetches = job->fetches;
+    const struct sma_fetch_place place = place_of(fetches);
+    if (sma_file_list_parse(prepare->preparation, fetches->ops->shape, &job->list) != SMA_ERR_OK)
+        sma_ctx_log(fetches->ctx, SMA_LOG_ERROR,
+                    "%s: message %llu: its list of attachments cannot be read", fetches->ops->name,
+                    (unsigned long long)prepare->seq);
+    for (size_t i = 0; i < job->list.count; i++) {
+        const struct sma_file_item *item = &job->list.items[i];
+        job->files[i] = (struct sma_fetch){.job = job, .item = item, .temp = {.fd = -1}};
+        if (!sma_fetch_place_has(&place, item->path, item->size))
+            job->files[i].state = FETCH_WAITING;
+    }
 }
 
 void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)
 {
     struct sma_fetch_job *job = open_job(fetches, msg);
     const struct sma_prepare *prepare = SMA_MSG_BODY(job->msg, struct sma_prepare);
-    if (prepare->preparation.len > 0 &&
-        fetches->ops->read(fetches->user, prepare->preparation, job, &job->list) != SMA_ERR_OK) {
-        job->file_count = 0;
-        sma_ctx_log(fetches->ctx, SMA_LOG_ERROR,
-                    "%s: message %llu: its list of attachments cannot be read", fetches->ops->name,
-                    (unsigned long long)prepare->seq);
-    }
+    if (prepare->preparation.len > 0)
+        read_list(job, prepare);
     if (prepare->wants_role && !fetches->is_closed)
-        job->role_call = fetches->ops->ask_role(fetches->user, job, &prepare->route, &job->role);
+        ask_role(job);
     if (fetches->is_closed)
         give_up_job(job);
     if (is_finished(job))
@@ -297,30 +362,50 @@ void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)
         try_start(fetches);
 }
 
+/* What of an open job is due now. It may be answered by that, and its place free or another job's.
+ * */
+static void tick_job(struct sma_fetch_job *job, uint64_t now_ns)
+{
+    if (job->due_ns <= now_ns) {
+        give_up_job(job);
+        answer_job(job);
+        return;
+    }
+    if (job->role_due_ns <= now_ns) {
+        ask_role(job);
+        answer_if_finished(job); /* out of memory */
+    }
+    uint64_t order = job->order;
+    for (size_t i = 0; job->is_open && job->order == order && i < job->list.count; i++)
+        if (job->files[i].state == FETCH_RUNNING && job->files[i].due_ns <= now_ns)
+            check_growth(&job->files[i]);
+}
+
+static uint64_t wake_of(const struct sma_fetch_job *job, uint64_t now_ns)
+{
+    uint64_t next_ns = job->due_ns < job->role_due_ns ? job->due_ns : job->role_due_ns;
+    for (size_t i = 0; i < job->list.count; i++) {
+        const struct sma_fetch *fetch = &job->files[i];
+        /* one that only waits for a place is started when a place is free, not by time */
+        if (fetch->state != FETCH_NONE && fetch->due_ns > now_ns && fetch->due_ns < next_ns)
+            next_ns = fetch->due_ns;
+    }
+    return next_ns;
+}
+
 uint64_t sma_fetches_tick(struct sma_fetches *fetches, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
     if (fetches->job_count == 0)
         return next_ns;
-    for (size_t i = 0; i < SMA_COUNT_OF(fetches->jobs); i++) {
-        struct sma_fetch_job *job = &fetches->jobs[i];
-        if (job->is_open && job->due_ns <= now_ns) {
-            give_up_job(job);
-            answer_job(job);
-        }
-    }
+    for (size_t i = 0; i < SMA_COUNT_OF(fetches->jobs); i++)
+        if (fetches->jobs[i].is_open)
+            tick_job(&fetches->jobs[i], now_ns);
     try_start(fetches);
     for (size_t i = 0; i < SMA_COUNT_OF(fetches->jobs); i++) {
         const struct sma_fetch_job *job = &fetches->jobs[i];
-        if (!job->is_open)
-            continue;
-        next_ns = job->due_ns < next_ns ? job->due_ns : next_ns;
-        for (size_t j = 0; j < job->file_count; j++) {
-            uint64_t due_ns = job->files[j].due_ns;
-            /* one that only waits for a place is started when a place is free, not by time */
-            if (job->files[j].state == FETCH_WAITING && due_ns > now_ns)
-                next_ns = due_ns < next_ns ? due_ns : next_ns;
-        }
+        uint64_t due_ns = job->is_open ? wake_of(job, now_ns) : UINT64_MAX;
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
     return next_ns;
 }

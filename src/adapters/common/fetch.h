@@ -4,62 +4,63 @@
  *
  * A few downloads at once, the rest in line. A file grows under another name and gets its own when
  * it is whole, so what is there under its name is complete, and asking again after a restart costs
- * nothing. What cannot be had is named to the model; a message never waits longer than
- * SMA_FETCH_JOB_S. The platform's part is a table of functions: how its list of files is read, how
- * one of them is asked for, how a role is asked for.
+ * nothing. A download that grows no more is begun again: half-open connections do not end by
+ * themselves, and each keeps a place that others wait for. What cannot be had is named to the
+ * model; a message never waits longer than SMA_FETCH_JOB_S. The platform's part is a table of
+ * functions: how one of its files is asked for, how a role is asked for.
  *
  * Invariants: every PREPARE is answered exactly once, or dropped by sma_fetches_close.
  * Threads:    the actor's. Blocks: on the file system, shortly (names, never contents).
  * Limits:     SMA_ASK_PREPARE_COUNT_MAX jobs, SMA_ATTACHMENT_COUNT_MAX files each,
- * SMA_FETCH_COUNT_MAX at once.
+ *             SMA_FETCH_COUNT_MAX at once.
  */
 #ifndef SMA_ADAPTERS_COMMON_FETCH_H
 #define SMA_ADAPTERS_COMMON_FETCH_H
 
 #include "fetch_place.h"
+#include "file_list.h"
 #include "sma/messages.h"
+#include "sma/net.h"
 
 #define SMA_FETCH_COUNT_MAX 4                /* downloads at once; the rest waits in line */
 #define SMA_FETCH_TRY_COUNT_MAX 3            /* of one file */
 #define SMA_FETCH_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
+#define SMA_FETCH_SILENT_S 10                /* a download that grows no more is begun again */
+#define SMA_FETCH_LOOKUP_MS 5000             /* one look-up: asking twice does no harm */
 
 struct sma_fetches;
 struct sma_fetch_job;
 struct sma_fetch
 {
     struct sma_fetch_job *job;
-    size_t index; /* in the job's list */
-    struct sma_str
-        /* where it goes, relative to the project, in the adapter's folder; borrowed of the list */
-        path;
-    struct sma_str label;       /* for people; borrowed */
-    int64_t size;               /* when the list knows it; -1 */
-    struct sma_fetch_temp temp; /* while it runs: where the bytes go */
-    void *call;                 /* the platform's, NULL when nothing is on its way */
+    const struct sma_file_item *item; /* of the job's list */
+    struct sma_fetch_temp temp;       /* while it runs: where the bytes go */
+    void *call;                       /* the platform's, NULL when nothing is on its way */
     /* fetch.c's own */
     uint8_t state;
     unsigned try_count;
-    uint64_t due_ns;
+    uint64_t due_ns; /* of its next try; while it runs: when it must have grown */
+    int64_t grown_bytes;
 };
 
 struct sma_fetch_ops
 {
-    const char *name;   /* of the adapter, for the log */
-    const char *folder; /* of its attachments, relative to the project, with a slash at its end */
-    /* Read a list: sma_fetch_add for each file. Slices stay valid until release(list). OK |
-     * BADINPUT | NOMEM. */
-    SMA_CHECKED enum sma_err (*read)(void *user, struct sma_str preparation,
-                                     struct sma_fetch_job *job, void **ret_list);
-    void (*release)(void *user, void *list);
-    /* Ask for one file into fetch->fd; ends with sma_fetch_done, _fail or _retry, also from inside.
-     * left_ms > 0. */
-    void (*start)(void *user, struct sma_fetch *fetch, void *list, uint32_t left_ms);
+    const char *name;                   /* of the adapter */
+    const struct sma_file_shape *shape; /* of its lists */
+    /* Ask for one file into fetch->temp.fd; ends with sma_fetch_done, _fail or _retry, also from
+     * inside. left_ms > 0. */
+    void (*start)(void *user, struct sma_fetch *fetch, uint32_t left_ms);
     /* Forget fetch->call: its end is of no interest any more. */
     void (*cancel)(void *user, void *call);
-    /* Ask for the role of route's user in its chat. @return the call, ended by sma_fetch_role;
-     * NULL: not known. *role may be set at once instead. */
+    /* Whether the call waits for something else than the platform's bytes (a token): its silence is
+     * no stall. NULL = no call does. */
+    bool (*is_waiting)(void *user, const void *call);
+    /* Ask for the role of route's user in its chat, within SMA_FETCH_LOOKUP_MS. @return the call,
+     * ended by sma_fetch_role or sma_fetch_role_retry; NULL: not known. *role may be set at once
+     * instead. */
     void *(*ask_role)(void *user, struct sma_fetch_job *job, const struct sma_route *route,
                       uint8_t *role);
+    void (*cancel_role)(void *user, void *call); /* NULL where ask_role gives none */
 };
 
 /** `user` goes to every op. NULL when out of memory. ctx, project_dir, ops are borrowed. */
@@ -78,19 +79,25 @@ void sma_fetches_close(struct sma_fetches *fetches);
 void sma_fetches_destroy(struct sma_fetches *fetches);
 
 /* -- called by the ops ------------------------------------------------------------------------- */
-/** From read() only. Files beyond SMA_ATTACHMENT_COUNT_MAX are not taken. */
-void sma_fetch_add(struct sma_fetch_job *job, struct sma_str path, struct sma_str label,
-                   int64_t size);
 /** Where the message of this job comes from. */
 const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job);
 /** The bytes are all in fetch->fd. Set fetch->call to NULL first, here and below. */
 void sma_fetch_done(struct sma_fetch *fetch);
 /** It will not come; why in plain words, no final dot. */
 void sma_fetch_fail(struct sma_fetch *fetch, const char *why);
+/** Whether a download ended by our own doing, too large or without room on the disk: then it has
+ *  failed. */
+bool sma_fetch_is_over(struct sma_fetch *fetch, const struct sma_net_answer *answer);
 /** Trouble that may pass: again after delay_ms (0 = back-off), or failed when that is too often or
  *  too late. */
 void sma_fetch_retry(struct sma_fetch *fetch, const char *why, uint32_t delay_ms);
+/** The bytes come from now on: what was asked for before them (where the file is) took its own
+ *  time. */
+void sma_fetch_watch(struct sma_fetch *fetch);
 /** The end of ask_role's call: enum sma_role. */
 void sma_fetch_role(struct sma_fetch_job *job, uint8_t role);
+/** Its end, by trouble that may pass: asked again after delay_ms (0 = back-off), or the role stays
+ *  unknown. */
+void sma_fetch_role_retry(struct sma_fetch_job *job, uint32_t delay_ms);
 
 #endif

@@ -14,7 +14,7 @@
  * FEISHU_APP_ID, FEISHU_APP_SECRET of the environment), domain, mode, encryptKey,
  * verificationToken, caFile, limits, progress, attachmentBytesMax; for the core: adminUserIds,
  * groupAccess, followupWindowMs. Without id or secret: not configured.
- * Source: protocols/feishu.md; reference §5.3, §6.3.
+ * Source: protocols/feishu.md; protocols/project.md §5.3, §6.3.
  */
 #ifndef SMA_ADAPTERS_FEISHU_H
 #define SMA_ADAPTERS_FEISHU_H

@@ -58,47 +58,13 @@ size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sm
 
 /* -- later ------------------------------------------------------------------------------------- */
 
-static bool read_file(const json_t *item, struct feishu_file *file)
+static bool is_good_file(const struct sma_file_item *item)
 {
-    *file = (struct feishu_file){.kind = sma_json_str(item, "kind"),
-                                 .message_id = sma_json_str(item, "message_id"),
-                                 .file_key = sma_json_str(item, "file_key"),
-                                 .path = sma_json_str(item, "path"),
-                                 .name = sma_json_str(item, "name")};
-    bool is_photo = sma_str_is_equal(file->kind, SMA_STR("photo"));
-    file->type = is_photo ? SMA_STR("image") : SMA_STR("file");
-    return (is_photo || sma_str_is_equal(file->kind, SMA_STR("document")) ||
-            sma_str_is_equal(file->kind, SMA_STR("voice"))) &&
-           feishu_id_is_good(file->message_id) && feishu_id_is_good(file->file_key) &&
-           sma_attach_is_path(FEISHU_CACHE_FOLDER, file->path);
+    return (sma_str_is_equal(item->kind, SMA_STR("photo")) ||
+            sma_str_is_equal(item->kind, SMA_STR("document")) ||
+            sma_str_is_equal(item->kind, SMA_STR("voice"))) &&
+           feishu_id_is_good(sma_json_str(item->json, "message_id")) &&
+           feishu_id_is_good(sma_json_str(item->json, "file_key"));
 }
 
-enum sma_err feishu_preparation_parse(struct sma_str preparation,
-                                      struct feishu_preparation *ret_preparation)
-{
-    json_t *root = NULL;
-    enum sma_err err = sma_json_load(preparation, &root);
-    if (err != SMA_ERR_OK)
-        return err == SMA_ERR_TOOBIG ? SMA_ERR_BADINPUT : err;
-    struct feishu_preparation made = {.json = root, .file_count = json_array_size(root)};
-    bool is_good = made.file_count > 0 && made.file_count <= SMA_ATTACHMENT_COUNT_MAX;
-    for (size_t i = 0; is_good && i < made.file_count; i++)
-        is_good = read_file(json_array_get(root, i), &made.files[i]);
-    if (!is_good) {
-        json_decref(root);
-        return SMA_ERR_BADINPUT;
-    }
-    *ret_preparation = made;
-    return SMA_ERR_OK;
-}
-
-void feishu_preparation_fini(struct feishu_preparation *preparation)
-{
-    json_decref(preparation->json);
-    *preparation = (struct feishu_preparation){0};
-}
-
-void feishu_put_prepare_note(struct sma_buf *buf, const struct feishu_file *file, const char *why)
-{
-    sma_attach_put_missing(buf, file->name, file->path, why);
-}
+const struct sma_file_shape feishu_file_shape = {FEISHU_CACHE_FOLDER, is_good_file};

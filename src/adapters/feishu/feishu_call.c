@@ -116,8 +116,8 @@ static bool send_with(struct feishu_call *call, const char *token)
         .done = on_done,
         .user = call,
     };
-    bool is_asked =
-        url.err == SMA_ERR_OK && sma_net_ask(call->feishu->net, &ask, &call->request) == SMA_ERR_OK;
+    bool is_asked = url.err == SMA_ERR_OK &&
+                    sma_net_ask(call->feishu->base.net, &ask, &call->request) == SMA_ERR_OK;
     if (token != NULL)
         explicit_bzero(authorization, sizeof authorization);
     sma_buf_fini(&url);
@@ -127,7 +127,7 @@ static bool send_with(struct feishu_call *call, const char *token)
 struct feishu_call *feishu_call_start(struct feishu *feishu,
                                       const struct feishu_call_options *options)
 {
-    if (feishu->net == NULL)
+    if (feishu->base.net == NULL)
         return NULL;
     struct feishu_call *call = malloc(sizeof *call + options->path.len + options->body.len + 2);
     if (call == NULL)
@@ -206,6 +206,11 @@ void feishu_call_cancel(struct feishu_call *call)
     if (call->request != NULL)
         sma_net_cancel(call->request);
     free_call(call);
+}
+
+bool feishu_call_is_waiting(const struct feishu_call *call)
+{
+    return call->is_waiting;
 }
 
 void feishu_calls_forget(struct feishu *feishu)

@@ -32,11 +32,12 @@
  * Limits:  FEISHU_EVENT_BYTES_MAX, SMA_JSON_DEPTH_MAX, SMA_TEXT_BYTES_MAX (longer text: IGNORED
  *          with its reason), SMA_ATTACHMENT_COUNT_MAX (further ones are named in the text, not
  *          fetched), SMA_ID_BYTES_MAX.
- * Source:  protocols/feishu.md §6, §9.4; reference §5.1, §5.3.
+ * Source:  protocols/feishu.md §6, §9.4; protocols/project.md §5.1, §5.3.
  */
 #ifndef SMA_FEISHU_EVENT_H
 #define SMA_FEISHU_EVENT_H
 
+#include "adapters/common/file_list.h"
 #include "sma/buf.h"
 #include "sma/messages.h"
 
@@ -85,28 +86,7 @@ SMA_CHECKED enum sma_err feishu_event_parse(const struct feishu_event_options *o
                                             struct sma_error *error);
 
 /* -- attachments ------------------------------------------------------------------------------- */
-/* One file to fetch: GET
- * /open-apis/im/v1/messages/{message_id}/resources/{file_key}?type={type}. */
-struct feishu_file
-{
-    struct sma_str kind; /* "photo" "document" "voice", as in the @attach line */
-    struct sma_str type; /* "image" or "file" */
-    struct sma_str message_id, file_key;
-    struct sma_str path; /* relative to the project, below FEISHU_CACHE_FOLDER */
-    struct sma_str name; /* for people */
-};
-struct feishu_preparation
-{
-    struct feishu_file files[SMA_ATTACHMENT_COUNT_MAX];
-    size_t file_count;
-    void *json; /* owns the slices */
-};
-/** Read ingress.preparation again. @return OK | BADINPUT: not ours (also a path outside the cache
- *  folder) | NOMEM */
-SMA_CHECKED enum sma_err feishu_preparation_parse(struct sma_str preparation,
-                                                  struct feishu_preparation *ret_preparation);
-void feishu_preparation_fini(struct feishu_preparation *preparation);
-/** Append one line for PREPARED.context: this file could not be fetched, and why. */
-void feishu_put_prepare_note(struct sma_buf *buf, const struct feishu_file *file, const char *why);
+/* Of ingress.preparation: with "message_id" and "file_key", see feishu_put_resource_path. */
+extern const struct sma_file_shape feishu_file_shape;
 
 #endif

@@ -9,35 +9,9 @@
 #include "feishu_code.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define ERROR_BYTES_MAX 16384
-
-static enum sma_err read_list(void *user, struct sma_str text, struct sma_fetch_job *job,
-                              void **ret_list)
-{
-    (void)user;
-    struct feishu_preparation *list = calloc(1, sizeof *list);
-    if (list == NULL)
-        return SMA_ERR_NOMEM;
-    enum sma_err err = feishu_preparation_parse(text, list);
-    if (err != SMA_ERR_OK) {
-        free(list);
-        return err;
-    }
-    for (size_t i = 0; i < list->file_count; i++)
-        sma_fetch_add(job, list->files[i].path, list->files[i].name, -1);
-    *ret_list = list;
-    return SMA_ERR_OK;
-}
-
-static void release_list(void *user, void *list)
-{
-    (void)user;
-    feishu_preparation_fini(list);
-    free(list);
-}
 
 /* -- a file ------------------------------------------------------------------------------------ */
 /* What is in the file, when it is an error of the platform rather than a file. */
@@ -85,11 +59,9 @@ static void on_downloaded(struct feishu *feishu, void *user, const struct sma_ne
     char bytes[ERROR_BYTES_MAX];
     size_t len;
     fetch->call = NULL;
-    if (answer->end == SMA_NET_TOO_BIG) {
-        sma_fetch_fail(fetch, "it is larger than adapters.feishu.attachmentBytesMax allows");
-    } else if (answer->end == SMA_NET_FILE_FAILED) {
-        sma_fetch_fail(fetch, "it could not be stored: is the disk full?");
-    } else if (answer->end != SMA_NET_ANSWERED || answer->status < 200 || answer->status > 299) {
+    if (sma_fetch_is_over(fetch, answer))
+        return;
+    if (answer->end != SMA_NET_ANSWERED || answer->status < 200 || answer->status > 299) {
         on_refusal(feishu, fetch, answer);
     } else if (is_error(fetch, answer, bytes, &len)) {
         struct sma_net_answer inner = *answer;
@@ -100,15 +72,15 @@ static void on_downloaded(struct feishu *feishu, void *user, const struct sma_ne
     }
 }
 
-static void start_fetch(void *user, struct sma_fetch *fetch, void *list, uint32_t left_ms)
+static void start_fetch(void *user, struct sma_fetch *fetch, uint32_t left_ms)
 {
     struct feishu *feishu = user;
-    const struct feishu_file *file = &((struct feishu_preparation *)list)->files[fetch->index];
+    const struct sma_file_item *item = fetch->item;
     struct sma_buf path;
     sma_buf_init(&path, 4096);
-    feishu_put_resource_path(&path,
-                             sma_str_is_equal(file->type, SMA_STR("image")) ? "image" : "file",
-                             file->message_id, file->file_key);
+    feishu_put_resource_path(
+        &path, sma_str_is_equal(item->kind, SMA_STR("photo")) ? "image" : "file",
+        sma_json_str(item->json, "message_id"), sma_json_str(item->json, "file_key"));
     if (path.err == SMA_ERR_OK)
         fetch->call = feishu_call_start(
             feishu,
@@ -129,6 +101,12 @@ static void cancel_call(void *user, void *call)
 {
     (void)user;
     feishu_call_cancel(call);
+}
+
+static bool is_waiting(void *user, const void *call)
+{
+    (void)user;
+    return feishu_call_is_waiting(call);
 }
 
 /* -- the role ---------------------------------------------------------------------------------- */
@@ -169,6 +147,9 @@ static void on_chat(struct feishu *feishu, void *user, const struct sma_net_answ
         remember(feishu, route, role);
     } else if (login == FEISHU_LOGIN_FATAL) {
         feishu_tell_scope(feishu, error.text);
+    } else { /* asking twice does no harm */
+        sma_fetch_role_retry(job, error.retry_after_ms > 0 ? (uint32_t)error.retry_after_ms : 0);
+        return;
     }
     sma_fetch_role(job, role);
 }
@@ -195,7 +176,7 @@ static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_ro
             feishu_call_start(feishu, &(struct feishu_call_options){.method = "GET",
                                                                     .path = sma_buf_str(&path),
                                                                     .may_repeat = true,
-                                                                    .total_ms = FEISHU_CONTROL_MS,
+                                                                    .total_ms = SMA_FETCH_LOOKUP_MS,
                                                                     .done = on_chat,
                                                                     .user = job});
     sma_buf_fini(&path);
@@ -204,10 +185,10 @@ static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_ro
 
 const struct sma_fetch_ops feishu_fetch_ops = {
     .name = "feishu",
-    .folder = FEISHU_CACHE_FOLDER,
-    .read = read_list,
-    .release = release_list,
+    .shape = &feishu_file_shape,
     .start = start_fetch,
     .cancel = cancel_call,
+    .is_waiting = is_waiting,
     .ask_role = ask_role,
+    .cancel_role = cancel_call,
 };

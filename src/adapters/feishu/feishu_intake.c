@@ -9,8 +9,6 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
-#include "sma/links.h"
-#include "sma/metrics.h"
 #include "sma/notices.h"
 #include "sma/text.h"
 
@@ -90,7 +88,7 @@ static void put_toast(struct feishu *feishu, struct sma_buf *json,
     }
     struct sma_buf text;
     sma_buf_init(&text, TOAST_BYTES_MAX / 2);
-    sma_notice_format(&text, sma_notice_language(feishu->config->language, SMA_STR(""), true),
+    sma_notice_format(&text, sma_notice_language(feishu->base.config->language, SMA_STR(""), true),
                       is_taken ? SMA_NOTICE_BUTTON_TAKEN : SMA_NOTICE_BUTTON_LATER);
     feishu_put_toast(json, is_taken ? "success" : "warning", sma_buf_str(&text));
     sma_buf_fini(&text);
@@ -138,7 +136,7 @@ void feishu_on_accepted(struct feishu *feishu, const struct sma_msg *msg,
         break;
     }
     feishu_socket_note_room(feishu);
-    feishu_tell_intake(feishu);
+    sma_platform_note_drained(&feishu->base);
 }
 
 /* -- one event of the connection --------------------------------------------------------------- */
@@ -153,8 +151,7 @@ static void on_event(void *user, const struct feishu_event *event)
 {
     struct taking *taking = user;
     struct feishu *feishu = taking->feishu;
-    SMA_METRIC_ADD(platform_events_total, 1);
-    sma_link_event("feishu", sma_ctx_wall(feishu->ctx));
+    sma_adapter_health_event(&feishu->base.health);
     if (event->kind == FEISHU_EVENT_IGNORED) {
         sma_ctx_log(feishu->ctx, SMA_LOG_DEBUG, "feishu: event %.*s ignored: %s",
                     (int)event->event_type.len,
@@ -163,7 +160,8 @@ static void on_event(void *user, const struct feishu_event *event)
         return;
     }
     /* not asked: not acknowledged, it comes again */
-    if (!feishu->is_intake_off && feishu_intake_ask(feishu, event, &taking->origin) != SMA_ERR_OK)
+    if (!feishu->base.is_intake_off &&
+        feishu_intake_ask(feishu, event, &taking->origin) != SMA_ERR_OK)
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
                     "feishu: no room for an event; the platform brings it again");
 }

@@ -14,7 +14,7 @@
  * Markdown become links (a card with an image that is not uploaded is refused whole).
  *
  * Threads: no state; any.
- * Source:  protocols/feishu.md §3, §7, §8, §9; reference §6.1, §6.3.
+ * Source:  protocols/feishu.md §3, §7, §8, §9; protocols/project.md §6.1, §6.3.
  */
 #ifndef SMA_FEISHU_OUT_H
 #define SMA_FEISHU_OUT_H

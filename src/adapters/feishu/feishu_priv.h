@@ -17,11 +17,10 @@
 #include "feishu_out.h"
 
 #include "adapters/common/answers.h"
-#include "adapters/common/fetch.h"
+#include "adapters/common/platform.h"
 #include "sma/net.h"
 #include "sma/ws.h"
 
-#define FEISHU_MAGIC 0x46534855u
 #define FEISHU_NS_PER_MS UINT64_C(1000000)
 #define FEISHU_NS_PER_S UINT64_C(1000000000)
 
@@ -96,7 +95,8 @@ struct feishu_call_options
  */
 struct feishu_call *feishu_call_start(struct feishu *feishu,
                                       const struct feishu_call_options *options);
-void feishu_call_cancel(struct feishu_call *call); /* done is not called; accepts NULL */
+void feishu_call_cancel(struct feishu_call *call);           /* done is not called; accepts NULL */
+bool feishu_call_is_waiting(const struct feishu_call *call); /* for a token: nothing is asked yet */
 /** The token has come, or will not for a long time: requests that wait for it go out, or end as
  *  NOT_SENT. */
 void feishu_calls_go_on(struct feishu *feishu);
@@ -133,8 +133,8 @@ void feishu_token_drop(struct feishu *feishu, unsigned generation);
 /** @return when to look again */
 uint64_t feishu_token_tick(struct feishu *feishu, uint64_t now_ns);
 void feishu_token_stop(struct feishu *feishu);
-/** Say what stands in the way, once until it changes; "" = nothing any more. */
-void feishu_trouble(struct feishu *feishu, const char *text);
+/** Show what stands in the way for good, and say it once until it changes. */
+void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text);
 
 /* -- the long connection (feishu_socket.c) ----------------------------------------------------- */
 enum feishu_socket_state
@@ -297,18 +297,13 @@ void feishu_progress_drop(struct feishu *feishu);
 /* -- everything -------------------------------------------------------------------------------- */
 struct feishu
 {
-    uint32_t magic;
-    struct sma_ctx *ctx;
-    const struct sma_config *config;
-    char *block_json; /* to notice a change at RELOAD; holds secrets */
+    struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
+    struct sma_ctx *ctx;      /* base.ctx */
     struct feishu_settings settings;
-    struct sma_net *net;
-    struct sma_ws *ws;
     struct feishu_call *calls;
     struct feishu_tenant tenant;
     struct feishu_identity identity;
     struct feishu_socket socket;
-    char trouble[320];
     unsigned scope_count, hook_refused_count;
 
     struct feishu_ask asks[FEISHU_ASK_COUNT_MAX];
@@ -316,15 +311,10 @@ struct feishu
     struct feishu_hook hooks[FEISHU_HOOK_COUNT_MAX];
     struct feishu_attempt attempts[FEISHU_ATTEMPT_COUNT_MAX];
     struct sma_adapter_flood flood;
-    struct sma_fetches *fetches;
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
     struct feishu_progress progress;
-
-    bool is_intake_off, is_intake_told, is_closed;
 };
-/** Tell the supervisor when nothing is open at the store any more. */
-void feishu_tell_intake(struct feishu *feishu);
 /** The owner must change the app in the console: said at the 1st, 2nd, 4th, ... time. */
 void feishu_tell_scope(struct feishu *feishu, const char *error);
 

@@ -45,7 +45,7 @@ enum card_state
 /* -- written down ------------------------------------------------------------------------------ */
 static bool card_path(const struct feishu *feishu, char path[PATH_BYTES_MAX])
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/" CARD_FILE, feishu->config->project_dir);
+    int len = snprintf(path, PATH_BYTES_MAX, "%s/" CARD_FILE, feishu->base.config->project_dir);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -479,7 +479,7 @@ static void finish_run(struct feishu *feishu, uint64_t seq)
 void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg)
 {
     const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
-    if (feishu->is_closed || progress->seq == 0)
+    if (feishu->base.is_closed || progress->seq == 0)
         return;
     if (progress->kind == SMA_PROGRESS_FINISHED) {
         finish_run(feishu, progress->seq);

@@ -116,6 +116,8 @@ static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outc
     }
     if (outcome->is_scope_missing)
         feishu_tell_scope(feishu, outcome->error);
+    else if (outcome->attempt_class == SMA_ATTEMPT_SENT)
+        sma_adapter_health_heal(&feishu->base.health, SMA_CAUSE_RIGHTS);
     judge_limit(attempt, outcome);
     answer(attempt, outcome);
 }
@@ -328,7 +330,7 @@ static void upload_file(struct feishu_attempt *attempt)
     struct feishu *feishu = attempt->feishu;
     struct feishu_upload upload = feishu_upload_plan(&attempt->part);
     struct sma_error error = {0};
-    if (sma_project_file_open(feishu->config->project_dir, attempt->part.target,
+    if (sma_project_file_open(feishu->base.config->project_dir, attempt->part.target,
                               (size_t)upload.bytes_max, &attempt->fd, &error) != SMA_ERR_OK) {
         answer_class(attempt, SMA_ATTEMPT_GIVE_UP, error.text);
         return;
@@ -406,7 +408,7 @@ void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg)
     SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
     const struct sma_attempt *asked = SMA_MSG_BODY(*msg, struct sma_attempt);
     *attempt = (struct feishu_attempt){.feishu = feishu, .msg = SMA_TAKE(*msg), .fd = -1};
-    if (feishu->is_closed) {
+    if (feishu->base.is_closed) {
         answer_class(attempt, SMA_ATTEMPT_RETRY, "the service is stopping");
         return;
     }

@@ -10,8 +10,6 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
-#include "sma/links.h"
-#include "sma/metrics.h"
 
 #include <stdio.h>
 
@@ -50,17 +48,16 @@ static void try_later(struct feishu *feishu, const struct feishu_login_error *er
     socket->state = FEISHU_SOCKET_IDLE;
     socket->due_ns = UINT64_MAX;
     sma_ctx_request_batch_end(feishu->ctx);
-    if (feishu->is_intake_off)
+    if (feishu->base.is_intake_off)
         return;
-    SMA_METRIC_ADD(platform_failures_total, 1);
-    sma_link_down("feishu", sma_ctx_wall(feishu->ctx), sma_str(error->text));
+    sma_adapter_health_down(&feishu->base.health, error->text);
     socket->failure_count++;
     uint64_t delay_ns = retry_delay_ns(feishu);
     uint64_t ordered_ns =
         error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * FEISHU_NS_PER_MS : 0;
     if (is_fatal) {
         if (!feishu->tenant.is_fatal) /* else the reason has been said */
-            feishu_trouble(feishu, error->text);
+            feishu_trouble(feishu, SMA_CAUSE_LINK, error->text);
         delay_ns = FEISHU_FATAL_S * FEISHU_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(socket->failure_count)) {
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times); connecting again",
@@ -160,8 +157,7 @@ static void on_opened(void *user)
     socket->opened_ns = socket->heard_ns = sma_ctx_now(feishu->ctx);
     socket->unanswered_count = 0;
     feishu_fragments_clear(socket->fragments);
-    feishu_trouble(feishu, "");
-    sma_link_up("feishu", sma_ctx_wall(feishu->ctx));
+    sma_adapter_health_up(&feishu->base.health);
     bool is_first = !socket->is_ready_told;
     socket->is_ready_told = true;
     sma_ctx_log(feishu->ctx, SMA_LOG_INFO, "feishu: %s as %s (%s), connection %s",
@@ -234,7 +230,7 @@ static void connect_to(struct feishu *feishu, struct feishu_endpoint *endpoint)
         .closed = on_closed,
         .user = feishu,
     };
-    enum sma_err err = sma_ws_connect(feishu->ws, &ask, &socket->conn);
+    enum sma_err err = sma_ws_connect(feishu->base.ws, &ask, &socket->conn);
     if (err == SMA_ERR_OK)
         return;
     struct feishu_login_error error = {.retry_after_ms = -1};
@@ -254,7 +250,7 @@ static void on_endpoint(struct feishu *feishu, void *user, const struct sma_net_
     enum feishu_login login = feishu_endpoint_parse(answer, &socket->config, &endpoint, &error);
     if (login != FEISHU_LOGIN_OK)
         try_later(feishu, &error, login == FEISHU_LOGIN_FATAL);
-    else if (!feishu->is_intake_off)
+    else if (!feishu->base.is_intake_off)
         connect_to(feishu, &endpoint);
     explicit_bzero(&endpoint, sizeof endpoint); /* the URL holds a secret */
 }
@@ -288,7 +284,7 @@ static void ask_endpoint(struct feishu *feishu)
 void feishu_socket_begin(struct feishu *feishu)
 {
     struct feishu_socket *socket = &feishu->socket;
-    if (feishu->settings.is_webhook || feishu->is_intake_off || socket->generation > 0)
+    if (feishu->settings.is_webhook || feishu->base.is_intake_off || socket->generation > 0)
         return;
     socket->generation = 1;
     ask_endpoint(feishu);

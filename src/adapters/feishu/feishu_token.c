@@ -9,9 +9,6 @@
 
 #include "adapters/common/answers.h"
 #include "runtime/json/json_read.h"
-#include "sma/health.h"
-#include "sma/links.h"
-#include "sma/metrics.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -23,13 +20,9 @@
     10 /* a token refused at this age: the next one waits, lest the two of us go in circles */
 
 /* -- trouble ----------------------------------------------------------------------------------- */
-void feishu_trouble(struct feishu *feishu, const char *text)
+void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text)
 {
-    if (strcmp(feishu->trouble, text) == 0)
-        return;
-    snprintf(feishu->trouble, sizeof feishu->trouble, "%s", text);
-    sma_health_set("feishu", sma_str(text)); /* `shipmyagent status` shows it */
-    if (text[0] != '\0')
+    if (sma_adapter_health_set(&feishu->base.health, cause, text))
         sma_ctx_log(feishu->ctx, SMA_LOG_ERROR, "feishu: %s; trying again every %d minutes", text,
                     FEISHU_FATAL_S / 60);
 }
@@ -55,8 +48,7 @@ static void take_token(struct feishu *feishu, uint64_t asked_ns)
         tenant->got_ns + feishu_token_refresh_s(tenant->token.expire_s) * FEISHU_NS_PER_S;
     tenant->failure_count = 0;
     tenant->why[0] = '\0';
-    if (tenant->is_fatal)
-        feishu_trouble(feishu, "");
+    sma_adapter_health_heal(&feishu->base.health, SMA_CAUSE_LOGIN);
     tenant->is_fatal = false;
 }
 
@@ -73,20 +65,19 @@ static void on_token(struct feishu *feishu, void *user, const struct sma_net_ans
     if (login == FEISHU_LOGIN_OK) {
         take_token(feishu, tenant->got_ns);
         if (feishu->settings.is_webhook) /* else the connection tells */
-            sma_link_up("feishu", sma_ctx_wall(feishu->ctx));
+            sma_adapter_health_up(&feishu->base.health);
         feishu_calls_go_on(feishu);
         return;
     }
-    SMA_METRIC_ADD(platform_failures_total, 1);
     if (feishu->settings.is_webhook)
-        sma_link_down("feishu", sma_ctx_wall(feishu->ctx), sma_str(error.text));
+        sma_adapter_health_down(&feishu->base.health, error.text);
     else
-        sma_link_error("feishu", sma_ctx_wall(feishu->ctx), sma_str(error.text));
+        sma_adapter_health_error(&feishu->base.health, error.text);
     snprintf(tenant->why, sizeof tenant->why, "%s", error.text);
     tenant->failure_count++;
     tenant->is_fatal = login == FEISHU_LOGIN_FATAL;
     if (tenant->is_fatal) {
-        feishu_trouble(feishu, error.text);
+        feishu_trouble(feishu, SMA_CAUSE_LOGIN, error.text);
         tenant->due_ns = now_ns + FEISHU_FATAL_S * FEISHU_NS_PER_S;
         feishu_calls_go_on(feishu); /* nobody waits ten minutes */
         return;
@@ -156,7 +147,7 @@ void feishu_token_drop(struct feishu *feishu, unsigned generation)
 /* -- who the bot is ---------------------------------------------------------------------------- */
 static bool bot_path(const struct feishu *feishu, char path[PATH_BYTES_MAX])
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/" BOT_FILE, feishu->config->project_dir);
+    int len = snprintf(path, PATH_BYTES_MAX, "%s/" BOT_FILE, feishu->base.config->project_dir);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -212,6 +203,7 @@ static void take_bot(struct feishu *feishu, const struct feishu_bot *bot)
     identity->bot = *bot;
     identity->is_fresh = true;
     identity->failure_count = 0;
+    sma_adapter_health_heal(&feishu->base.health, SMA_CAUSE_BOT);
     if (is_new)
         keep_bot(feishu);
     if (!bot->is_active)
@@ -238,11 +230,11 @@ static void on_bot(struct feishu *feishu, void *user, const struct sma_net_answe
         take_bot(feishu, &bot);
         return;
     }
-    SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_adapter_health_error(&feishu->base.health, error.text);
     identity->failure_count++;
     uint64_t delay_ns = delay_after(feishu, &error, identity->failure_count);
     if (login == FEISHU_LOGIN_FATAL) {
-        feishu_trouble(feishu, error.text);
+        feishu_trouble(feishu, SMA_CAUSE_BOT, error.text);
         delay_ns = FEISHU_FATAL_S * FEISHU_NS_PER_S;
     } else if (!feishu->tenant.is_fatal && sma_adapter_is_worth_telling(identity->failure_count)) {
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times); trying again", error.text,
@@ -282,9 +274,9 @@ uint64_t feishu_token_tick(struct feishu *feishu, uint64_t now_ns)
     struct feishu_identity *identity = &feishu->identity;
     if (tenant->due_ns <= now_ns && tenant->call == NULL)
         ask_token(feishu);
-    if (identity->due_ns <= now_ns && identity->call == NULL && !feishu->is_intake_off)
+    if (identity->due_ns <= now_ns && identity->call == NULL && !feishu->base.is_intake_off)
         ask_bot(feishu);
-    uint64_t bot_due_ns = feishu->is_intake_off ? UINT64_MAX : identity->due_ns;
+    uint64_t bot_due_ns = feishu->base.is_intake_off ? UINT64_MAX : identity->due_ns;
     return tenant->due_ns < bot_due_ns ? tenant->due_ns : bot_due_ns;
 }
 

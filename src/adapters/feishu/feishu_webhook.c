@@ -6,8 +6,6 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
-#include "sma/links.h"
-#include "sma/metrics.h"
 
 #define RETRY_AFTER_S 5
 
@@ -41,8 +39,7 @@ static void on_event(void *user, const struct feishu_event *event)
 {
     struct taking *taking = user;
     struct feishu *feishu = taking->feishu;
-    SMA_METRIC_ADD(platform_events_total, 1);
-    sma_link_event("feishu", sma_ctx_wall(feishu->ctx));
+    sma_adapter_health_event(&feishu->base.health);
     if (event->kind == FEISHU_EVENT_IGNORED)
         return;
     struct feishu_hook *hook = free_hook(feishu);
@@ -65,7 +62,7 @@ static int take_event(struct taking *taking, struct sma_str json)
     struct feishu *feishu = taking->feishu;
     bool has_identity =
         feishu->identity.bot.open_id[0] != '\0'; /* who was addressed cannot be said without */
-    if (feishu->is_intake_off || !has_identity)
+    if (feishu->base.is_intake_off || !has_identity)
         return 503;
     struct feishu_event_options options = feishu_event_options_now(feishu, taking->read_ns);
     struct sma_error error = {0};
@@ -82,8 +79,7 @@ static int take_event(struct taking *taking, struct sma_str json)
 
 static void reject(struct feishu *feishu, const struct feishu_webhook_verdict *verdict)
 {
-    SMA_METRIC_ADD(platform_failures_total, 1);
-    sma_link_error("feishu", sma_ctx_wall(feishu->ctx), sma_str(verdict->why));
+    sma_adapter_health_error(&feishu->base.health, verdict->why);
     if (sma_adapter_is_worth_telling(++feishu->hook_refused_count)) /* anybody can cause these */
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
                     "feishu: a webhook request was rejected (%u so far): %s",

@@ -1,4 +1,4 @@
-/* body.c — the JSON of POST /api/execute, reference §4.3. */
+/* body.c — the JSON of POST /api/execute, protocols/project.md §4.3. */
 #include "http_priv.h"
 
 #include "runtime/json/json_arena.h"

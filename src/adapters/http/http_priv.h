@@ -231,7 +231,7 @@ void http_respond(struct http_conn *conn, int status, const char *type, struct s
                   const char *extra);
 /** The same for a file of public/. */
 void http_respond_page(struct http_conn *conn, const char *type, struct sma_str body);
-/** {"success":false,"message":...} (reference §4.1). */
+/** {"success":false,"message":...} (protocols/project.md §4.1). */
 void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format,
                         ...) SMA_PRINTF(4, 5);
 /** Refuse a request whose rest is not read: answers and ends the connection. */

@@ -2,6 +2,7 @@
 #include "http_priv.h"
 
 #include "runtime/files/served.h"
+#include "sma/health.h"
 #include "sma/labels.h"
 #include "sma/metrics.h"
 
@@ -166,7 +167,7 @@ static void put_timestamp(struct sma_http *http, struct sma_buf *buf)
 /* Why not all is well; empty when it is. */
 static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
 {
-    const char *reasons[3];
+    const char *reasons[4];
     size_t count = 0;
     if (sma_gauge_get(SMA_GAUGE_disk_degraded) != 0)
         reasons[count++] = "the disk is almost full: no new messages are accepted";
@@ -174,6 +175,8 @@ static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
         reasons[count++] = "the service is stopping";
     if (sma_gauge_get(SMA_GAUGE_store_troubles) != 0)
         reasons[count++] = "something stored is damaged or cannot be reached: see store.troubles";
+    if (sma_health_count() != 0)
+        reasons[count++] = "a platform or a model waits for somebody to act: see store.trouble";
     for (size_t i = 0; i < count; i++) {
         sma_buf_put_text(buf, i == 0 ? "" : ",");
         sma_buf_put_json_string(buf, sma_str(reasons[i]));
@@ -186,7 +189,8 @@ static void respond_health(struct http_conn *conn)
 {
     struct sma_http *http = conn->server;
     bool is_open = sma_gauge_get(SMA_GAUGE_disk_degraded) == 0 && !http->is_intake_off;
-    bool is_well = is_open && sma_gauge_get(SMA_GAUGE_store_troubles) == 0;
+    bool is_well =
+        is_open && sma_gauge_get(SMA_GAUGE_store_troubles) == 0 && sma_health_count() == 0;
     struct sma_buf body;
     sma_buf_init(&body, 1024);
     sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");

@@ -13,7 +13,7 @@
  * apiRoot, tokenUrl, gatewayUrl, shards, intents, markdown, groupAccess, followupWindowMs, limits,
  * attachmentBytesMax, caFile. Environment: QQ_APP_ID, QQ_APP_SECRET, QQ_SANDBOX,
  * SHIP_QQ_CAPTURE_EVENTS, SHIP_QQ_CAPTURE_DIR. Absent appId: not configured.
- * Source: protocols/qq.md; reference §5.4, §5.5, §6.4.
+ * Source: protocols/qq.md; protocols/project.md §5.4, §5.5, §6.4.
  */
 #ifndef SMA_ADAPTERS_QQ_H
 #define SMA_ADAPTERS_QQ_H

@@ -131,7 +131,7 @@ static enum sma_err ask(struct qq_call *call, uint64_t now_ns)
         .done = on_done,
         .user = call,
     };
-    enum sma_err err = sma_net_ask(call->qq->net, &net_ask, &call->request);
+    enum sma_err err = sma_net_ask(call->qq->base.net, &net_ask, &call->request);
     explicit_bzero(authorization, sizeof authorization);
     return err;
 }
@@ -246,7 +246,7 @@ static struct qq_call *make_call(struct qq *qq, const struct qq_call_options *op
 struct qq_call *qq_call_start(struct qq *qq, const struct qq_call_options *options)
 {
     struct qq_call *call =
-        qq->net == NULL || (options->body != NULL && options->body->err != SMA_ERR_OK)
+        qq->base.net == NULL || (options->body != NULL && options->body->err != SMA_ERR_OK)
             ? NULL
             : make_call(qq, options);
     if (call == NULL) {

@@ -38,7 +38,7 @@ static enum sma_err write_capture(struct qq *qq, const struct qq_frame *frame, s
     if (frame->seq != QQ_SEQ_NONE)
         snprintf(number, sizeof number, "_%lld", (long long)frame->seq);
     int folder_len =
-        snprintf(path, sizeof path, "%s%s%s", is_absolute ? "" : qq->config->project_dir,
+        snprintf(path, sizeof path, "%s%s%s", is_absolute ? "" : qq->base.config->project_dir,
                  is_absolute ? "" : "/", qq->capture_folder);
     if (folder_len <= 0 || (size_t)folder_len + TAG_LEN_MAX + 64 >= sizeof path)
         return sma_fail(error, SMA_ERR_TOOBIG, "the folder's name is too long");

@@ -18,11 +18,12 @@
  * taken out, other mentions as @name, HTML entities of guild texts undone. Quotes go to `context`.
  * role: administrators and owners of a group or guild are told by the event itself.
  *
- * Source: protocols/qq.md §4; reference §5.1, §5.4.  Threads: no state.
+ * Source: protocols/qq.md §4; protocols/project.md §5.1, §5.4.  Threads: no state.
  */
 #ifndef SMA_QQ_EVENT_H
 #define SMA_QQ_EVENT_H
 
+#include "adapters/common/file_list.h"
 #include "qq_frame.h"
 #include "sma/messages.h"
 
@@ -62,21 +63,7 @@ SMA_CHECKED enum sma_err qq_event_parse(const struct qq_event_options *options,
                                         const struct qq_frame *frame, qq_event_fn *each,
                                         void *user);
 
-struct qq_file
-{
-    struct sma_str kind; /* "photo" "document" "voice" */
-    struct sma_str url;  /* http or https */
-    struct sma_str path, name;
-};
-struct qq_preparation
-{
-    struct qq_file files[SMA_ATTACHMENT_COUNT_MAX];
-    size_t file_count;
-    void *json; /* owns the slices */
-};
-/** Read ingress.preparation again. @return OK | BADINPUT: not ours | NOMEM */
-SMA_CHECKED enum sma_err qq_preparation_parse(struct sma_str preparation,
-                                              struct qq_preparation *ret_preparation);
-void qq_preparation_fini(struct qq_preparation *preparation);
+/* Of ingress.preparation: with "url", http or https. */
+extern const struct sma_file_shape qq_file_shape;
 
 #endif

@@ -5,32 +5,7 @@
  */
 #include "qq_priv.h"
 
-#include <stdlib.h>
-
-static enum sma_err read_list(void *user, struct sma_str preparation, struct sma_fetch_job *job,
-                              void **ret_list)
-{
-    (void)user;
-    struct qq_preparation *list = calloc(1, sizeof *list);
-    if (list == NULL)
-        return SMA_ERR_NOMEM;
-    enum sma_err err = qq_preparation_parse(preparation, list);
-    if (err != SMA_ERR_OK) {
-        free(list);
-        return err;
-    }
-    for (size_t i = 0; i < list->file_count; i++)
-        sma_fetch_add(job, list->files[i].path, list->files[i].kind, -1);
-    *ret_list = list;
-    return SMA_ERR_OK;
-}
-
-static void release_list(void *user, void *list)
-{
-    (void)user;
-    qq_preparation_fini(list);
-    free(list);
-}
+#include "runtime/json/json_read.h"
 
 static void on_fetched(struct qq *qq, void *user, const struct sma_net_answer *answer)
 {
@@ -40,10 +15,8 @@ static void on_fetched(struct qq *qq, void *user, const struct sma_net_answer *a
     bool is_answered = answer->end == SMA_NET_ANSWERED;
     if (is_answered && answer->status == 200)
         sma_fetch_done(fetch);
-    else if (answer->end == SMA_NET_TOO_BIG)
-        sma_fetch_fail(fetch, "it is larger than adapters.qq.attachmentBytesMax allows");
-    else if (answer->end == SMA_NET_FILE_FAILED)
-        sma_fetch_fail(fetch, "it could not be stored: is the disk full?");
+    else if (sma_fetch_is_over(fetch, answer))
+        return;
     else if (is_answered && answer->status < 500 && answer->status != 429)
         sma_fetch_fail(fetch, "the platform does not give it out any more");
     else
@@ -51,13 +24,12 @@ static void on_fetched(struct qq *qq, void *user, const struct sma_net_answer *a
                         answer->retry_after_ms > 0 ? (uint32_t)answer->retry_after_ms : 0);
 }
 
-static void start(void *user, struct sma_fetch *fetch, void *list, uint32_t left_ms)
+static void start(void *user, struct sma_fetch *fetch, uint32_t left_ms)
 {
     struct qq *qq = user;
-    const struct qq_preparation *preparation = list;
     fetch->call = qq_call_start(
         qq, &(struct qq_call_options){.method = "GET",
-                                      .url = preparation->files[fetch->index].url,
+                                      .url = sma_json_str(fetch->item->json, "url"),
                                       .file = fetch->temp.fd,
                                       .total_ms = left_ms,
                                       .answer_bytes_max = qq->settings.attachment_bytes_max,
@@ -85,9 +57,7 @@ static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_ro
 
 const struct sma_fetch_ops qq_fetch_ops = {
     .name = "qq",
-    .folder = QQ_CACHE_FOLDER,
-    .read = read_list,
-    .release = release_list,
+    .shape = &qq_file_shape,
     .start = start,
     .cancel = cancel,
     .ask_role = ask_role,

@@ -9,8 +9,6 @@
 #include "qq_priv.h"
 
 #include "runtime/json/json_read.h"
-#include "sma/links.h"
-#include "sma/metrics.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -32,7 +30,6 @@ static uint64_t chance_of(const struct qq_shard *shard)
 
 static void not_connected(struct qq_shard *shard, const char *why)
 {
-    SMA_METRIC_ADD(platform_failures_total, 1);
     qq_session_not_connected(&shard->session, why, now_of(shard), chance_of(shard));
 }
 
@@ -49,8 +46,7 @@ static void on_event(void *user, const struct qq_event *event)
     struct taking *taking = user;
     struct qq_shard *shard = taking->shard;
     struct qq *qq = shard->qq;
-    SMA_METRIC_ADD(platform_events_total, 1);
-    sma_link_event("qq", sma_ctx_wall(qq->ctx));
+    sma_adapter_health_event(&qq->base.health);
     if (event->kind == QQ_EVENT_IGNORED) {
         if (event->interaction_id.len > 0)
             qq_acknowledge(qq, event->interaction_id, QQ_INTERACTION_DONE);
@@ -116,7 +112,7 @@ static void on_garbage(struct qq_shard *shard, size_t len)
     sma_ctx_log(shard->qq->ctx, SMA_LOG_WARN,
                 "qq: the gateway sent %zu bytes that are no payload; %s", len,
                 is_last ? "passed over" : "asking for them again");
-    SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_adapter_health_error(&shard->qq->base.health, "the gateway sent bytes that are no payload");
     if (!is_last)
         qq_session_refused(&shard->session, now_of(shard));
 }
@@ -174,7 +170,6 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
         explain_refusal(closed, why);
         not_connected(shard, why);
     } else {
-        SMA_METRIC_ADD(platform_failures_total, 1);
         unsigned code = closed->end == SMA_WS_CLOSED_BY_PEER ? closed->code : 0;
         qq_session_closed(&shard->session, code, now_of(shard), chance_of(shard));
     }
@@ -190,7 +185,7 @@ static void open_link(struct qq_shard *shard, const char *url)
                              .message = on_message,
                              .closed = on_closed,
                              .user = shard};
-    enum sma_err err = sma_ws_connect(shard->qq->ws, &ask, &shard->conn);
+    enum sma_err err = sma_ws_connect(shard->qq->base.ws, &ask, &shard->conn);
     if (err == SMA_ERR_OK)
         return;
     shard->conn = NULL;
@@ -396,11 +391,11 @@ static void tell_link(struct qq *qq, const char *trouble)
 {
     for (uint32_t i = 0; i < qq->settings.shard_count; i++) {
         if (!qq->shards[i].is_up) {
-            sma_link_down("qq", sma_ctx_wall(qq->ctx), sma_str(trouble));
+            sma_adapter_health_down(&qq->base.health, trouble);
             return;
         }
     }
-    sma_link_up("qq", sma_ctx_wall(qq->ctx));
+    sma_adapter_health_up(&qq->base.health);
 }
 
 /* -- what people are told ---------------------------------------------------------------------- */
@@ -432,6 +427,8 @@ static void tell_trouble(struct qq_shard *shard)
     shard->is_up = false;
     tell_link(shard->qq, session->trouble);
     shard->trouble_count = has_lasted ? 1 : shard->trouble_count + 1;
+    if (session->is_fatal)
+        (void)sma_adapter_health_set(&shard->qq->base.health, SMA_CAUSE_LINK, session->trouble);
     bool is_due = session->is_fatal || sma_adapter_is_worth_telling(shard->trouble_count);
     if (session->trouble[0] == '\0' || !is_due)
         return;
@@ -519,7 +516,7 @@ static void start_shard(struct qq_shard *shard, int64_t cursor)
 {
     int64_t seq = qq_cursor_seq(shard->epoch, cursor);
     seq = seq > shard->kept_seq ? seq : shard->kept_seq;
-    if (shard->is_started || shard->qq->is_intake_off)
+    if (shard->is_started || shard->qq->base.is_intake_off)
         return;
     shard->is_started = true;
     qq_session_restore(&shard->session, sma_str(shard->kept_id), seq);
@@ -542,15 +539,7 @@ void qq_gateway_on_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json)
 
 static void ask_cursor(struct qq_shard *shard)
 {
-    struct sma_str name = sma_str(shard->cursor_name);
-    SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, name.len + 1);
-    if (msg == NULL)
-        sma_ctx_fatal(shard->qq->ctx, "out of memory");
-    struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
-    query->kind = SMA_QUERY_CURSOR;
-    query->chat_key = sma_msg_dup(msg, name);
-    if (sma_ctx_ask(shard->qq->ctx, SMA_ACTOR_STORE, &msg, 0, &shard->cursor_ask_id) != SMA_ERR_OK)
+    if (!sma_platform_ask_cursor(&shard->qq->base, shard->cursor_name, &shard->cursor_ask_id))
         start_shard(shard, -1); /* what comes again is known by its claim */
 }
 

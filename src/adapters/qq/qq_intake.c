@@ -26,7 +26,7 @@ struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_
 
 bool qq_intake_has_room(const struct qq *qq)
 {
-    return qq->ask_span < QQ_ASK_COUNT_MAX && !qq->is_intake_off;
+    return qq->ask_span < QQ_ASK_COUNT_MAX && !qq->base.is_intake_off;
 }
 
 static void note_interaction(struct qq *qq, struct qq_ask *ask, struct sma_str id)
@@ -139,5 +139,5 @@ void qq_on_accepted(struct qq *qq, const struct sma_msg *msg, const struct sma_a
     settle(qq, &settled, accepted);
     if (qq_intake_has_room(qq) && qq->ask_span < QQ_ASK_COUNT_MAX / 2)
         qq_gateway_resume_reading(qq);
-    qq_tell_intake(qq);
+    sma_platform_note_drained(&qq->base);
 }

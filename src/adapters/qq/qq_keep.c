@@ -43,7 +43,7 @@ uint32_t qq_epoch_make(int64_t wall_ms, uint32_t previous)
 static bool make_path(const struct qq_shard *shard, char path[PATH_BYTES_MAX])
 {
     int len = snprintf(path, PATH_BYTES_MAX, "%s/" QQ_CACHE_FOLDER "session-%u.json",
-                       shard->qq->config->project_dir, shard->index);
+                       shard->qq->base.config->project_dir, shard->index);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -110,7 +110,7 @@ static void put_file(struct sma_buf *buf, const struct qq_shard *shard)
 static enum sma_err make_folder(struct qq *qq, struct sma_error *error)
 {
     char path[PATH_BYTES_MAX];
-    snprintf(path, sizeof path, "%s/" QQ_CACHE_FOLDER, qq->config->project_dir);
+    snprintf(path, sizeof path, "%s/" QQ_CACHE_FOLDER, qq->base.config->project_dir);
     return sma_sys_make_dirs(sma_ctx_sys(qq->ctx), path, error);
 }
 

@@ -12,7 +12,7 @@
  * images and refuses the whole message when it cannot).
  *
  * Threads: no state; any.
- * Source:  protocols/qq.md §1.2, §5, §6; reference §6.2 (the @attach line), §6.4.
+ * Source:  protocols/qq.md §1.2, §5, §6; protocols/project.md §6.2 (the @attach line), §6.4.
  */
 #ifndef SMA_QQ_OUT_H
 #define SMA_QQ_OUT_H

@@ -17,11 +17,10 @@
 #include "qq_session.h"
 
 #include "adapters/common/answers.h"
-#include "adapters/common/fetch.h"
+#include "adapters/common/platform.h"
 #include "sma/net.h"
 #include "sma/ws.h"
 
-#define QQ_MAGIC 0x51513031u
 #define QQ_NS_PER_MS UINT64_C(1000000)
 #define QQ_NS_PER_S UINT64_C(1000000000)
 
@@ -108,7 +107,6 @@ struct qq_token_keeper
     uint64_t expires_ns, due_ns; /* due: of the next request; UINT64_MAX = one is in flight */
     uint64_t asked_ns;
     unsigned failure_count;
-    bool is_refused_told;
     char trouble[256]; /* why there is none */
 };
 /** Ask for the first one. */
@@ -269,12 +267,8 @@ void qq_capture(struct qq *qq, const struct qq_frame *frame, struct sma_str byte
 /* -- everything -------------------------------------------------------------------------------- */
 struct qq
 {
-    uint32_t magic;
-    struct sma_ctx *ctx;
-    struct sma_net *net;
-    struct sma_ws *ws;
-    const struct sma_config *config;
-    char *block_json;
+    struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
+    struct sma_ctx *ctx;      /* base.ctx */
     struct qq_settings settings;
     struct qq_call *calls; /* in flight or waiting */
     size_t call_waiting_count;
@@ -299,15 +293,8 @@ struct qq
     uint64_t plain_until_ns; /* Markdown was refused */
     uint64_t wordy_until_ns; /* buttons were refused */
     struct qq_fresh fresh[QQ_FRESH_COUNT_MAX];
-    bool is_refused_told;
 
-    struct sma_fetches *fetches;
     uint8_t capture; /* 0 off, 1 dispatches, 2 everything */
     const char *capture_folder;
-
-    bool is_intake_off, is_intake_told, is_closed;
 };
-/** Tell the supervisor when nothing is open at the store any more. */
-void qq_tell_intake(struct qq *qq);
-
 #endif

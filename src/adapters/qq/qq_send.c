@@ -10,8 +10,6 @@
  */
 #include "qq_priv.h"
 
-#include "sma/metrics.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,11 +76,10 @@ static void answer_class(struct qq_attempt *attempt, enum sma_attempt_class atte
 static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
 {
     if (outcome->attempt_class == SMA_ATTEMPT_SENT)
-        qq->is_refused_told = false;
-    if (!outcome->is_bot_refused || qq->is_refused_told)
-        return;
-    qq->is_refused_told = true;
-    sma_ctx_log(qq->ctx, SMA_LOG_ERROR, "qq: the bot may not send: %s", outcome->error);
+        sma_adapter_health_heal(&qq->base.health, SMA_CAUSE_RIGHTS);
+    else if (outcome->is_bot_refused &&
+             sma_adapter_health_set(&qq->base.health, SMA_CAUSE_RIGHTS, outcome->error))
+        sma_ctx_log(qq->ctx, SMA_LOG_ERROR, "qq: the bot may not send: %s", outcome->error);
 }
 
 /* @return whether the same part goes out once more, differently */

@@ -8,9 +8,6 @@
  */
 #include "qq_priv.h"
 
-#include "sma/links.h"
-#include "sma/metrics.h"
-
 #include <stdio.h>
 
 static void fetch(struct qq *qq);
@@ -24,27 +21,30 @@ static void come_back(struct qq *qq, uint64_t delay_ns)
 static void tell_failure(struct qq *qq, bool is_fatal, const char *text)
 {
     struct qq_token_keeper *keeper = &qq->token;
-    if (is_fatal && !keeper->is_refused_told)
-        sma_ctx_log(qq->ctx, SMA_LOG_ERROR,
-                    "qq: the platform does not take this bot's appId and appSecret: %s. Compare "
-                    "adapters.qq in ship.json, or QQ_APP_ID and QQ_APP_SECRET, with the "
-                    "platform's console and restart; trying again every %d s",
-                    text, QQ_TOKEN_REFUSED_S);
-    else if (!is_fatal && sma_adapter_is_worth_telling(keeper->failure_count))
-        sma_ctx_log(qq->ctx, SMA_LOG_WARN, "qq: no access token (failure %u): %s; trying again",
-                    keeper->failure_count, text);
-    keeper->is_refused_told = keeper->is_refused_told || is_fatal;
+    char line[SMA_HEALTH_BYTES_MAX];
+    snprintf(line, sizeof line,
+             "the platform does not take this bot's appId and appSecret: %.120s. Compare "
+             "adapters.qq in ship.json, or QQ_APP_ID and QQ_APP_SECRET, with the platform's "
+             "console and restart",
+             text);
+    if (!is_fatal) {
+        if (sma_adapter_is_worth_telling(keeper->failure_count))
+            sma_ctx_log(qq->ctx, SMA_LOG_WARN, "qq: no access token (failure %u): %s; trying again",
+                        keeper->failure_count, text);
+    } else if (sma_adapter_health_set(&qq->base.health, SMA_CAUSE_LOGIN, line)) {
+        sma_ctx_log(qq->ctx, SMA_LOG_ERROR, "qq: %s; trying again every %d s", line,
+                    QQ_TOKEN_REFUSED_S);
+    }
 }
 
 static void on_failure(struct qq *qq, bool is_fatal, const struct qq_login_error *error)
 {
     struct qq_token_keeper *keeper = &qq->token;
     keeper->failure_count++;
-    SMA_METRIC_ADD(platform_failures_total, 1);
     if (qq->settings.is_webhook)
-        sma_link_down("qq", sma_ctx_wall(qq->ctx), sma_str(error->text));
+        sma_adapter_health_down(&qq->base.health, error->text);
     else
-        sma_link_error("qq", sma_ctx_wall(qq->ctx), sma_str(error->text));
+        sma_adapter_health_error(&qq->base.health, error->text);
     tell_failure(qq, is_fatal, error->text);
     snprintf(keeper->trouble, sizeof keeper->trouble, "%s", error->text);
     uint64_t delay_ns =
@@ -70,10 +70,10 @@ static void take_token(struct qq *qq, const struct qq_token *token)
     keeper->number++;
     keeper->expires_ns = now_ns + token->expires_s * QQ_NS_PER_S;
     keeper->failure_count = 0;
-    keeper->is_refused_told = false;
+    sma_adapter_health_heal(&qq->base.health, SMA_CAUSE_LOGIN);
     keeper->trouble[0] = '\0';
     if (qq->settings.is_webhook) /* else the sessions tell */
-        sma_link_up("qq", sma_ctx_wall(qq->ctx));
+        sma_adapter_health_up(&qq->base.health);
     come_back(qq, qq_token_refresh_s(token->expires_s) * QQ_NS_PER_S);
     qq_calls_token(qq, NULL);
 }

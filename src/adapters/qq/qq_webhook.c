@@ -6,8 +6,6 @@
 #include "qq_priv.h"
 
 #include "runtime/json/json_read.h"
-#include "sma/links.h"
-#include "sma/metrics.h"
 
 #include <stdio.h>
 
@@ -42,8 +40,7 @@ static void on_event(void *user, const struct qq_event *event)
 {
     struct taking *taking = user;
     struct qq *qq = taking->qq;
-    SMA_METRIC_ADD(platform_events_total, 1);
-    sma_link_event("qq", sma_ctx_wall(qq->ctx));
+    sma_adapter_health_event(&qq->base.health);
     taking->status = 200;
     if (event->kind == QQ_EVENT_IGNORED) {
         if (event->interaction_id.len > 0)
@@ -65,7 +62,7 @@ static void on_event(void *user, const struct qq_event *event)
 static int take_event(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook,
                       const struct qq_frame *frame)
 {
-    if (qq->is_intake_off)
+    if (qq->base.is_intake_off)
         return 503;
     qq_capture(qq, frame, webhook->body);
     struct taking taking = {.qq = qq, .msg = msg, .status = 503};

@@ -13,7 +13,7 @@
  * webhookUrl, webhookSecret, backlog, followupWindowMs, groupAccess, limits, progress,
  * attachmentBytesMax, pollTimeoutS; chatId is accepted and has no effect. Absent botToken: not
  * configured.
- * Source: protocols/telegram.md; reference §5.2, §6.2.
+ * Source: protocols/telegram.md; protocols/project.md §5.2, §6.2.
  */
 #ifndef SMA_ADAPTERS_TELEGRAM_H
 #define SMA_ADAPTERS_TELEGRAM_H

@@ -7,9 +7,6 @@
  */
 #include "telegram_priv.h"
 
-#include "sma/links.h"
-#include "sma/metrics.h"
-
 #include <jansson.h>
 #include <stdio.h>
 
@@ -20,22 +17,14 @@ static void next_step(struct telegram *telegram);
 /* -- trouble ----------------------------------------------------------------------------------- */
 void telegram_bot_refused(struct telegram *telegram, int status)
 {
-    if (telegram->is_refused_told)
-        return;
-    telegram->is_refused_told = true;
-    if (status == 404)
-        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
-                    "telegram: the server of adapters.telegram.apiRoot does not know this bot "
-                    "(404). Check botToken and apiRoot in ship.json and restart; trying again "
-                    "every %d s",
-                    REFUSED_S);
-    else
-        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
-                    "telegram: the bot token is refused (401): it is wrong or was revoked. Get the "
-                    "current one from "
-                    "@BotFather (/mybots, API Token), put it into adapters.telegram.botToken or "
-                    "the variable named "
-                    "there, and restart; trying again every %d s",
+    const char *text =
+        status == 404 ? "the server of adapters.telegram.apiRoot does not know this bot (404). "
+                        "Check botToken and apiRoot in ship.json and restart"
+                      : "the bot token is refused (401): it is wrong or was revoked. Get the "
+                        "current one from @BotFather (/mybots, API Token), put it into "
+                        "adapters.telegram.botToken or the variable named there, and restart";
+    if (sma_adapter_health_set(&telegram->base.health, SMA_CAUSE_LOGIN, text))
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR, "telegram: %s; trying again every %d s", text,
                     REFUSED_S);
 }
 
@@ -44,8 +33,7 @@ static void step_failed(struct telegram *telegram, const char *method,
 {
     struct telegram_outcome outcome;
     telegram_classify(answer, &outcome);
-    SMA_METRIC_ADD(platform_failures_total, 1);
-    sma_link_down("telegram", sma_ctx_wall(telegram->ctx), sma_str(outcome.error));
+    sma_adapter_health_down(&telegram->base.health, outcome.error);
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++telegram->bot_failure_count);
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
@@ -64,7 +52,7 @@ static void step_is_done(struct telegram *telegram, enum telegram_phase next)
     telegram->phase = (uint8_t)next;
     telegram->bot_failure_count = 0;
     if (next == TELEGRAM_PHASE_READY)
-        sma_link_up("telegram", sma_ctx_wall(telegram->ctx));
+        sma_adapter_health_up(&telegram->base.health);
     next_step(telegram);
 }
 
@@ -78,7 +66,7 @@ static void on_unhooked(struct telegram *telegram, void *user, const struct sma_
         return;
     }
     if (!is_done) /* tolerated: getMe tells more, and with a webhook in the way the poll says so */
-        SMA_METRIC_ADD(platform_failures_total, 1);
+        sma_adapter_health_error(&telegram->base.health, "deleteWebhook failed");
     step_is_done(telegram, telegram->bot.id == 0 ? TELEGRAM_PHASE_WHO : TELEGRAM_PHASE_READY);
 }
 
@@ -131,7 +119,7 @@ static void on_who(struct telegram *telegram, void *user, const struct sma_net_a
         step_failed(telegram, "getMe", answer);
         return;
     }
-    telegram->is_refused_told = false;
+    sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
     send_commands(telegram, false);
     send_commands(telegram, true);
     bool sets_hook = telegram->settings.is_webhook && telegram->settings.webhook_url[0] != '\0';
@@ -194,7 +182,7 @@ static void next_step(struct telegram *telegram)
 {
     struct sma_buf body;
     telegram->bot_due_ns = UINT64_MAX;
-    if (telegram->is_intake_off)
+    if (telegram->base.is_intake_off)
         return;
     switch ((enum telegram_phase)telegram->phase) {
     case TELEGRAM_PHASE_CURSOR:
@@ -245,15 +233,7 @@ void telegram_bot_begin(struct telegram *telegram)
         step_is_done(telegram, TELEGRAM_PHASE_WHO);
         return;
     }
-    static const char name[] = "telegram.offset";
-    SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, sizeof name);
-    if (msg == NULL)
-        sma_ctx_fatal(telegram->ctx, "out of memory");
-    struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
-    query->kind = SMA_QUERY_CURSOR;
-    query->chat_key = sma_msg_dup(msg, sma_str(name));
-    if (sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, NULL) != SMA_ERR_OK)
+    if (!sma_platform_ask_cursor(&telegram->base, "telegram.offset", NULL))
         step_is_done(telegram,
                      TELEGRAM_PHASE_UNHOOK); /* the platform still knows what was confirmed */
 }

@@ -99,7 +99,7 @@ static bool ask(struct telegram_call *call, const struct telegram_call_options *
         .user = call,
     };
     bool is_asked = url.err == SMA_ERR_OK &&
-                    sma_net_ask(call->telegram->net, &net_ask, &call->request) == SMA_ERR_OK;
+                    sma_net_ask(call->telegram->base.net, &net_ask, &call->request) == SMA_ERR_OK;
     if (url.ptr != NULL)
         explicit_bzero(url.ptr, url.len);
     sma_buf_fini(&url);
@@ -109,7 +109,7 @@ static bool ask(struct telegram_call *call, const struct telegram_call_options *
 struct telegram_call *telegram_call_start(struct telegram *telegram,
                                           const struct telegram_call_options *options)
 {
-    if (telegram->net == NULL)
+    if (telegram->base.net == NULL)
         return NULL;
     struct telegram_call *call = malloc(sizeof *call + options->body.len);
     if (call == NULL)

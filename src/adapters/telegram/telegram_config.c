@@ -94,15 +94,19 @@ static SMA_CHECKED enum sma_err read_words(struct telegram_settings *settings,
                                            const struct sma_settings *block)
 {
     static const char *const modes[] = {"polling", "webhook", NULL};
+    static const char *const backlogs[] = {"answer", "record", NULL};
     static const char *const accesses[] = {"initiator_or_admin", "anyone", NULL};
     static const char *const progresses[] = {"auto", "typing", "off", NULL};
-    unsigned mode = 0, access = 0, progress = TELEGRAM_PROGRESS_AUTO;
+    unsigned mode = 0, backlog = 0, access = 0, progress = TELEGRAM_PROGRESS_AUTO;
     enum sma_err err = sma_settings_word(block, "mode", modes, &mode);
+    if (err == SMA_ERR_OK)
+        err = sma_settings_word(block, "backlog", backlogs, &backlog);
     if (err == SMA_ERR_OK) /* for the core; only checked here */
         err = sma_settings_word(block, "groupAccess", accesses, &access);
     if (err == SMA_ERR_OK)
         err = sma_settings_word(block, "progress", progresses, &progress);
     settings->is_webhook = mode == 1;
+    settings->backlog_records = backlog == 1;
     const char *opening = json_string_value(json_object_get(block->root, "access"));
     settings->is_paired = opening == NULL || strcmp(opening, "anyone") != 0;
     settings->progress = (uint8_t)progress;

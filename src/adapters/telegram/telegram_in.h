@@ -11,11 +11,12 @@
  * strings, cut; never in `text`. Ids are taken only from JSON integers, never from strings or
  * fractions.
  * Threads: any; no state.   Blocks: never.   Allocates: yes.
- * Source: protocols/telegram.md §3-§5, reference §5.2.
+ * Source: protocols/telegram.md §3-§5, protocols/project.md §5.2.
  */
 #ifndef SMA_ADAPTERS_TELEGRAM_IN_H
 #define SMA_ADAPTERS_TELEGRAM_IN_H
 
+#include "adapters/common/file_list.h"
 #include "sma/messages.h"
 
 #define TELEGRAM_UPDATES_COUNT_MAX \
@@ -23,7 +24,8 @@
 #define TELEGRAM_CALLBACK_BYTES_MAX \
     64 /* of a button's data; over it the press is answered and not handed on */
 #define TELEGRAM_FILE_ID_BYTES_MAX 512 /* over it the file is named, not fetched */
-#define TELEGRAM_FILE_COUNT_MAX 4      /* of one message: a document, a photo, a voice, an audio */
+#define TELEGRAM_BACKLOG_AGE_MS \
+    INT64_C(86400000) /* messages older than this are recorded, never run */
 #define TELEGRAM_CACHE_FOLDER \
     ".ship/.cache/telegram/" /* where attachments go, relative to the project */
 
@@ -44,6 +46,10 @@ struct telegram_in_options
     uint8_t adapter;     /* route.adapter of every event */
     int64_t now_wall_ms; /* "now" for ages; a date in the future counts as this */
     uint64_t read_ns;    /* stamps.read_ns of every event */
+    bool
+        /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
+        backlog_records;
+    int64_t start_wall_ms;
     size_t
         /* a file said to be larger is named in the text, not fetched; 0 = the default */
         attachment_bytes_max;
@@ -110,35 +116,7 @@ SMA_CHECKED enum sma_err telegram_update_parse(const struct telegram_in_options 
                                                struct sma_str body, telegram_event_fn *each,
                                                void *user, struct sma_error *error);
 
-/* -- preparation: what is to be fetched before the run ----------------------------------------- */
-struct telegram_file
-{
-    struct sma_str kind;    /* "document" "photo" "voice" "audio" */
-    struct sma_str file_id; /* for getFile */
-    /* relative to the project; always TELEGRAM_CACHE_FOLDER and one plain name */
-    struct sma_str path;
-    int64_t size;        /* as the platform said; -1 = not said */
-    struct sma_str name; /* as the sender called it, cut; untrusted */
-};
-struct telegram_preparation
-{
-    struct telegram_file files[TELEGRAM_FILE_COUNT_MAX];
-    size_t file_count;
-    void *root; /* what the slices point into */
-};
-/**
- * Read back ingress.preparation. An empty text gives no files.
- * @ret_preparation  to be released with telegram_preparation_fini
- * @return  OK | BADINPUT (not written by this program, or a path that leaves the folder) | NOMEM
- */
-SMA_CHECKED enum sma_err telegram_preparation_parse(struct sma_str preparation,
-                                                    struct telegram_preparation *ret_preparation);
-/** Release; accepts a zeroed struct. */
-void telegram_preparation_fini(struct telegram_preparation *preparation);
-
-/** Append the context line for the model when a file could not be fetched; `reason` in plain words,
- *  no final dot. */
-void telegram_prepare_note(struct sma_buf *buf, const struct telegram_file *file,
-                           const char *reason);
+/* Of ingress.preparation: with "fileId", for getFile. */
+extern const struct sma_file_shape telegram_file_shape;
 
 #endif

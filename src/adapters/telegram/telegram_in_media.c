@@ -166,6 +166,14 @@ static size_t put_files(struct telegram_in *in, const json_t *message,
     return count;
 }
 
+static bool is_good_file(const struct sma_file_item *item)
+{
+    struct sma_str file_id = telegram_in_str(item->json, "fileId");
+    return file_id.len > 0 && file_id.len <= TELEGRAM_FILE_ID_BYTES_MAX;
+}
+
+const struct sma_file_shape telegram_file_shape = {TELEGRAM_CACHE_FOLDER, is_good_file};
+
 /* -- what is no file, in words ----------------------------------------------------------------- */
 
 /* `, "value"` or `: "value"` when there is one. */

@@ -20,6 +20,8 @@ struct telegram_in_options telegram_in_options_now(struct telegram *telegram, ui
         .adapter = (uint8_t)sma_ctx_self(telegram->ctx),
         .now_wall_ms = sma_ctx_wall(telegram->ctx),
         .read_ns = read_ns,
+        .backlog_records = telegram->settings.backlog_records,
+        .start_wall_ms = telegram->start_wall_ms,
         .attachment_bytes_max = telegram->settings.attachment_bytes_max,
     };
 }
@@ -54,12 +56,27 @@ static uint64_t hash_bot(const struct telegram *telegram)
     return sma_siphash(key, &telegram->bot.id, sizeof telegram->bot.id) | 1;
 }
 
+/* A clock that is a day ahead makes everything old: people would wait for answers and nobody would
+ * know why. */
+static void tell_age(struct telegram *telegram, const struct sma_ingress *ingress)
+{
+    int64_t age_ms = sma_ctx_wall(telegram->ctx) - ingress->wall_ms;
+    if (telegram->is_age_told || age_ms <= TELEGRAM_BACKLOG_AGE_MS)
+        return;
+    telegram->is_age_told = true;
+    sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                "telegram: a message is dated %lld hours ago; what is older than a day is recorded "
+                "and not answered. If people write it now, the clock of this machine is wrong",
+                (long long)(age_ms / 3600000));
+}
+
 /* -- to the store ------------------------------------------------------------------------------ */
 enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegram_intake *intake)
 {
     if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
         return SMA_ERR_FULL;
     struct sma_ingress ingress = *intake->ingress;
+    tell_age(telegram, &ingress);
     struct sma_str callback_id = intake->callback_id;
     char event_key[64];
     if (ingress.kind == SMA_EVENT_MESSAGE || ingress.kind == SMA_EVENT_CONTROL) {
@@ -193,7 +210,7 @@ void telegram_on_accepted(struct telegram *telegram, const struct sma_msg *msg,
         settle(telegram, &ask, accepted);
         break;
     }
-    telegram_tell_intake(telegram);
+    sma_platform_note_drained(&telegram->base);
 }
 
 uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns)

@@ -9,8 +9,8 @@
  * one part, cut rather than split: a message with buttons, and later the same message changed. A
  * reaction is one part.
  *
- * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers; reference
- * §6.2 for attachments.
+ * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers;
+ * protocols/project.md §6.2 for attachments.
  * Threads: any; nothing here has state.
  */
 #ifndef SMA_TELEGRAM_OUT_H

@@ -8,9 +8,6 @@
  */
 #include "telegram_priv.h"
 
-#include "sma/links.h"
-#include "sma/metrics.h"
-
 #include <stdio.h>
 
 #define CURSOR_NAME "telegram.offset"
@@ -26,7 +23,7 @@ enum telegram_entry_state
 
 static void poll_again(struct telegram *telegram, uint64_t delay_ns)
 {
-    if (telegram->is_intake_off)
+    if (telegram->base.is_intake_off)
         return;
     if (delay_ns == 0)
         telegram_poll_start(telegram);
@@ -85,7 +82,7 @@ static void on_event(void *user, const struct telegram_event *event)
 {
     struct telegram *telegram = user;
     struct telegram_poll *poll = &telegram->poll;
-    if (poll->is_cut || poll->entry_count == TELEGRAM_POLL_COUNT || telegram->is_intake_off) {
+    if (poll->is_cut || poll->entry_count == TELEGRAM_POLL_COUNT || telegram->base.is_intake_off) {
         poll->is_cut = true; /* this one and all behind it come again */
         return;
     }
@@ -109,9 +106,14 @@ static void on_event(void *user, const struct telegram_event *event)
     } else if (event->callback_id.len > 0) {
         telegram_answer_callback(telegram, event->callback_id, SMA_STR(""), false);
     }
-    SMA_METRIC_ADD(platform_events_total, 1);
-    sma_link_event("telegram", sma_ctx_wall(telegram->ctx));
+    sma_adapter_health_event(&telegram->base.health);
     poll->entries[poll->entry_count++] = entry;
+}
+
+static void be_alone(struct telegram *telegram)
+{
+    telegram->poll.conflict_count = 0;
+    sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_BOT);
 }
 
 /* A server that does not wait would have us ask without end. */
@@ -121,7 +123,7 @@ static uint64_t delay_of_empty(struct telegram *telegram)
     uint64_t waited_ns = sma_ctx_now(telegram->ctx) - poll->asked_ns;
     bool has_waited = waited_ns > TELEGRAM_NS_PER_S / 2;
     if (waited_ns + TELEGRAM_NS_PER_S > telegram->settings.poll_timeout_s * TELEGRAM_NS_PER_S)
-        poll->conflict_count = 0; /* nobody took a whole long poll away: we are alone */
+        be_alone(telegram); /* nobody took a whole long poll away */
     poll->empty_count = has_waited ? 0 : poll->empty_count + 1;
     return poll->empty_count > TELEGRAM_EMPTY_COUNT_MAX ? TELEGRAM_NS_PER_S : 0;
 }
@@ -133,8 +135,8 @@ static void on_updates(struct telegram *telegram)
         sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: polling works again after %u failures",
                     poll->failure_count);
     poll->failure_count = 0;
-    sma_link_up("telegram", sma_ctx_wall(telegram->ctx));
-    telegram->is_refused_told = false;
+    sma_adapter_health_up(&telegram->base.health);
+    sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
     if (poll->entry_count == 0 && !poll->is_cut) {
         poll_again(telegram, delay_of_empty(telegram));
         return;
@@ -162,11 +164,12 @@ static void on_conflict(struct telegram *telegram, const char *description)
     bool is_due = poll->conflict_told_ns == 0 ||
                   now_ns - poll->conflict_told_ns >= CONFLICT_TELL_S * TELEGRAM_NS_PER_S;
     if (poll->conflict_count > TELEGRAM_CONFLICT_COUNT_MAX && is_due) {
+        static const char text[] =
+            "another program is polling with the same bot token (409), so messages go to either at "
+            "random. Stop the other one, or give this project a bot of its own";
         poll->conflict_told_ns = now_ns;
-        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
-                    "telegram: another program is polling with the same bot token (409), so "
-                    "messages go to either at "
-                    "random. Stop the other one, or give this project a bot of its own");
+        (void)sma_adapter_health_set(&telegram->base.health, SMA_CAUSE_BOT, text);
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR, "telegram: %s", text);
     }
     poll_again(telegram, delay_ns);
 }
@@ -179,9 +182,7 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
     char description[200];
     telegram_classify(answer, &outcome);
     telegram_describe(answer, description);
-    SMA_METRIC_ADD(platform_failures_total, 1);
-    sma_link_down("telegram", sma_ctx_wall(telegram->ctx),
-                  sma_str(why != NULL ? why : outcome.error));
+    sma_adapter_health_down(&telegram->base.health, why != NULL ? why : outcome.error);
     if (answer->end == SMA_NET_ANSWERED && answer->status == 409) {
         on_conflict(telegram, description);
         return;
@@ -205,7 +206,7 @@ static void on_polled(struct telegram *telegram, void *user, const struct sma_ne
     struct telegram_poll *poll = &telegram->poll;
     poll->entry_count = 0;
     poll->is_cut = false;
-    if (telegram->is_intake_off) {
+    if (telegram->base.is_intake_off) {
         poll->call = NULL;
         return;
     }
@@ -231,7 +232,7 @@ void telegram_poll_start(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     poll->due_ns = UINT64_MAX;
-    if (telegram->is_intake_off || poll->call != NULL || poll->open_count > 0 ||
+    if (telegram->base.is_intake_off || poll->call != NULL || poll->open_count > 0 ||
         telegram->phase != TELEGRAM_PHASE_READY)
         return;
     char body[200], offset[40] = "";

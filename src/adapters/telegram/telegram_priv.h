@@ -15,10 +15,9 @@
 #include "telegram_out.h"
 
 #include "adapters/common/answers.h"
-#include "adapters/common/fetch_place.h"
+#include "adapters/common/platform.h"
 #include "sma/net.h"
 
-#define TELEGRAM_MAGIC 0x54474d31u
 #define TELEGRAM_NS_PER_MS UINT64_C(1000000)
 #define TELEGRAM_NS_PER_S UINT64_C(1000000000)
 #define TELEGRAM_CLOUD_ROOT "https://api.telegram.org"
@@ -52,11 +51,6 @@
     64 /* groups that became supergroups, remembered to send straight there */
 /* A limit of the bot ends at one time, whoever meets it: whole seconds, and the way here. */
 #define TELEGRAM_FLOOD_APART_NS UINT64_C(2000000000)
-#define TELEGRAM_JOB_COUNT_MAX SMA_ASK_PREPARE_COUNT_MAX
-#define TELEGRAM_FETCH_COUNT_MAX 4 /* downloads at once; the rest waits in line */
-#define TELEGRAM_FETCH_TRY_COUNT_MAX 3
-#define TELEGRAM_FETCH_SILENT_S 10          /* a download that grows no more is begun again */
-#define TELEGRAM_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
 #define TELEGRAM_RUN_COUNT_MAX SMA_CONCURRENCY_MAX
 #define TELEGRAM_RUN_S 300 /* a run that says nothing for so long shows nothing any more */
 #define TELEGRAM_TYPING_FIRST_MS 400 /* a shorter run shows no typing */
@@ -81,7 +75,7 @@ struct telegram_settings
 {
     char *token, *api_root, *webhook_url,
         *webhook_secret; /* never NULL; "" = not given; root without trailing slash */
-    bool is_webhook, is_cloud;
+    bool is_webhook, is_cloud, backlog_records;
     bool is_paired;   /* access is not "anyone": strangers get no further than to a code */
     uint8_t progress; /* enum telegram_progress_mode */
     uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
@@ -202,7 +196,7 @@ void telegram_bot_take_cursor(struct telegram *telegram, struct sma_str json);
 /** A webhook stands in the way of polling: remove it after this time, then poll. */
 void telegram_bot_unhook(struct telegram *telegram, uint64_t delay_ns);
 void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns);
-/** The token was refused: say so, once until it works again. */
+/** The token was refused: shown, and said once until it works again. */
 void telegram_bot_refused(struct telegram *telegram, int status);
 
 /* -- long polling (telegram_poll.c) ------------------------------------------------------------ */
@@ -273,38 +267,7 @@ struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
                                             telegram_call_fn *done, struct sma_error *error);
 
 /* -- preparation (telegram_files.c) ------------------------------------------------------------ */
-struct telegram_fetch
-{
-    struct telegram_job *job;
-    const struct telegram_file *file;
-    uint8_t state; /* enum fetch_state */
-    unsigned try_count;
-    uint64_t due_ns; /* of the next try; of a download: when it must have grown */
-    int64_t grown_bytes;
-    struct telegram_call *call;
-    void *copy;                 /* a file being copied on this machine */
-    struct sma_fetch_temp temp; /* beside the file, while it grows */
-};
-struct telegram_job
-{
-    struct telegram *telegram;
-    uint64_t ask_id, seq, due_ns, order;
-    uint8_t asker, role;
-    bool is_open;
-    struct telegram_call *role_call;
-    uint64_t role_due_ns; /* when it is asked again; UINT64_MAX = it is not */
-    unsigned role_try_count;
-    struct telegram_preparation preparation;
-    struct telegram_fetch fetches[TELEGRAM_FILE_COUNT_MAX];
-    struct sma_buf notes;
-    struct sma_msg *msg; /* the question */
-};
-void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg);
-void telegram_prepare_drop(struct telegram *telegram);
-/** @return when to look again */
-uint64_t telegram_prepare_tick(struct telegram *telegram, uint64_t now_ns);
-/** Remove what an unclean end left half fetched. */
-void telegram_prepare_clean(struct telegram *telegram);
+extern const struct sma_fetch_ops telegram_fetch_ops; /* user: struct telegram */
 
 /* -- progress (telegram_progress.c) ------------------------------------------------------------ */
 struct telegram_run
@@ -329,18 +292,16 @@ void telegram_progress_drop(struct telegram *telegram);
 /* -- everything -------------------------------------------------------------------------------- */
 struct telegram
 {
-    uint32_t magic;
-    struct sma_ctx *ctx;
-    struct sma_net *net;
-    const struct sma_config *config;
-    char *block_json;
+    struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
+    struct sma_ctx *ctx;      /* base.ctx */
     struct telegram_settings settings;
     struct telegram_call *calls; /* in flight */
 
     uint8_t phase; /* enum telegram_phase */
     uint64_t bot_due_ns;
     unsigned bot_failure_count;
-    bool is_refused_told, is_ready_told;
+    bool is_ready_told;
+    int64_t start_wall_ms;
     struct telegram_bot bot;
     char bot_name[64];
 
@@ -356,19 +317,12 @@ struct telegram
     struct telegram_moved moved[TELEGRAM_MOVED_COUNT_MAX];
     size_t moved_next;
 
-    struct telegram_job jobs[TELEGRAM_JOB_COUNT_MAX];
-    size_t job_count, fetch_count;
-    uint64_t job_order;
-
     struct telegram_run *runs; /* TELEGRAM_RUN_COUNT_MAX places */
     size_t run_count, progress_call_count;
     uint64_t draft_seqs[TELEGRAM_PROGRESS_COUNT_MAX]; /* runs with a preview on its way; 0 = none */
     uint64_t progress_due_ns, progress_hold_ns;
     bool has_no_drafts;
 
-    bool is_intake_off, is_intake_told, is_closed;
+    bool is_age_told; /* that messages are too old to be answered */
 };
-/** Tell the supervisor when nothing is open at the store any more. */
-void telegram_tell_intake(struct telegram *telegram);
-
 #endif

@@ -217,7 +217,7 @@ void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg)
 {
     const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
     uint64_t now_ns = sma_ctx_now(telegram->ctx);
-    if (telegram->settings.progress == TELEGRAM_PROGRESS_OFF || telegram->is_closed)
+    if (telegram->settings.progress == TELEGRAM_PROGRESS_OFF || telegram->base.is_closed)
         return;
     if (progress->kind == SMA_PROGRESS_FINISHED) {
         struct telegram_run *done = find_run(telegram, progress->seq);

@@ -87,7 +87,7 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
     };
     struct telegram_intake intake = {
         .ingress = &ingress, .callback_id = SMA_STR(""), .asker = TELEGRAM_ASKER_NONE};
-    if (telegram->is_intake_off || telegram_intake_ask(telegram, &intake) != SMA_ERR_OK)
+    if (telegram->base.is_intake_off || telegram_intake_ask(telegram, &intake) != SMA_ERR_OK)
         return;
     telegram->moved[telegram->moved_next] = (struct telegram_moved){from, to};
     telegram->moved_next = (telegram->moved_next + 1) % TELEGRAM_MOVED_COUNT_MAX;
@@ -178,6 +178,8 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
     }
     if (outcome.is_bot_refused)
         telegram_bot_refused(telegram, net_answer->status);
+    else if (outcome.attempt_class == SMA_ATTEMPT_SENT)
+        sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_adapter_wide)
         outcome.is_adapter_wide =
             sma_adapter_flood_note(&telegram->flood, asked->route.chat_id, outcome.retry_after_ms,

@@ -39,7 +39,7 @@ struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
     bool is_photo = sma_str_is_equal(attempt->part.file_kind, SMA_STR("photo"));
     size_t bytes_max = is_photo ? TELEGRAM_PHOTO_BYTES_MAX : TELEGRAM_UPLOAD_BYTES_MAX;
     if (attempt->fd < 0 &&
-        sma_project_file_open(telegram->config->project_dir, attempt->part.target, bytes_max,
+        sma_project_file_open(telegram->base.config->project_dir, attempt->part.target, bytes_max,
                               &attempt->fd, error) != SMA_ERR_OK)
         return NULL;
     /* by the descriptor: what was checked is what is read, whatever happens to the name

@@ -5,9 +5,6 @@
  */
 #include "telegram_priv.h"
 
-#include "sma/links.h"
-#include "sma/metrics.h"
-
 #define RETRY_AFTER_S 5
 
 static void answer(struct telegram *telegram, enum sma_actor_id asker, uint64_t ask_id, int status,
@@ -47,8 +44,7 @@ static void on_event(void *user, const struct telegram_event *event)
 {
     struct taking *taking = user;
     struct telegram *telegram = taking->telegram;
-    SMA_METRIC_ADD(platform_events_total, 1);
-    sma_link_event("telegram", sma_ctx_wall(telegram->ctx));
+    sma_adapter_health_event(&telegram->base.health);
     taking->status = 200;
     if (event->kind == TELEGRAM_IGNORED) {
         if (event->callback_id.len > 0)
@@ -81,7 +77,7 @@ static int take(struct telegram *telegram, const struct sma_msg *msg,
     struct sma_str given = sma_webhook_header(webhook, "X-Telegram-Bot-Api-Secret-Token");
     if (!is_secret(settings->webhook_secret, given))
         return 401;
-    if (telegram->is_intake_off || telegram->bot.id == 0)
+    if (telegram->base.is_intake_off || telegram->bot.id == 0)
         return 503;
     struct taking taking = {.telegram = telegram, .msg = msg, .status = 200};
     struct telegram_in_options options = telegram_in_options_now(telegram, webhook->read_ns);

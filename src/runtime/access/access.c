@@ -7,14 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BACKLOG_S_MIN 60
-#define BACKLOG_S_MAX 2592000 /* a month */
 #define FOLLOWUP_MS_MAX INT64_C(1000000000000)
 
 struct sma_access_rules
 {
     bool is_anyone;
-    struct sma_access_backlog backlog;
     int64_t followup_ms;
     json_t *admins; /* array of strings, or NULL */
     enum sma_access_opening opening;
@@ -83,37 +80,6 @@ static SMA_CHECKED enum sma_err read_window(const json_t *block, struct sma_acce
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err read_seconds(const json_t *block, const char *name, int64_t *ret_ms,
-                                             struct sma_error *error)
-{
-    const json_t *value = json_object_get(block, name);
-    if (value == NULL || json_is_null(value))
-        return SMA_ERR_OK;
-    json_int_t seconds = json_integer_value(value);
-    if (!json_is_integer(value) || seconds < BACKLOG_S_MIN || seconds > BACKLOG_S_MAX)
-        return sma_fail(error, SMA_ERR_BADINPUT, "%s must be a number of seconds from %d to %d",
-                        name, BACKLOG_S_MIN, BACKLOG_S_MAX);
-    *ret_ms = seconds * 1000;
-    return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_backlog(const json_t *block, struct sma_access_rules *rules,
-                                             struct sma_error *error)
-{
-    struct sma_access_backlog *backlog = &rules->backlog;
-    *backlog =
-        (struct sma_access_backlog){.max_ms = SMA_BACKLOG_MAX_MS, .late_ms = SMA_BACKLOG_LATE_MS};
-    const json_t *value = json_object_get(block, "backlog");
-    const char *word = json_string_value(value);
-    backlog->is_recorded = word != NULL && strcmp(word, "record") == 0;
-    bool is_good = value == NULL || json_is_null(value) || backlog->is_recorded ||
-                   (word != NULL && strcmp(word, "answer") == 0);
-    if (!is_good)
-        return sma_fail(error, SMA_ERR_BADINPUT, "backlog must be \"answer\" or \"record\"");
-    enum sma_err err = read_seconds(block, "backlogMaxS", &backlog->max_ms, error);
-    return err != SMA_ERR_OK ? err : read_seconds(block, "backlogLateS", &backlog->late_ms, error);
-}
-
 static SMA_CHECKED enum sma_err read_admins(const json_t *block, struct sma_access_rules *rules,
                                             struct sma_error *error)
 {
@@ -168,8 +134,6 @@ enum sma_err sma_access_rules_parse(struct sma_str json, struct sma_access_rules
         err = read_admins(block, rules, error);
     if (err == SMA_ERR_OK)
         err = read_groups(block, rules, error);
-    if (err == SMA_ERR_OK)
-        err = read_backlog(block, rules, error);
     json_decref(block);
     if (err != SMA_ERR_OK) {
         sma_access_rules_destroy(rules);
@@ -192,11 +156,6 @@ void sma_access_rules_destroy(struct sma_access_rules *rules)
 int64_t sma_access_followup_ms(const struct sma_access_rules *rules)
 {
     return rules->followup_ms;
-}
-
-struct sma_access_backlog sma_access_backlog(const struct sma_access_rules *rules)
-{
-    return rules->backlog;
 }
 
 enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules)

@@ -3,7 +3,8 @@
  * needs their consent.
  *
  * As JSON it goes from the agent to the store with the step that parks the run, into state.db, and
- * from there into cards, lists and the file of reference §10.4. Only this file knows its members.
+ * from there into cards, lists and the file of protocols/project.md §10.4. Only this file knows its
+ * members.
  * Untrusted: everything in it was written by a model. Reading it checks every member.
  * Threads: any; no state.
  */
@@ -31,13 +32,14 @@ const char *sma_request_outcome_name(enum sma_request_outcome outcome);
 
 struct sma_request_item
 {
-    uint32_t call;       /* index of the call in its answer */
-    struct sma_str type; /* "exec_shell" "write_repo" "send" (reference §10.4, and one of ours) */
+    uint32_t call; /* index of the call in its answer */
+    /* "exec_shell" "write_repo" "send" (protocols/project.md §10.4, and one of ours) */
+    struct sma_str type;
     struct sma_str tool; /* name of the tool */
     /* one line for people, at most 200 bytes: the command, the path, the receiver */
     struct sma_str title;
     struct sma_str input_json; /* the call's arguments */
-    /* reference §10.4: {command}, {filePath,content}, {receiver,text} */
+    /* protocols/project.md §10.4: {command}, {filePath,content}, {receiver,text} */
     struct sma_str details_json;
     struct sma_str diff;                  /* unified, for writes; may be empty */
     struct sma_str rule, program, reason; /* of the policy's decision, may be empty */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* -- writing ----------------------------------------------------------------------------------- */
-/* Members in the order of the reference, each with `separator` before it. */
+/* Members in the order of protocols/project.md §7.6, each with `separator` before it. */
 struct member_writer
 {
     struct sma_buf *buf;

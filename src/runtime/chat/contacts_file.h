@@ -1,6 +1,6 @@
 /*
  * contacts_file.h — `.ship/contacts.json`: the address book as people and the old program know it
- * (reference §7.6).
+ * (protocols/project.md §7.6).
  *
  * The truth is in the store; this file is read once, at the first start of a project, and is a
  * projection afterwards.
@@ -24,8 +24,8 @@ struct sma_contact
 };
 
 /**
- * Append one contact as a compact JSON object, keys in the order of the reference. Errors: sticky
- * in buf.
+ * Append one contact as a compact JSON object, keys in the order of protocols/project.md §7.6.
+ * Errors: sticky in buf.
  */
 void sma_contact_format(struct sma_buf *buf, const struct sma_contact *contact);
 

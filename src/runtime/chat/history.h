@@ -3,10 +3,10 @@
  * `<name>.archive-<n>.jsonl`.
  *
  * A chat's history is a list of lines, oldest first: archives 1, 2, ... and then the main file. A
- * line is one entry, compact JSON with keys in a fixed order (reference §7.1) and a newline; it is
- * never changed after it was written. Every line has a place: (generation, offset). The generation
- * counts the rotations of the chat that the caller has recorded; the offset is the byte in the main
- * file of that generation. How the store uses it:
+ * line is one entry, compact JSON with keys in a fixed order (protocols/project.md §7.1) and a
+ * newline; it is never changed after it was written. Every line has a place: (generation, offset).
+ * The generation counts the rotations of the chat that the caller has recorded; the offset is the
+ * byte in the main file of that generation. How the store uses it:
  *
  *   accept:   format the line, `reserve` its place, commit row + place + bytes; a failed commit
  *   `release`s the place
@@ -20,9 +20,9 @@
  *   rotation: `is_rotation_due` -> `plan_rotation` -> commit the plan and generation + 1 ->
  *             `rotate` -> when the directory is synced, drop the plan
  *
- * File names: enc(chatKey) (reference §1.3). If that is over SMA_FILE_NAME_BYTES_MAX, or ends like
- * the name of an archive (".archive-7"), it is cut to a prefix and "~" + 16 hex digits of a
- * fixed-key hash of the whole key follow.
+ * File names: enc(chatKey) (protocols/project.md §1.3). If that is over SMA_FILE_NAME_BYTES_MAX, or
+ * ends like the name of an archive (".archive-7"), it is cut to a prefix and "~" + 16 hex digits of
+ * a fixed-key hash of the whole key follow.
  *
  * Invariants: one writer a directory; written <= reserved for every chat; bytes below `written`
  * never change.

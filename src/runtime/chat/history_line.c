@@ -171,7 +171,7 @@ static bool get_string(const json_t *object, const char *key, struct sma_str *re
     return true;
 }
 
-/* Reference §7.5: v == 1, the same chatKey, numeric ts, string role and text. */
+/* protocols/project.md §7.5: v == 1, the same chatKey, numeric ts, string role and text. */
 static bool fill_entry(const json_t *root, struct sma_str chat_key, struct sma_history_entry *entry)
 {
     const json_t *version = json_object_get(root, "v");

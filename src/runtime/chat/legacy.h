@@ -3,7 +3,8 @@
  * start of a project.
  *
  * Read: ingress markers, Telegram's last update id, Feishu's seen message ids, the initiators of
- * group threads (reference §1.4, §5.6). Nothing is changed. Whatever is not as expected is left
+ * group threads (protocols/project.md §1.4, §5.6). Nothing is changed. Whatever is not as expected
+ * is left
  * out: old state must never keep a project from starting.
  * Threads: the owner only. Blocks on the disk.
  */

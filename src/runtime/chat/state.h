@@ -546,8 +546,8 @@ SMA_CHECKED enum sma_err sma_state_cursor_set(struct sma_state *state, struct sm
 SMA_CHECKED enum sma_err sma_state_cursor_get(struct sma_state *state, struct sma_str name,
                                               int64_t *ret_value);
 
-/* Who was seen where last (reference §7.6). Slices given by find live until the next call on this
- * state. */
+/* Who was seen where last (protocols/project.md §7.6). Slices given by find live until the next
+ * call on this state. */
 struct sma_state_contact
 {
     struct sma_str channel,

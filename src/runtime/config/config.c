@@ -78,7 +78,8 @@ static const json_t *find(const struct loading *loading, const char *object, con
     return json_object_get(holder, name);
 }
 
-/* "${}" and other leftovers of a placeholder count as not configured (reference §2.2). */
+/* "${}" and other leftovers of a placeholder count as not configured (protocols/project.md
+ * §2.2). */
 static const char *get_text(struct loading *loading, const char *object, const char *name,
                             const char *otherwise)
 {

@@ -34,7 +34,8 @@ struct place
         is_same;
 };
 
-/* "${}" and other leftovers of a placeholder count as not configured (reference §2.2). */
+/* "${}" and other leftovers of a placeholder count as not configured (protocols/project.md
+ * §2.2). */
 static const char *get_text(const struct place *place, const char *name, const char *otherwise)
 {
     const char *text = json_string_value(json_object_get(place->json, name));
@@ -74,7 +75,8 @@ static bool is_placeholder(const char *text)
            strchr(text, '}') != NULL;
 }
 
-/* "${name}", case preserved, or the key itself (reference §2.2). NULL: not set, or empty. */
+/* "${name}", case preserved, or the key itself (protocols/project.md §2.2). NULL: not set, or
+ * empty. */
 static const char *resolve_written(const struct place *place, const char *written)
 {
     if (written == NULL || written[0] == '\0')

@@ -11,9 +11,9 @@
 /* -- env_file.c -------------------------------------------------------------------------------- */
 typedef void sma_env_fn(void *user, const char *name, const char *value);
 /**
- * Parse the text of a .env file (reference §2.1, the dialect of dotenv 16): every assignment in
- * order, so that a later duplicate overrides an earlier one in the callback's hands. Lines that are
- * no assignment are skipped, as there.
+ * Parse the text of a .env file (protocols/project.md §2.1, the dialect of dotenv 16): every
+ * assignment in order, so that a later duplicate overrides an earlier one in the callback's hands.
+ * Lines that are no assignment are skipped, as there.
  * @return OK | NOMEM
  */
 SMA_CHECKED enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user);
@@ -26,8 +26,8 @@ struct sma_variables
     void (*missing)(void *user, const char *path, const char *variable);
     void *user;
 };
-/** Replace `${NAME}` values in place (reference §2.2). Members whose variable is missing are
- *  removed; their paths are passed to `missing`. */
+/** Replace `${NAME}` values in place (protocols/project.md §2.2). Members whose variable is missing
+ *  are removed; their paths are passed to `missing`. */
 SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
 
 /* -- schema.c ---------------------------------------------------------------------------------- */

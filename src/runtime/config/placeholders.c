@@ -1,6 +1,6 @@
 /*
  * placeholders.c — `${NAME}` values of ship.json become what the environment says.
- * Source: reference §2.2.
+ * Source: protocols/project.md §2.2.
  */
 #include "config_priv.h"
 

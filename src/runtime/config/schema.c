@@ -1,6 +1,6 @@
 /*
  * schema.c — types, ranges and unknown members of ship.json. One table says what is known.
- * Source: reference §2.2, §2.3; keys of the new program from DESIGN.
+ * Source: protocols/project.md §2.2, §2.3; keys of this program: docs/configuration.md.
  */
 #include "config_priv.h"
 
@@ -139,8 +139,6 @@ static const struct rule ADAPTER_RULES[] = {
     {"telegram.webhookUrl", KIND_STRING, 0, 0, NULL},
     {"telegram.webhookSecret", KIND_STRING, 0, 0, NULL},
     {"telegram.backlog", KIND_WORDS, 0, 0, "answer,record"},
-    {"telegram.backlogMaxS", KIND_INTEGER, 60, 2592000, NULL},
-    {"telegram.backlogLateS", KIND_INTEGER, 60, 2592000, NULL},
     {"telegram.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
     {"telegram.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
     {"telegram.groups", KIND_ANY, 0, 0, NULL}, /* likewise */
@@ -161,9 +159,6 @@ static const struct rule ADAPTER_RULES[] = {
     {"feishu.groups", KIND_ANY, 0, 0, NULL},
     {"feishu.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"feishu.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
-    {"feishu.backlog", KIND_WORDS, 0, 0, "answer,record"},
-    {"feishu.backlogMaxS", KIND_INTEGER, 60, 2592000, NULL},
-    {"feishu.backlogLateS", KIND_INTEGER, 60, 2592000, NULL},
     {"feishu.mode", KIND_WORDS, 0, 0, "websocket,webhook"},
     {"feishu.encryptKey", KIND_STRING, 0, 0, NULL},
     {"feishu.verificationToken", KIND_STRING, 0, 0, NULL},
@@ -190,9 +185,6 @@ static const struct rule ADAPTER_RULES[] = {
     {"qq.groups", KIND_ANY, 0, 0, NULL},
     {"qq.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"qq.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
-    {"qq.backlog", KIND_WORDS, 0, 0, "answer,record"},
-    {"qq.backlogMaxS", KIND_INTEGER, 60, 2592000, NULL},
-    {"qq.backlogLateS", KIND_INTEGER, 60, 2592000, NULL},
     {"qq.limits", KIND_OBJECT, 0, 0, NULL},
     {"qq.limits.perSecond", KIND_INTEGER, 0, 100000, NULL},
     {"qq.limits.perChatPerMinute", KIND_INTEGER, 0, 1000000, NULL},

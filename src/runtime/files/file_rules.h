@@ -9,7 +9,7 @@
  * number of folders (src and two
  * stars: everything below src), {a,b} for either. A pattern without a slash but with a star means a
  * name anywhere; "docs/" is everything below docs.
- * Source: reference §10.1, §10.3, §2.3 (both eras).
+ * Source: protocols/project.md §10.1, §10.3, §2.3 (both eras).
  * Threads: an instance is constant and may be shared.
  */
 #ifndef SMA_TOOLS_FILE_RULES_H

@@ -42,7 +42,7 @@ struct sma_file_call
 /**
  * Do it. A file that is changed by others meanwhile is never overwritten unseen: an edit is made
  * again on what stands there by then, and what was agreed to as a whole is not done.
- * @result   appended: JSON object as in the reference §9 ({"success":true,...} or
+ * @result   appended: JSON object as in the protocols/project.md §9 ({"success":true,...} or
  * {"success":false,"error":...})
  * @return whether it succeeded
  */

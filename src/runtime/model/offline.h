@@ -35,8 +35,8 @@ struct sma_offline_decision
 /** Did the program itself say this in the middle of a run (sma_prompt_put_note)? The user's words
  *  before it still stand. */
 bool sma_offline_is_note(struct sma_str text);
-/** Pure: the same turn gives the same decision. decision->arguments must be initialised and empty.
- *  */
+/** Pure: the same turn gives the same decision. decision->arguments must be initialised and
+ *  empty. */
 void sma_offline_decide(const struct sma_offline_turn *turn, struct sma_offline_decision *decision);
 /**
  * Answer a turn given as comma-joined chat messages, as event-stream text appended to *answer.

@@ -190,7 +190,7 @@ static enum sma_err load_object(struct sma_policy *policy, const json_t *object,
 {
     struct sma_shell *shell = sma_shell_create();
     json_t *usual =
-        json_pack("[s]", "rm"); /* reference §10.1: an object without `deny` denies rm */
+        json_pack("[s]", "rm"); /* protocols/project.md §10.1: an object without `deny` denies rm */
     const json_t *deny = json_object_get(object, "deny");
     bool must_ask = true;
     enum sma_err err = shell == NULL || usual == NULL

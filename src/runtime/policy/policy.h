@@ -1,9 +1,9 @@
 /*
  * policy.h — may this shell command run, must somebody be asked, or is it refused?
  *
- * Source: `permissions` of ship.json, reference §10.1 and §10.2, both eras: "exec_shell": true |
- *   false "exec_shell": { "deny": [rule], "allow": [rule], "requiresApproval": bool,
- *   "denyRequiresApproval": bool }
+ * Source: `permissions` of ship.json, protocols/project.md §10.1 and §10.2, both eras:
+ *   "exec_shell": true | false "exec_shell": { "deny": [rule], "allow": [rule], "requiresApproval":
+ *   bool, "denyRequiresApproval": bool }
  * A rule is the first words of a command: "git status" means `git status` and whatever follows.
  * "git status *" says the same with a star; "=git status" means these words and no other.
  * docs/notes/policy.md has the whole of it.

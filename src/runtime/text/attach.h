@@ -4,7 +4,7 @@
  * The path is fixed when the message is read, before anything is fetched: history and model see it,
  * and the same message gives the same path after a restart.
  * Untrusted: names and ids. A path made here is always the given folder and one plain name.
- * Source: reference §5.2 (names), §6.2 (the @attach line).  Threads: no state.
+ * Source: protocols/project.md §5.2 (names), §6.2 (the @attach line).  Threads: no state.
  */
 #ifndef SMA_RUNTIME_FILES_ATTACH_H
 #define SMA_RUNTIME_FILES_ATTACH_H

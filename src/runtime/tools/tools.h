@@ -4,7 +4,7 @@
  *
  * Nothing here acts. A call's arguments are checked against its schema; what is wrong is said to
  * the model in one sentence that names what was expected, and the run goes on. Results are JSON
- * objects as in the reference §9.
+ * objects as in the protocols/project.md §9.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_TOOLS_H

@@ -1,6 +1,6 @@
 /*
- * Aim: text facts agree with their sources: the reference's file names, ECMAScript dates, SipHash's
- * own vectors.
+ * Aim: text facts agree with their sources: the file names of old projects, ECMAScript dates,
+ * SipHash's own vectors.
  */
 #include "sma/text.h"
 #include "support/check.h"

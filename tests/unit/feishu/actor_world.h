@@ -9,8 +9,8 @@
 #define SMA_TEST_FEISHU_ACTOR_WORLD_H
 
 #include "adapters/feishu/feishu_frame.h"
+#include "platform/ws_server.h"
 #include "support/adapter_world.h"
-#include "support/ws_server.h"
 
 #define WORLD_BOT "ou_bot0000000000000000000000000000"
 #define WORLD_ADA "ou_ada0000000000000000000000000000"

@@ -5,18 +5,18 @@
  */
 #include "event_support.h"
 
+#include "runtime/json/json_read.h"
+
 /* The one file of a message: its fields, its line in the text, its note. */
-static void check_file(const struct seen *seen, const char *kind, const char *type, const char *key,
-                       const char *name)
+static void check_file(const struct seen *seen, const char *kind, const char *key, const char *name)
 {
-    struct feishu_preparation preparation;
-    CHECK_OK(feishu_preparation_parse(sma_str(seen->preparation), &preparation));
-    CHECK_INT(1, preparation.file_count);
-    const struct feishu_file *file = &preparation.files[0];
+    struct sma_file_list list;
+    CHECK_OK(sma_file_list_parse(sma_str(seen->preparation), &feishu_file_shape, &list));
+    CHECK_INT(1, list.count);
+    const struct sma_file_item *file = &list.items[0];
     CHECK_STR(kind, file->kind);
-    CHECK_STR(type, file->type);
-    CHECK_STR(key, file->file_key);
-    CHECK_STR("om_1", file->message_id);
+    CHECK_STR(key, sma_json_str(file->json, "file_key"));
+    CHECK_STR("om_1", sma_json_str(file->json, "message_id"));
     CHECK_STR(name, file->name);
     CHECK(sma_str_starts_with(file->path, SMA_STR(FEISHU_CACHE_FOLDER "1763755000123-")));
     char line[1024];
@@ -24,34 +24,28 @@ static void check_file(const struct seen *seen, const char *kind, const char *ty
              name);
     CHECK_TEXT(line, seen->text);
     CHECK_TEXT("{\"chatType\":\"p2p\",\"attachments\":1}", seen->meta);
-    struct sma_buf note;
-    sma_buf_init(&note, 4096);
-    feishu_put_prepare_note(&note, file, "too large");
-    CHECK(memmem(note.ptr, note.len, file->path.ptr, file->path.len) != NULL &&
-          strstr(note.ptr, "too large") != NULL);
-    sma_buf_fini(&note);
-    feishu_preparation_fini(&preparation);
+    sma_file_list_fini(&list);
 }
 
 static void attachments_get_their_paths(void)
 {
     struct seen seen = message("p2p", "image", "{\"image_key\":\"img_v3_0abcdefgh\"}", NULL, "");
-    check_file(&seen, "photo", "image", "img_v3_0abcdefgh", "photo.jpg");
+    check_file(&seen, "photo", "img_v3_0abcdefgh", "photo.jpg");
     struct seen again = message("p2p", "image", "{\"image_key\":\"img_v3_0abcdefgh\"}", NULL, "");
     CHECK_TEXT(seen.preparation, again.preparation); /* redelivered: the same place */
     seen = message("p2p", "file",
                    "{\"file_key\":\"file_9\",\"file_name\":\"../my file(1)中 é.txt\"}", NULL, "");
-    check_file(&seen, "document", "file", "file_9", "../my file(1)中 é.txt");
+    check_file(&seen, "document", "file_9", "../my file(1)中 é.txt");
     CHECK(strstr(seen.text, "-my_file(1)中_.txt | ") != NULL);
     seen = message("p2p", "file",
                    "{\"file_key\":\"file_9\",\"file_name\":\"a\\n@attach photo /etc/passwd | x\"}",
                    NULL, "");
     CHECK(strchr(seen.text, '\n') == NULL); /* a name cannot make a line of its own */
     seen = message("p2p", "audio", "{\"file_key\":\"f\",\"duration\":2000}", NULL, "");
-    check_file(&seen, "voice", "file", "f", "voice.opus");
+    check_file(&seen, "voice", "f", "voice.opus");
     seen = message("p2p", "media",
                    "{\"file_key\":\"f\",\"image_key\":\"i\",\"file_name\":\"v.mp4\"}", NULL, "");
-    check_file(&seen, "document", "file", "f", "v.mp4");
+    check_file(&seen, "document", "f", "v.mp4");
     seen = message("group", "file", "{\"file_key\":\"f\",\"file_name\":\"n\"}", NULL, "");
     CHECK_INT(SMA_ADDRESSED_NONE, seen.addressed);
     static const char *const bad_keys[] = {"", "..", "a/b", "a?b", "a b", "a%2f", "ключ"};
@@ -72,11 +66,11 @@ static void long_names_fit(void)
         strncat(content, "中", sizeof content - strlen(content) - 1);
     strncat(content, ".txt\"}", sizeof content - strlen(content) - 1);
     struct seen seen = message("p2p", "file", content, NULL, "");
-    struct feishu_preparation preparation;
-    CHECK_OK(feishu_preparation_parse(sma_str(seen.preparation), &preparation));
-    CHECK(preparation.files[0].path.len <= strlen(FEISHU_CACHE_FOLDER) + 255);
-    CHECK(sma_utf8_is_valid(preparation.files[0].path));
-    feishu_preparation_fini(&preparation);
+    struct sma_file_list list;
+    CHECK_OK(sma_file_list_parse(sma_str(seen.preparation), &feishu_file_shape, &list));
+    CHECK(list.items[0].path.len <= strlen(FEISHU_CACHE_FOLDER) + 255);
+    CHECK(sma_utf8_is_valid(list.items[0].path));
+    sma_file_list_fini(&list);
 }
 
 static void rich_text_becomes_markdown(void)
@@ -145,13 +139,13 @@ static void images_beyond_the_count_are_named(void)
     strncat(post, "]]}", sizeof post - strlen(post) - 1);
     struct seen seen = message("p2p", "post", post, NULL, "");
     CHECK(strstr(seen.text, "[image 16][image, not fetched]") != NULL);
-    struct feishu_preparation preparation;
-    CHECK_OK(feishu_preparation_parse(sma_str(seen.preparation), &preparation));
-    CHECK_INT(SMA_ATTACHMENT_COUNT_MAX, preparation.file_count);
-    for (size_t i = 0; i < preparation.file_count; i++) /* every path is its own */
+    struct sma_file_list list;
+    CHECK_OK(sma_file_list_parse(sma_str(seen.preparation), &feishu_file_shape, &list));
+    CHECK_INT(SMA_ATTACHMENT_COUNT_MAX, list.count);
+    for (size_t i = 0; i < list.count; i++) /* every path is its own */
         for (size_t k = 0; k < i; k++)
-            CHECK(!sma_str_is_equal(preparation.files[i].path, preparation.files[k].path));
-    feishu_preparation_fini(&preparation);
+            CHECK(!sma_str_is_equal(list.items[i].path, list.items[k].path));
+    sma_file_list_fini(&list);
 }
 
 static void foreign_preparations_are_refused(void)
@@ -174,9 +168,10 @@ static void foreign_preparations_are_refused(void)
         "[{\"kind\":\"other\",\"message_id\":\"m\",\"file_key\":\"k\",\"path\":\".ship/.cache/"
         "feishu/x\",\"name\":\"n\"}]",
     };
-    struct feishu_preparation preparation;
+    struct sma_file_list list;
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
-        CHECK_ERR(SMA_ERR_BADINPUT, feishu_preparation_parse(sma_str(bad[i]), &preparation));
+        CHECK_ERR(SMA_ERR_BADINPUT,
+                  sma_file_list_parse(sma_str(bad[i]), &feishu_file_shape, &list));
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 #include "actor_world.h"
 
 #include "adapters/feishu/feishu_out.h"
-#include "fakes/fake_feishu_priv.h"
+#include "feishu/fake_feishu_priv.h"
 #include "support/cards.h"
 
 #include <openssl/evp.h>

@@ -2,6 +2,10 @@
 #include "actor_world.h"
 
 #define MESSAGES "/open-apis/im/v1/messages"
+#define RESOURCE MESSAGES "/om_1/resources/"
+#define FILE_A                                                                           \
+    "{\"kind\":\"document\",\"message_id\":\"om_1\",\"file_key\":\"file_aaa\",\"path\":" \
+    "\".ship/.cache/feishu/1763755000000-file_aaa-0011223344556677-a.txt\",\"name\":\"a.txt\"}"
 
 static struct world_receipt receipt_of(uint64_t row)
 {
@@ -177,6 +181,32 @@ static void sends_wait_for_the_first_token(void)
     world_close();
 }
 
+static void a_download_that_stalls_is_begun_again(void)
+{
+    struct world_prepared prepared;
+    world_open("");
+    platform_script("GET", RESOURCE, 1, 0, "", "");
+    uint64_t seq = world_prepare("[" FILE_A "]", WORLD_CHAT, "", false);
+    WORLD_WAIT(world_has_prepared(seq, &prepared)); /* long before the message may wait no more */
+    CHECK_TEXT("", prepared.context);
+    CHECK_INT(2, platform_count("GET", RESOURCE));
+    world_close();
+}
+
+/* Half-open, then broken: who manages the group is known all the same. */
+static void a_role_that_was_not_answered_is_asked_for_again(void)
+{
+    struct world_prepared prepared;
+    world_open("");
+    platform_script("GET", "/open-apis/im/v1/chats/", 1, 0, "", "");
+    platform_script("GET", "/open-apis/im/v1/chats/", 1, 500, "", "");
+    uint64_t seq = world_prepare("", WORLD_GROUP, WORLD_ADA, true);
+    WORLD_WAIT(world_has_prepared(seq, &prepared));
+    CHECK_INT(SMA_ROLE_ADMIN, prepared.role);
+    CHECK_INT(3, platform_count("GET", "/open-apis/im/v1/chats/"));
+    world_close();
+}
+
 int main(void)
 {
     RUN(a_late_verdict_is_not_an_acknowledgement);
@@ -189,5 +219,7 @@ int main(void)
     RUN(uploads_that_fail_send_nothing_and_are_repeated);
     RUN(a_token_is_renewed_before_its_end);
     RUN(sends_wait_for_the_first_token);
+    RUN(a_download_that_stalls_is_begun_again);
+    RUN(a_role_that_was_not_answered_is_asked_for_again);
     return check_summary();
 }

@@ -16,8 +16,8 @@ static inline char *read_golden(const char *name, size_t *ret_len)
     return bytes;
 }
 
-/* The body of a vector: without the first line (where it comes from) and without a response head.
- * */
+/* The body of a vector: without the first line (where it comes from) and without a response
+ * head. */
 static inline struct sma_str vector_body(const char *bytes, size_t len)
 {
     struct sma_str text = {bytes, len};

@@ -2,7 +2,7 @@
  * Aim: no provider refuses what we send, whatever is configured: every model of the table with
  *      every effort, sampling member and cap, with a conversation that another model began. Method:
  *      whole requests of the encoders against the rules of the model server that plays the
- *      providers (tests/fakes/fake_model_rules.c).
+ *      providers (simulators/model/fake_model_rules.c).
  */
 #include "fake_model.h"
 #include "fake_model_refuse.h"

@@ -8,7 +8,7 @@
 #ifndef SMA_TEST_QQ_ACTOR_WORLD_H
 #define SMA_TEST_QQ_ACTOR_WORLD_H
 
-#include "fakes/fake_qq.h"
+#include "qq/fake_qq.h"
 #include "support/adapter_world.h"
 
 #define WORLD_C2C "c2c:A1B2"

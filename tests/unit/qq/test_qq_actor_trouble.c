@@ -24,6 +24,7 @@ static void a_wrong_secret_is_said_once(void)
     world_rest(300);
     WORLD_WAIT(world_log_count("does not take this bot's") == 1);
     CHECK_INT(0, world_log_count("wrongsecret"));
+    CHECK(world_status_shows("does not take this bot's appId and appSecret"));
     CHECK(world_counter("tokens") <= 1);
     world_close();
 }

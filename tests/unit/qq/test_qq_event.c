@@ -31,22 +31,17 @@ static void put_line(struct sma_buf *out, const char *name, struct sma_str value
     sma_buf_put_char(out, '\n');
 }
 
-static bool is_in(struct sma_str text, struct sma_str part)
-{
-    return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
-}
-
 static void check_preparation(const struct sma_ingress *in)
 {
-    struct qq_preparation preparation;
+    struct sma_file_list list;
     if (in->preparation.len == 0)
         return;
-    CHECK_OK(qq_preparation_parse(in->preparation, &preparation));
-    CHECK(preparation.file_count > 0 && preparation.file_count <= SMA_ATTACHMENT_COUNT_MAX);
-    for (size_t i = 0; i < preparation.file_count; i++)
-        CHECK(is_in(in->text, preparation.files[i].path) ||
-              is_in(in->context, preparation.files[i].path));
-    qq_preparation_fini(&preparation);
+    CHECK_OK(sma_file_list_parse(in->preparation, &qq_file_shape, &list));
+    CHECK(list.count > 0 && list.count <= SMA_ATTACHMENT_COUNT_MAX);
+    for (size_t i = 0; i < list.count; i++)
+        CHECK(memmem(in->text.ptr, in->text.len, list.items[i].path.ptr, list.items[i].path.len) !=
+              NULL);
+    sma_file_list_fini(&list);
 }
 
 static void dump_event(void *user, const struct qq_event *event)
@@ -188,15 +183,15 @@ static void preparations_of_others_are_refused(void)
         "1-a\",\"name\":\"a\"}]",
         "[{\"kind\":\"\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]",
     };
-    struct qq_preparation preparation;
+    struct sma_file_list list;
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
-        CHECK_ERR(SMA_ERR_BADINPUT, qq_preparation_parse(sma_str(wrong[i]), &preparation));
-    CHECK_OK(qq_preparation_parse(SMA_STR("[{\"kind\":\"photo\",\"url\":\"https://"
-                                          "x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]"),
-                                  &preparation));
-    CHECK_INT(1, preparation.file_count);
-    CHECK_STR("https://x", preparation.files[0].url);
-    qq_preparation_fini(&preparation);
+        CHECK_ERR(SMA_ERR_BADINPUT, sma_file_list_parse(sma_str(wrong[i]), &qq_file_shape, &list));
+    CHECK_OK(sma_file_list_parse(SMA_STR("[{\"kind\":\"photo\",\"url\":\"https://"
+                                         "x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]"),
+                                 &qq_file_shape, &list));
+    CHECK_INT(1, list.count);
+    CHECK_STR("https://x", sma_json_str(list.items[0].json, "url"));
+    sma_file_list_fini(&list);
 }
 
 /* -- limits ------------------------------------------------------------------------------------ */

@@ -160,6 +160,25 @@ static void trouble_that_passes_is_waited_for(void)
     world_close();
 }
 
+/* -- attachments ------------------------------------------------------------------------------- */
+static void a_download_that_stalls_is_begun_again(void)
+{
+    struct world_prepared prepared;
+    open_connected("");
+    json_decref(platform_do(&world_platform, "{s:s,s:s,s:s,s:[{s:s,s:s,s:s}]}", "do", "say", "chat",
+                            WORLD_C2C, "text", "look", "attachments", "type", "image/jpeg", "name",
+                            "x.jpg", "text", "the picture"));
+    WORLD_WAIT(world_event_count() == 1);
+    world_tell("{s:s,s:s,s:s,s:i}", "do", "fault", "method", "download", "kind", "half_open",
+               "times", 1);
+    struct world_event event = world_event_at(0);
+    uint64_t seq = world_prepare(event.preparation, WORLD_C2C, "M1", false);
+    WORLD_WAIT(world_has_prepared(seq, &prepared)); /* long before the message may wait no more */
+    CHECK_TEXT("", prepared.context);
+    CHECK_INT(0, world_counter("faults_left"));
+    world_close();
+}
+
 int main(void)
 {
     RUN(lost_links_lose_nothing);
@@ -172,5 +191,6 @@ int main(void)
     RUN(a_slow_first_log_in_moves_the_second);
     RUN(a_lost_answer_is_not_said_twice);
     RUN(trouble_that_passes_is_waited_for);
+    RUN(a_download_that_stalls_is_begun_again);
     return check_summary();
 }

@@ -5,8 +5,8 @@
 #ifndef SMA_TEST_TELEGRAM_ACTOR_WORLD_H
 #define SMA_TEST_TELEGRAM_ACTOR_WORLD_H
 
-#include "fakes/fake_telegram.h"
 #include "support/adapter_world.h"
+#include "telegram/fake_telegram.h"
 
 #define WORLD_SECRET "0123456789abcdef-secret"
 #define WORLD_ADA 501 /* people of every world: private chats with the bot */

@@ -9,9 +9,14 @@
 
 static struct seen seen;
 
-static void parse_orders(struct telegram_preparation *ret_preparation)
+static void parse_orders(struct sma_file_list *ret_list)
 {
-    CHECK_OK(telegram_preparation_parse(sma_str(seen.preparation), ret_preparation));
+    CHECK_OK(sma_file_list_parse(sma_str(seen.preparation), &telegram_file_shape, ret_list));
+}
+
+static struct sma_str file_id_of(const struct sma_file_item *file)
+{
+    return telegram_in_str(file->json, "fileId");
 }
 
 /* -- files ------------------------------------------------------------------------------------- */
@@ -29,18 +34,18 @@ static void check_path(const char *head, const char *name, struct sma_str path)
 
 static void a_document_is_attached_and_ordered(void)
 {
-    struct telegram_preparation orders;
+    struct sma_file_list orders;
     see_message("private",
                 "\"caption\":\"see this\",\"document\":{\"file_id\":\"FILEIDLONGER\","
                 "\"file_name\":\"dir/my file(1)中.txt\",\"file_size\":77}",
                 &seen);
     CHECK(seen.is_ingress);
     parse_orders(&orders);
-    CHECK_INT(1, orders.file_count);
-    const struct telegram_file *file = &orders.files[0];
+    CHECK_INT(1, orders.count);
+    const struct sma_file_item *file = &orders.items[0];
     check_path(".ship/.cache/telegram/1750000000000-FILEIDLO-", "my_file(1)中.txt", file->path);
     CHECK_STR("document", file->kind);
-    CHECK_STR("FILEIDLONGER", file->file_id);
+    CHECK_STR("FILEIDLONGER", file_id_of(file));
     CHECK_STR("dir/my file(1)中.txt", file->name);
     CHECK_INT(77, file->size);
     char wanted[1024];
@@ -48,7 +53,7 @@ static void a_document_is_attached_and_ordered(void)
              (int)file->path.len, file->path.ptr);
     CHECK_TEXT(wanted, seen.text);
     CHECK_TEXT("{\"chatType\":\"private\",\"username\":\"ann\",\"attachments\":1}", seen.meta);
-    telegram_preparation_fini(&orders);
+    sma_file_list_fini(&orders);
 }
 
 static void each_kind_has_its_name(void)
@@ -71,25 +76,25 @@ static void each_kind_has_its_name(void)
         {"\"photo\":[{\"file_id\":\"AB\"}]", "photo", "photo.jpg", "photo"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        struct telegram_preparation orders;
+        struct sma_file_list orders;
         see_message("private", rows[i].members, &seen);
         CHECK(seen.is_ingress && seen.kind == SMA_EVENT_MESSAGE);
         parse_orders(&orders);
-        CHECK_INT(1, orders.file_count);
-        CHECK_STR(rows[i].kind, orders.files[0].kind);
-        check_path(".ship/.cache/telegram/1750000000000-AB-", rows[i].name, orders.files[0].path);
-        CHECK_INT(-1, orders.files[0].size);
+        CHECK_INT(1, orders.count);
+        CHECK_STR(rows[i].kind, orders.items[0].kind);
+        check_path(".ship/.cache/telegram/1750000000000-AB-", rows[i].name, orders.items[0].path);
+        CHECK_INT(-1, orders.items[0].size);
         const char *bar = strstr(seen.text, " | ");
         CHECK(bar != NULL);
         CHECK_TEXT(rows[i].label, bar + 3);
-        telegram_preparation_fini(&orders);
+        sma_file_list_fini(&orders);
     }
 }
 
 static void a_long_name_is_cut(void)
 {
     struct sma_buf members;
-    struct telegram_preparation orders;
+    struct sma_file_list orders;
     sma_buf_init(&members, 1 << 20);
     sma_buf_put_text(&members, "\"document\":{\"file_id\":\"../../../x\",\"file_name\":\"");
     for (int i = 0; i < 300; i++)
@@ -97,11 +102,11 @@ static void a_long_name_is_cut(void)
     sma_buf_put_text(&members, "\"}");
     see_message("private", members.ptr, &seen);
     parse_orders(&orders);
-    struct sma_str path = orders.files[0].path;
+    struct sma_str path = orders.items[0].path;
     CHECK(path.len - strlen(TELEGRAM_CACHE_FOLDER) <= 255);
     CHECK(memmem(path.ptr, path.len, "..", 2) == NULL);
-    CHECK(orders.files[0].name.len <= 200);
-    telegram_preparation_fini(&orders);
+    CHECK(orders.items[0].name.len <= 200);
+    sma_file_list_fini(&orders);
     sma_buf_clear(&members);
     sma_buf_put_text(&members, "\"document\":{\"file_id\":\"x\",\"file_name\":\"");
     for (int i = 0; i < 300; i++)
@@ -109,9 +114,9 @@ static void a_long_name_is_cut(void)
     sma_buf_put_text(&members, "\"}");
     see_message("private", members.ptr, &seen);
     parse_orders(&orders);
-    path = orders.files[0].path;
+    path = orders.items[0].path;
     CHECK_INT(160, path.len - (size_t)((char *)memrchr(path.ptr, '-', path.len) - path.ptr) - 1);
-    telegram_preparation_fini(&orders);
+    sma_file_list_fini(&orders);
     sma_buf_fini(&members);
 }
 
@@ -138,12 +143,12 @@ static void the_largest_photo_is_taken(void)
     test_options.attachment_bytes_max = 1000;
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         char members[1024];
-        struct telegram_preparation orders;
+        struct sma_file_list orders;
         snprintf(members, sizeof members, "\"photo\":[%s]", rows[i].sizes);
         see_message("private", members, &seen);
         parse_orders(&orders);
-        CHECK_STR(rows[i].id, orders.files[0].file_id);
-        telegram_preparation_fini(&orders);
+        CHECK_STR(rows[i].id, file_id_of(&orders.items[0]));
+        sma_file_list_fini(&orders);
     }
     test_options.attachment_bytes_max = 0;
 }
@@ -203,17 +208,17 @@ static void photos_of_one_second_do_not_share_a_path(void)
 
 static void several_files_keep_their_order(void)
 {
-    struct telegram_preparation orders;
+    struct sma_file_list orders;
     see_message("private",
                 "\"audio\":{\"file_id\":\"d\"},\"voice\":{\"file_id\":\"c\"},\"photo\":[{\"file_"
                 "id\":\"b\"}],"
                 "\"document\":{\"file_id\":\"a\"}",
                 &seen);
     parse_orders(&orders);
-    CHECK_INT(4, orders.file_count);
+    CHECK_INT(4, orders.count);
     for (size_t i = 0; i < 4; i++)
-        CHECK(orders.files[i].file_id.ptr[0] == (char)('a' + (char)i));
-    telegram_preparation_fini(&orders);
+        CHECK(file_id_of(&orders.items[i]).ptr[0] == (char)('a' + (char)i));
+    sma_file_list_fini(&orders);
     see_message("private", "\"text\":\"/stop\",\"photo\":[{\"file_id\":\"b\"}]", &seen);
     CHECK_INT(SMA_EVENT_CONTROL, seen.kind); /* a command takes no luggage */
     CHECK_TEXT("", seen.preparation);
@@ -234,30 +239,10 @@ static void orders_that_leave_the_folder_are_refused(void)
         "[{\"kind\":\"photo\",\"fileId\":\"\",\"path\":\".ship/.cache/telegram/a\"}]",
         "[{\"fileId\":\"x\",\"path\":\".ship/.cache/telegram/a\"}]",
     };
-    struct telegram_preparation orders = {0};
+    struct sma_file_list orders = {0};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
-        CHECK_ERR(SMA_ERR_BADINPUT, telegram_preparation_parse(sma_str(bad[i]), &orders));
-    CHECK_OK(telegram_preparation_parse(SMA_STR(""), &orders));
-    CHECK_INT(0, orders.file_count);
-    telegram_preparation_fini(&orders);
-}
-
-static void a_file_that_did_not_come_is_told(void)
-{
-    struct sma_buf buf;
-    struct telegram_file file = {.kind = SMA_STR("photo"),
-                                 .path = SMA_STR(".ship/.cache/telegram/1-a-b"),
-                                 .name = SMA_STR("x\"y")};
-    sma_buf_init(&buf, 4096);
-    telegram_prepare_note(&buf, &file, "the platform answered 400");
-    telegram_prepare_note(&buf, &file, "no space");
-    CHECK_STR("The attached photo \"x\\\"y\" could not be fetched: the platform answered 400. "
-              "There is no file at "
-              ".ship/.cache/telegram/1-a-b.\nThe attached photo \"x\\\"y\" could not be fetched: "
-              "no space. There is no "
-              "file at .ship/.cache/telegram/1-a-b.",
-              sma_buf_str(&buf));
-    sma_buf_fini(&buf);
+        CHECK_ERR(SMA_ERR_BADINPUT,
+                  sma_file_list_parse(sma_str(bad[i]), &telegram_file_shape, &orders));
 }
 
 /* -- in words ---------------------------------------------------------------------------------- */
@@ -480,7 +465,6 @@ int main(void)
     RUN(photos_of_one_second_do_not_share_a_path);
     RUN(several_files_keep_their_order);
     RUN(orders_that_leave_the_folder_are_refused);
-    RUN(a_file_that_did_not_come_is_told);
     RUN(what_is_no_file_is_noted_in_words);
     RUN(a_live_photo_is_its_photo);
     RUN(a_rich_message_gives_its_words);

@@ -62,6 +62,22 @@ static void a_refused_token_is_told_once_and_not_hammered(void)
     WORLD_WAIT(world_log_count("the bot token is refused (401)") == 1);
     world_rest(300);
     CHECK_INT(2, counter("refused")); /* deleteWebhook and getMe, once each */
+    CHECK(world_status_shows("the bot token is refused (401)"));
+    world_close();
+}
+
+static void a_refused_token_shows_in_status_until_it_works(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    CHECK(!world_status_shows(""));
+    telegram_tell(&world_platform, "{s:s}", "do", "revoke");
+    (void)world_deliver(1, "501", "", "", "not now"); /* is tried again in a minute */
+    WORLD_WAIT(world_status_shows("the bot token is refused (401)"));
+    telegram_tell(&world_platform, "{s:s,s:b}", "do", "revoke", "on", 0);
+    world_say(WORLD_ADA, WORLD_ADA, "hello");
+    WORLD_WAIT(world_event_count_of("hello") == 1);
+    WORLD_WAIT(!world_status_shows(""));
     world_close();
 }
 
@@ -97,6 +113,7 @@ int main(void)
     RUN(failures_are_outlived);
     RUN(getme_is_tried_until_it_works);
     RUN(a_refused_token_is_told_once_and_not_hammered);
+    RUN(a_refused_token_shows_in_status_until_it_works);
     RUN(a_webhook_in_the_way_is_removed);
     RUN(a_few_conflicts_are_no_second_program);
     return check_summary();

@@ -8,9 +8,9 @@
 #ifndef SMA_TEST_WS_HARNESS_H
 #define SMA_TEST_WS_HARNESS_H
 
+#include "platform/ws_server.h"
 #include "sma/ws.h"
 #include "support/check.h"
-#include "support/ws_server.h"
 
 struct ws_harness;
 

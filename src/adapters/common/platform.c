@@ -1,0 +1,260 @@
+/* platform.c — see platform.h. */
+#include "platform.h"
+
+#include "answers.h"
+#include "settings.h"
+
+#include "runtime/json/json_arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PLATFORM_MAGIC 0x504c4631u
+
+static struct sma_platform *platform_of(const void *state)
+{
+    struct sma_platform *platform = (struct sma_platform *)(uintptr_t)state;
+    SMA_ASSERT(platform->magic == PLATFORM_MAGIC);
+    return platform;
+}
+
+/* -- made and unmade --------------------------------------------------------------------------- */
+void sma_platform_destroy(void *state)
+{
+    if (state == NULL)
+        return;
+    struct sma_platform *platform = platform_of(state);
+    platform->ops->free(state);
+    sma_settings_wipe(&platform->block_json);
+    platform->magic = 0;
+    free(state);
+}
+
+static SMA_CHECKED enum sma_err make_parts(struct sma_platform *platform, const char *json)
+{
+    platform->block_json = strdup(json);
+    if (platform->block_json == NULL)
+        return SMA_ERR_NOMEM;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
+                                 const struct sma_config *config,
+                                 const struct sma_config_adapter *block, void **ret_state,
+                                 struct sma_error *error)
+{
+    SMA_ASSERT(ops->state_size >= sizeof(struct sma_platform));
+    struct sma_platform *platform = calloc(1, ops->state_size);
+    if (platform == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "%s adapter: out of memory", ops->name);
+    sma_json_arena_install();
+    platform->magic = PLATFORM_MAGIC;
+    platform->ops = ops;
+    platform->config = config;
+    const char *json = block == NULL || block->json == NULL ? "" : block->json;
+    enum sma_err err = make_parts(platform, json);
+    if (err == SMA_ERR_OK)
+        err = ops->open(platform, json, error);
+    if (err == SMA_ERR_NOMEM)
+        (void)sma_fail(error, err, "%s adapter: out of memory", ops->name);
+    if (err != SMA_ERR_OK) {
+        sma_platform_destroy(platform);
+        return err;
+    }
+    *ret_state = platform;
+    return SMA_ERR_OK;
+}
+
+/* A limit that the core reads as "none" for a group means "as the chats": a limit nobody reaches
+ * says it. */
+void sma_platform_configure(const void *state, struct sma_capabilities *capabilities)
+{
+    struct sma_platform_facts facts = platform_of(state)->ops->facts(state);
+    capabilities->adapter_per_second = facts.per_second;
+    capabilities->adapter_burst = facts.per_second;
+    capabilities->chat_per_minute = facts.per_chat_minute;
+    capabilities->group_per_minute =
+        facts.per_group_minute == 0 ? UINT32_MAX : facts.per_group_minute;
+}
+
+bool sma_platform_takes_webhooks(const void *state)
+{
+    return platform_of(state)->ops->facts(state).takes_webhooks;
+}
+
+/* -- life -------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err open_ws(struct sma_platform *platform, const char *ca_file,
+                                        struct sma_error *error)
+{
+    struct sma_ws_options options = {.ca_file = ca_file};
+    enum sma_err err = sma_ws_open(platform->ctx, &options, &platform->ws, error);
+    return err == SMA_ERR_IO ? sma_settings_refuse_ca_file(platform->ops->name, error) : err;
+}
+
+static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct sma_error *error)
+{
+    const struct sma_platform_ops *ops = platform->ops;
+    struct sma_platform_facts facts = ops->facts(platform);
+    const char *ca_file = facts.ca_file == NULL || facts.ca_file[0] == '\0' ? NULL : facts.ca_file;
+    SMA_TRY(sma_net_open(platform->ctx, &platform->net, error));
+    if (facts.has_websocket)
+        SMA_TRY(open_ws(platform, ca_file, error));
+    if (ca_file != NULL)
+        SMA_TRY(sma_net_trust(platform->net, ca_file));
+    platform->fetches =
+        sma_fetches_create(platform->ctx, platform->config->project_dir, ops->fetch, platform);
+    if (platform->fetches == NULL)
+        return SMA_ERR_NOMEM;
+    sma_fetches_clean(platform->fetches);
+    return ops->begin(platform, error);
+}
+
+enum sma_err sma_platform_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    struct sma_platform *platform = platform_of(state);
+    platform->ctx = ctx;
+    sma_adapter_health_init(&platform->health, ctx, platform->ops->name);
+    enum sma_err err = open_all(platform, error);
+    if (err == SMA_ERR_NOMEM)
+        (void)sma_fail(error, err, "%s adapter: out of memory", platform->ops->name);
+    if (err != SMA_ERR_OK)
+        sma_platform_stop(state, ctx);
+    return err;
+}
+
+/* What is open now stays unanswered: nobody listens any more. */
+static void close_all(struct sma_platform *platform)
+{
+    if (platform->is_closed)
+        return;
+    platform->is_closed = platform->is_intake_off = true;
+    sma_fetches_close(platform->fetches);
+    platform->ops->close(platform);
+    sma_ws_close(platform->ws);
+    platform->ws = NULL;
+    sma_net_close(platform->net);
+    platform->net = NULL;
+    if (platform->ops->forget != NULL)
+        platform->ops->forget(platform);
+}
+
+void sma_platform_stop(void *state, struct sma_ctx *ctx)
+{
+    struct sma_platform *platform = platform_of(state);
+    (void)ctx;
+    close_all(platform);
+    sma_fetches_destroy(platform->fetches);
+    platform->fetches = NULL;
+}
+
+void sma_platform_note_drained(struct sma_platform *platform)
+{
+    if (!platform->is_intake_off || platform->is_intake_told ||
+        platform->ops->ask_count(platform) > 0)
+        return;
+    platform->is_intake_told = true;
+    if (platform->ops->drained != NULL)
+        platform->ops->drained(platform);
+    sma_ctx_life_done(platform->ctx, SMA_PHASE_INTAKE_OFF);
+}
+
+static void on_life(struct sma_platform *platform, const struct sma_life *life)
+{
+    if (life->phase == SMA_PHASE_INTAKE_OFF) {
+        /* what was not confirmed comes again and is known by its claim */
+        platform->is_intake_off = true;
+        platform->ops->leave(platform);
+        sma_platform_note_drained(platform);
+        return;
+    }
+    if (life->phase == SMA_PHASE_CLOSE)
+        close_all(platform);
+    sma_ctx_life_done(platform->ctx, life->phase);
+}
+
+/* -- messages ---------------------------------------------------------------------------------- */
+static void on_progress(struct sma_platform *platform, struct sma_msg **msg)
+{
+    if (platform->ops->take_progress != NULL && !platform->is_closed)
+        platform->ops->take_progress(platform, msg);
+}
+
+static void on_query_result(struct sma_platform *platform, struct sma_msg *msg)
+{
+    if (platform->ops->take_cursor != NULL && !platform->is_closed)
+        platform->ops->take_cursor(platform, msg->ask_id,
+                                   SMA_MSG_BODY(msg, struct sma_query_result)->json);
+}
+
+void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct sma_platform *platform = platform_of(state);
+    const char *name = platform->ops->name;
+    switch ((*msg)->kind) {
+    case SMA_MSG_PROGRESS:
+        on_progress(platform, msg);
+        return;
+    case SMA_MSG_PREPARE:
+        sma_fetches_on_message(platform->fetches, msg);
+        return;
+    case SMA_MSG_ACCEPTED:
+    case SMA_MSG_ATTEMPT:
+    case SMA_MSG_WEBHOOK:
+        platform->ops->take_other(platform, msg);
+        return;
+    case SMA_MSG_QUERY_RESULT:
+        on_query_result(platform, *msg);
+        return;
+    case SMA_MSG_LIFE:
+        on_life(platform, SMA_MSG_BODY(*msg, struct sma_life));
+        return;
+    case SMA_MSG_RELOAD:
+        sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, name,
+                                platform->block_json);
+        return;
+    default:
+        sma_ctx_log(ctx, SMA_LOG_ERROR, "%s: unexpected message %s", name,
+                    sma_msg_kind_name((*msg)->kind));
+    }
+}
+
+/* Everything that waits for time says when; on a quiet platform nothing does but its heartbeat. */
+void sma_platform_batch_end(void *state, struct sma_ctx *ctx)
+{
+    struct sma_platform *platform = platform_of(state);
+    uint64_t next_ns = UINT64_MAX;
+    if (!platform->is_closed) {
+        uint64_t now_ns = sma_ctx_now(ctx);
+        next_ns = platform->ops->tick(platform, now_ns);
+        next_ns = sma_platform_earlier(next_ns, sma_fetches_tick(platform->fetches, now_ns));
+    }
+    sma_ctx_wake_at(ctx, next_ns);
+}
+
+void sma_platform_wake(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    (void)ctx; /* batch_end, which follows, looks at what is due */
+}
+
+/* -- for the platforms ------------------------------------------------------------------------- */
+bool sma_platform_ask_cursor(struct sma_platform *platform, const char *name, uint64_t *ret_ask_id)
+{
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, strlen(name) + 1);
+    if (msg == NULL)
+        sma_ctx_fatal(platform->ctx, "out of memory");
+    struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
+    query->kind = SMA_QUERY_CURSOR;
+    query->chat_key = sma_msg_dup(msg, sma_str(name));
+    return sma_ctx_ask(platform->ctx, SMA_ACTOR_STORE, &msg, 0, ret_ask_id) == SMA_ERR_OK;
+}
+
+void sma_platform_crash_point(const struct sma_platform *platform, const char *what)
+{
+    if (!__builtin_expect(sma_crash_is_armed, 0))
+        return;
+    char point[64];
+    snprintf(point, sizeof point, "%s.%s", platform->ops->name, what);
+    SMA_CRASH_POINT(point);
+}
