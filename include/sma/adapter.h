@@ -12,6 +12,7 @@
 
 #include "sma/config.h"
 #include "sma/messages.h"
+#include "sma/param.h"
 
 struct sma_capabilities
 {
@@ -37,8 +38,9 @@ typedef void sma_part_fn(void *user, struct sma_str part_bytes);
 
 struct sma_adapter_ops
 {
-    const char *name;    /* as in ship.json */
-    const char *channel; /* as in history: "telegram", "api", "cli" ... */
+    const char *name;                /* as in ship.json */
+    const struct sma_params *params; /* the keys of its block, with the name */
+    const char *channel;             /* as in history: "telegram", "api", "cli" ... */
     const struct sma_actor_ops *actor;
     struct sma_capabilities capabilities;
     uint32_t renderer_version;  /* raised whenever render() would split differently */

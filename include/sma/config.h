@@ -10,6 +10,7 @@
 
 #include "sma/base.h"
 
+struct sma_params;
 enum sma_llm_api
 {
     SMA_LLM_CHAT,      /* POST {base}/chat/completions */
@@ -128,6 +129,9 @@ struct sma_config_overrides
     int port;             /* -1 = any free port, 0 = not given */
     const char *provider; /* demo and tests: force a provider */
     const char *sandbox;  /* "require": unless ship.json says another word */
+    /* Tables of the platforms that there are, NULL at the end. NULL: their blocks are not checked.
+     * */
+    const struct sma_params *const *platforms;
 };
 
 /* One line for people: file, path in the file, what is wrong, the remedy. */
@@ -146,9 +150,11 @@ SMA_CHECKED enum sma_err sma_config_load(const char *dir,
 void sma_config_destroy(struct sma_config *config); /* accepts NULL */
 
 struct sma_buf;
-/** Append the JSON Schema of ship.json (for editors), made from the table that load() checks
- *  with. */
-void sma_config_format_schema(struct sma_buf *buf);
+/** The tables that load() checks with, for editors and people: JSON Schema, docs/configuration.md,
+ *  the man page's section. */
+void sma_config_format_schema(struct sma_buf *buf, const struct sma_params *const *platforms);
+void sma_config_format_docs(struct sma_buf *buf, const struct sma_params *const *platforms);
+void sma_config_format_man(struct sma_buf *buf, const struct sma_params *const *platforms);
 /** Which provider a well-known model name belongs to (protocols/project.md §2.4), "custom" for
  *  others. */
 const char *sma_config_provider_of_model(const char *model);

@@ -12,6 +12,8 @@ struct sma_adapter_entry
     bool is_on_by_default; /* runs without a block in ship.json */
     bool is_http;          /* takes a port */
 };
+/** The tables of their keys in ship.json, NULL at the end. */
+const struct sma_params *const *sma_cli_platforms(void);
 extern const struct sma_adapter_entry sma_adapter_table[]; /* ends with ops == NULL */
 
 #endif

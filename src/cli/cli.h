@@ -18,6 +18,7 @@ int sma_cli_pair(int argc, char **argv);
 int sma_cli_trace(int argc, char **argv);
 int sma_cli_usage(int argc, char **argv);
 int sma_cli_compact(int argc, char **argv);
+int sma_cli_config_keys(int argc, char **argv);
 int sma_cli_help(const char *command); /* NULL: the overview */
 
 /* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */

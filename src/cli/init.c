@@ -3,6 +3,7 @@
  * before anything is written, so that leaving in the middle leaves nothing behind.
  * Source: protocols/project.md §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
  */
+#include "adapters.h"
 #include "cli.h"
 #include "init_model.h"
 
@@ -215,7 +216,7 @@ static int write_everything(const struct answers *answers)
     status = status != 0 ? status : write_one(answers, "Agent.md", &buf);
     put_ship_json(&buf, answers);
     status = status != 0 ? status : write_one(answers, "ship.json", &buf);
-    sma_config_format_schema(&buf);
+    sma_config_format_schema(&buf, sma_cli_platforms());
     status = status != 0 ? status : write_one(answers, ".ship/schema/ship.schema.json", &buf);
     put_mcp_schema(&buf);
     status = status != 0 ? status : write_one(answers, ".ship/mcp/mcp.schema.json", &buf);

@@ -19,10 +19,19 @@ static const struct
     const char *name;
     int (*run)(int argc, char **argv);
 } COMMANDS[] = {
-    {"start", sma_cli_start},         {"chat", sma_cli_chat},     {"init", sma_cli_init},
-    {"status", sma_cli_status},       {"alias", sma_cli_alias},   {"policy", sma_cli_policy},
-    {"approvals", sma_cli_approvals}, {"grants", sma_cli_grants}, {"pair", sma_cli_pair},
-    {"trace", sma_cli_trace},         {"usage", sma_cli_usage},   {"compact", sma_cli_compact},
+    {"start", sma_cli_start},
+    {"chat", sma_cli_chat},
+    {"init", sma_cli_init},
+    {"status", sma_cli_status},
+    {"alias", sma_cli_alias},
+    {"policy", sma_cli_policy},
+    {"approvals", sma_cli_approvals},
+    {"grants", sma_cli_grants},
+    {"pair", sma_cli_pair},
+    {"trace", sma_cli_trace},
+    {"usage", sma_cli_usage},
+    {"compact", sma_cli_compact},
+    {"config-keys", sma_cli_config_keys},
 };
 
 int sma_cli_fail(const char *format, ...)

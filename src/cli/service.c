@@ -42,6 +42,16 @@ struct sma_service
     struct sma_system *system;
 };
 
+const struct sma_params *const *sma_cli_platforms(void)
+{
+    static const struct sma_params *tables[SMA_ADAPTER_COUNT_MAX + 1];
+    size_t count = 0;
+    for (size_t i = 0; count < SMA_ADAPTER_COUNT_MAX && sma_adapter_table[i].ops != NULL; i++)
+        if (sma_adapter_table[i].ops->params != NULL)
+            tables[count++] = sma_adapter_table[i].ops->params;
+    return tables;
+}
+
 static void warn_on_stderr(void *user, const char *line)
 {
     (void)user;
@@ -230,7 +240,8 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
                          struct sma_error *error)
 {
     service->overrides = options->overrides;
-    enum sma_err err = sma_config_load(options->dir, &options->overrides, warn_on_stderr, NULL,
+    service->overrides.platforms = sma_cli_platforms();
+    enum sma_err err = sma_config_load(options->dir, &service->overrides, warn_on_stderr, NULL,
                                        &service->config, error);
     if (err != SMA_ERR_OK)
         return err;

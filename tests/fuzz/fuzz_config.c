@@ -6,6 +6,8 @@
 #include "fuzz.h"
 
 #include "runtime/config/config_priv.h"
+#include "sma/buf.h"
+#include "support/platform_params.h"
 
 #include <stdlib.h>
 
@@ -44,9 +46,13 @@ static void check_ship_json(struct sma_str text)
     json_t *root = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, NULL);
     struct sma_error error = {0};
     struct sma_variables variables = {look_up, note_missing, NULL};
+    struct sma_buf unused;
+    struct config_check check = {"ship.json", platform_params(), warn, NULL, &error, &unused};
+    sma_buf_init(&unused, 65536);
     if (root != NULL && sma_config_substitute(root, &variables) == SMA_ERR_OK &&
-        sma_config_validate("ship.json", root, warn, NULL, &error) != SMA_ERR_OK)
+        sma_config_validate(&check, root) != SMA_ERR_OK)
         require(error.text[0] != '\0');
+    sma_buf_fini(&unused);
     json_decref(root);
 }
 

@@ -54,6 +54,16 @@ static void put_errors(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, ']');
 }
 
+/* What ship.json says of the project, where it says it. */
+static void put_project(const struct sma_config *config, struct sma_buf *buf)
+{
+    put_object(buf, "project");
+    sma_buf_put_json_member(buf, "name", sma_str(config->name));
+    sma_buf_put_json_member(buf, "version", sma_str(config->version));
+    sma_buf_put_json_member(buf, "description", sma_str(config->description));
+    sma_buf_put_char(buf, '}');
+}
+
 static void put_status(struct sma_store *store, struct sma_buf *buf)
 {
     struct sma_state_counts counts;
@@ -62,6 +72,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, '{');
     sma_buf_put_json_key(buf, "version");
     sma_buf_put_json_string(buf, sma_str(SMA_VERSION));
+    put_project(store->config, buf);
     sma_buf_put_json_number(buf, "uptimeMs", (sma_ctx_now(store->ctx) - store->start_ns) / 1000000);
     put_object(buf, "queue");
     sma_buf_put_json_number(buf, "waiting", sma_queue_waiting(store->queue));

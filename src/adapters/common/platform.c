@@ -2,7 +2,7 @@
 #include "platform.h"
 
 #include "answers.h"
-#include "settings.h"
+#include "sma/param.h"
 
 #include "runtime/json/json_arena.h"
 
@@ -25,7 +25,7 @@ void sma_platform_destroy(void *state)
         return;
     struct sma_platform *platform = platform_of(state);
     platform->ops->free(state);
-    sma_settings_wipe(&platform->block_json);
+    sma_param_wipe(&platform->block_json);
     platform->magic = 0;
     free(state);
 }
@@ -88,7 +88,7 @@ static SMA_CHECKED enum sma_err open_ws(struct sma_platform *platform, const cha
 {
     struct sma_ws_options options = {.ca_file = ca_file};
     enum sma_err err = sma_ws_open(platform->ctx, &options, &platform->ws, error);
-    return err == SMA_ERR_IO ? sma_settings_refuse_ca_file(platform->ops->name, error) : err;
+    return err == SMA_ERR_IO ? sma_params_refuse_ca_file(platform->ops->name, error) : err;
 }
 
 static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct sma_error *error)

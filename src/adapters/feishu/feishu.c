@@ -133,6 +133,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
 
 const struct sma_adapter_ops sma_feishu_adapter_ops = {
     .name = "feishu",
+    .params = &feishu_params,
     .channel = "feishu",
     .actor = &actor_ops,
     .capabilities = {.has_buttons = true,

@@ -1,179 +1,96 @@
-/* feishu_config.c — the block adapters.feishu as plain values. */
+/* feishu_config.c — the keys of adapters.feishu, and what they mean together. */
 #include "feishu_priv.h"
 
-#include "adapters/common/settings.h"
 #include "adapters/common/word.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "runtime/access/access.h"
+#include "sma/param.h"
 
 #define PER_SECOND 50       /* an app's calls of one kind */
 #define PER_CHAT_MINUTE 300 /* 5 a second to one user or into one group */
 #define SECRET_BYTES_MAX 512
 
-/* Of the block, or of the environment. A placeholder without a variable has left the block, or
- * stands there as it is. */
-static SMA_CHECKED enum sma_err read_credential(const struct sma_settings *block, const char *key,
-                                                const char *variable, char **ret_text)
-{
-    enum sma_err err = sma_settings_text(block, key, ret_text);
-    if (err != SMA_ERR_OK || ((*ret_text)[0] != '\0' && (*ret_text)[0] != '$'))
-        return err;
-    const char *found = getenv(variable);
-    char *copy = strdup(found == NULL ? "" : found);
-    if (copy == NULL)
-        return sma_fail(block->error, SMA_ERR_NOMEM, "out of memory");
-    sma_settings_wipe(ret_text);
-    *ret_text = copy;
-    return SMA_ERR_OK;
-}
+#define AT(member) SMA_PARAM_AT(struct feishu_settings, member)
+static const struct sma_param ROWS[] = {
+    {"appId", SMA_PARAM_TEXT(NULL), AT(app_id), .env = "FEISHU_APP_ID",
+     .doc = "without it the platform is skipped with a warning"},
+    {"appSecret", SMA_PARAM_TEXT(NULL), AT(app_secret), .env = "FEISHU_APP_SECRET",
+     .doc = "likewise"},
+    {"domain", SMA_PARAM_URL(FEISHU_DOMAIN_DEFAULT), AT(domain),
+     .doc = "`https://open.larksuite.com` for Lark, or a gateway of your own"},
+    {"caFile", .type = SMA_PARAM_TYPE_FILE, AT(ca_file),
+     .doc = "certificate authorities (PEM) that are trusted instead of the system's"},
+    {"mode", SMA_PARAM_WORD("websocket,webhook", 0), AT(is_webhook),
+     .doc = "how events come; `webhook` needs `encryptKey` or `verificationToken`"},
+    {"encryptKey", SMA_PARAM_TEXT(NULL), AT(encrypt_key),
+     .doc = "of the developer console: events are encrypted and signed with it"},
+    {"verificationToken", SMA_PARAM_TEXT(NULL), AT(verification_token),
+     .doc = "what events show without an `encryptKey`; weaker"},
+    {"progress", SMA_PARAM_WORD("auto,card,off", FEISHU_PROGRESS_AUTO), AT(progress),
+     .doc = "one card that changes while the answer is written; `auto`: in private chats"},
+    {"limits", .type = SMA_PARAM_TYPE_OBJECT},
+    {"limits.perSecond", SMA_PARAM_INTEGER(0, 100000, PER_SECOND), AT(per_second),
+     .doc = "sends of the app; 0 = no limit"},
+    {"limits.perChatPerMinute", SMA_PARAM_INTEGER(0, 1000000, PER_CHAT_MINUTE), AT(per_chat_minute),
+     .doc = "sends to a person"},
+    {"limits.perGroupPerMinute", SMA_PARAM_INTEGER(0, 1000000, PER_CHAT_MINUTE),
+     AT(per_group_minute), .doc = "sends into a group"},
+    {"attachmentBytesMax", SMA_PARAM_INTEGER(1, 2147483648, SMA_ATTACHMENT_BYTES_MAX),
+     AT(attachment_bytes_max), .doc = "bytes of a file that is fetched"},
+};
+#undef AT
+const struct sma_params feishu_params = {"feishu", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
 
 static bool is_word(const char *text)
 {
     return strlen(text) <= SECRET_BYTES_MAX && sma_adapter_is_visible(sma_str(text));
 }
 
-static SMA_CHECKED enum sma_err read_login(struct feishu_settings *settings,
-                                           const struct sma_settings *block)
+static SMA_CHECKED enum sma_err check_login(const struct feishu_settings *settings,
+                                            struct sma_error *error)
 {
-    SMA_TRY(read_credential(block, "appId", "FEISHU_APP_ID", &settings->app_id));
-    SMA_TRY(read_credential(block, "appSecret", "FEISHU_APP_SECRET", &settings->app_secret));
-    if (settings->app_id[0] == '\0' || settings->app_secret[0] == '\0')
-        return SMA_ERR_NOTFOUND; /* not configured, as in the old program */
     if (!is_word(settings->app_id))
-        return sma_settings_refuse(
-            block, "appId",
-            "is not an app id: copy it from the developer console, it looks like cli_a1b2...");
+        return sma_params_refuse(
+            &feishu_params, "appId",
+            "is not an app id: copy it from the developer console, it looks like cli_a1b2...",
+            error);
     if (!is_word(settings->app_secret))
-        return sma_settings_refuse(block, "appSecret",
-                                   "is not an app secret: copy it from the developer console");
+        return sma_params_refuse(&feishu_params, "appSecret",
+                                 "is not an app secret: copy it from the developer console", error);
     return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_domain(struct feishu_settings *settings,
-                                            const struct sma_settings *block)
-{
-    SMA_TRY(sma_settings_text(block, "domain", &settings->domain));
-    if (settings->domain[0] == '\0') {
-        free(settings->domain);
-        settings->domain = strdup(FEISHU_DOMAIN_DEFAULT);
-        if (settings->domain == NULL)
-            return sma_fail(block->error, SMA_ERR_NOMEM, "out of memory");
-    }
-    if (!sma_settings_is_http_url(settings->domain))
-        return sma_settings_refuse(
-            block, "domain",
-            "must be an http:// or https:// URL without query: " FEISHU_DOMAIN_DEFAULT
-            ", or https://open.larksuite.com for Lark");
-    sma_settings_trim_slashes(settings->domain);
-    return SMA_ERR_OK;
-}
-
-/* Relative to the project. */
-static SMA_CHECKED enum sma_err read_ca_file(struct feishu_settings *settings,
-                                             const char *project_dir,
-                                             const struct sma_settings *block)
-{
-    enum sma_err err = sma_settings_text(block, "caFile", &settings->ca_file);
-    if (err != SMA_ERR_OK || settings->ca_file[0] == '\0' || settings->ca_file[0] == '/')
-        return err;
-    char *full = NULL;
-    if (asprintf(&full, "%s/%s", project_dir, settings->ca_file) < 0)
-        return sma_fail(block->error, SMA_ERR_NOMEM, "out of memory");
-    free(settings->ca_file);
-    settings->ca_file = full;
-    return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_words(struct feishu_settings *settings,
-                                           const struct sma_settings *block)
-{
-    static const char *const modes[] = {"websocket", "webhook", NULL};
-    static const char *const accesses[] = {"initiator_or_admin", "anyone", NULL};
-    static const char *const progresses[] = {"auto", "card", "off", NULL};
-    unsigned mode = 0, access = 0, progress = FEISHU_PROGRESS_AUTO;
-    enum sma_err err = sma_settings_word(block, "mode", modes, &mode);
-    if (err == SMA_ERR_OK) /* for the core; only checked here */
-        err = sma_settings_word(block, "groupAccess", accesses, &access);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_word(block, "progress", progresses, &progress);
-    settings->is_webhook = mode == 1;
-    settings->progress = (uint8_t)progress;
-    return err;
 }
 
 /* Requests come from anywhere: without a secret everybody could speak as anybody. */
-static SMA_CHECKED enum sma_err read_secrets(struct feishu_settings *settings,
-                                             const struct sma_settings *block)
+static SMA_CHECKED enum sma_err check_secrets(const struct feishu_settings *settings,
+                                              struct sma_error *error)
 {
-    enum sma_err err = sma_settings_text(block, "encryptKey", &settings->encrypt_key);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "verificationToken", &settings->verification_token);
-    if (err != SMA_ERR_OK || !settings->is_webhook)
-        return err;
-    if (settings->encrypt_key[0] == '$' || settings->verification_token[0] == '$')
-        return sma_settings_refuse(
-            block, settings->encrypt_key[0] == '$' ? "encryptKey" : "verificationToken",
-            "names a variable that is not set: put it into .env");
-    if (settings->encrypt_key[0] == '\0' && settings->verification_token[0] == '\0')
-        return sma_settings_refuse(
-            block, "encryptKey",
+    const char *key = settings->encrypt_key, *token = settings->verification_token;
+    if (!settings->is_webhook)
+        return SMA_ERR_OK;
+    if (key[0] == '$' || token[0] == '$')
+        return sma_params_refuse(&feishu_params, key[0] == '$' ? "encryptKey" : "verificationToken",
+                                 "names a variable that is not set: put it into .env", error);
+    if (key[0] == '\0' && token[0] == '\0')
+        return sma_params_refuse(
+            &feishu_params, "encryptKey",
             "must be set in webhook mode (or verificationToken, which is weaker): copy it from "
             "the developer console, Events and Callbacks, Encryption Strategy. Without one "
-            "anybody could send events");
+            "anybody could send events",
+            error);
     return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_numbers(struct feishu_settings *settings,
-                                             const struct sma_settings *block)
-{
-    int64_t second = PER_SECOND, chat = PER_CHAT_MINUTE, group = PER_CHAT_MINUTE,
-            bytes = SMA_ATTACHMENT_BYTES_MAX, window_ms = SMA_FOLLOWUP_WINDOW_MS;
-    enum sma_err err = sma_settings_number(block, "limits.perSecond", 0, 100000, &second);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "limits.perChatPerMinute", 0, 1000000, &chat);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "limits.perGroupPerMinute", 0, 1000000, &group);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "attachmentBytesMax", 1, INT64_C(2147483648), &bytes);
-    if (err == SMA_ERR_OK) /* for the core; only checked here */
-        err = sma_settings_number(block, "followupWindowMs", 0, INT64_C(1000000000000), &window_ms);
-    settings->per_second = (uint32_t)second;
-    settings->per_chat_minute = (uint32_t)chat;
-    settings->per_group_minute = (uint32_t)group;
-    settings->attachment_bytes_max = (size_t)bytes;
-    return err;
 }
 
 enum sma_err feishu_settings_read(struct feishu_settings *settings, const char *project_dir,
                                   const char *json, struct sma_error *error)
 {
-    struct sma_settings block;
-    enum sma_err err = sma_settings_open(&block, "feishu", json, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = read_login(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = read_domain(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = read_ca_file(settings, project_dir, &block);
-    if (err == SMA_ERR_OK)
-        err = read_words(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = read_secrets(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = read_numbers(settings, &block);
-    sma_settings_close(&block);
-    return err;
+    SMA_TRY(sma_params_read_block(&feishu_params, json, project_dir, settings, error));
+    if (settings->app_id[0] == '\0' || settings->app_secret[0] == '\0')
+        return SMA_ERR_NOTFOUND; /* not configured, as in the old program */
+    SMA_TRY(check_login(settings, error));
+    return check_secrets(settings, error);
 }
 
 void feishu_settings_fini(struct feishu_settings *settings)
 {
-    sma_settings_wipe(&settings->app_secret);
-    sma_settings_wipe(&settings->encrypt_key);
-    sma_settings_wipe(&settings->verification_token);
-    free(settings->app_id);
-    free(settings->domain);
-    free(settings->ca_file);
+    sma_params_free(&feishu_params, settings);
     *settings = (struct feishu_settings){0};
 }

@@ -62,6 +62,7 @@ struct feishu_settings
     uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
     size_t attachment_bytes_max;
 };
+extern const struct sma_params feishu_params;
 /** Read the block. NOTFOUND: no id or no secret. BADINPUT, NOMEM with *error. Release with _fini in
  *  any case. */
 SMA_CHECKED enum sma_err feishu_settings_read(struct feishu_settings *settings,

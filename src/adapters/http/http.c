@@ -360,8 +360,11 @@ static const struct sma_actor_ops actor_ops = {
     .stop = http_stop,
 };
 
+static const struct sma_params params = {.name = "http", .shared = &sma_block_params};
+
 const struct sma_adapter_ops sma_http_adapter_ops = {
     .name = "http",
+    .params = &params,
     .channel = "api",
     .actor = &actor_ops,
     .capabilities = {.is_stored_delivery = true},

@@ -155,6 +155,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
 
 const struct sma_adapter_ops sma_qq_adapter_ops = {
     .name = "qq",
+    .params = &qq_params,
     .channel = "qq",
     .actor = &actor_ops,
     /* Idempotent are answers in c2c and group alone: each attempt's outcome says whether a repeat

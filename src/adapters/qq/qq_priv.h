@@ -62,6 +62,7 @@ struct qq_settings
     uint32_t per_second, per_chat_minute; /* 0 = none */
     size_t attachment_bytes_max;
 };
+extern const struct sma_params qq_params;
 /** Read the block. NOTFOUND: no credentials. BADINPUT with *error. Release with qq_settings_fini in
  *  any case. */
 SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const char *project_dir,

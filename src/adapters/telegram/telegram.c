@@ -127,6 +127,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
 
 const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .name = "telegram",
+    .params = &telegram_params,
     .channel = "telegram",
     .actor = &actor_ops,
     .capabilities = {.has_buttons = true,

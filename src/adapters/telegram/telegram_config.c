@@ -1,15 +1,46 @@
-/* telegram_config.c — the block adapters.telegram as plain values. */
+/* telegram_config.c — the keys of adapters.telegram, and what they mean together. */
 #include "telegram_priv.h"
 
-#include "adapters/common/settings.h"
-
-#include <jansson.h>
-#include <stdlib.h>
+#include "runtime/access/access.h"
+#include "sma/param.h"
 
 #define SECRET_LEN_MIN 16
 #define SECRET_LEN_MAX 256
-#define POLL_TIMEOUT_DEFAULT_S 30
 #define POLL_TIMEOUT_MAX_S 50 /* the platform cuts there */
+
+#define AT(member) SMA_PARAM_AT(struct telegram_settings, member)
+static const struct sma_param ROWS[] = {
+    {"botToken", SMA_PARAM_TEXT(NULL), AT(token),
+     .doc = "from @BotFather; without it the platform is skipped with a warning"},
+    {"apiRoot", SMA_PARAM_URL(TELEGRAM_CLOUD_ROOT), AT(api_root), .doc = "a local Bot API server"},
+    {"mode", SMA_PARAM_WORD("polling,webhook", 0), AT(is_webhook),
+     .doc = "how events come; `webhook` needs `webhookSecret`"},
+    {"webhookUrl", SMA_PARAM_TEXT(NULL), AT(webhook_url), .words = "https:// URL",
+     .doc = "the public address of this service's /webhooks/telegram, set at Telegram when given"},
+    {"webhookSecret", SMA_PARAM_TEXT(NULL), AT(webhook_secret),
+     .words = "16 to 256 of A-Z a-z 0-9 _ -", .doc = "what Telegram shows with each event"},
+    {"backlog", SMA_PARAM_WORD("answer,record", 0), AT(backlog_records),
+     .doc = "what came while the service was down"},
+    {"progress", SMA_PARAM_WORD("auto,typing,off", TELEGRAM_PROGRESS_AUTO), AT(progress),
+     .doc = "`auto`: typing, and in private chats the text as it is written"},
+    {"limits", .type = SMA_PARAM_TYPE_OBJECT},
+    {"limits.perSecond", SMA_PARAM_INTEGER(0, 100000, 30), AT(per_second),
+     .doc = "sends of the bot; 0 = no limit, for a server of your own"},
+    {"limits.perChatPerMinute", SMA_PARAM_INTEGER(0, 1000000, 60), AT(per_chat_minute),
+     .doc = "sends to a chat"},
+    {"limits.perGroupPerMinute", SMA_PARAM_INTEGER(0, 1000000, 20), AT(per_group_minute),
+     .doc = "sends into a group"},
+    {"attachmentBytesMax", SMA_PARAM_INTEGER(1, 2147483648, SMA_ATTACHMENT_BYTES_MAX),
+     AT(attachment_bytes_max), .doc = "bytes of a file that is fetched"},
+    {"pollTimeoutS", SMA_PARAM_INTEGER(1, POLL_TIMEOUT_MAX_S, 30), AT(poll_timeout_s),
+     .doc = "seconds that one question for events waits at Telegram"},
+    {"chatId", .type = SMA_PARAM_TYPE_ANY, .words = "chat id",
+     .doc = "of older files: this person is a member from the first start on; nothing is sent "
+            "there by itself"},
+};
+#undef AT
+const struct sma_params telegram_params = {"telegram", ROWS, SMA_COUNT_OF(ROWS),
+                                           &sma_access_params};
 
 static bool is_made_of(const char *text, const char *others)
 {
@@ -22,144 +53,56 @@ static bool is_made_of(const char *text, const char *others)
     return true;
 }
 
-static SMA_CHECKED enum sma_err check_token(const struct telegram_settings *settings,
-                                            const struct sma_settings *block)
+static SMA_CHECKED enum sma_err check_token(const char *token, struct sma_error *error)
 {
-    if (settings->token[0] == '\0' || settings->token[0] == '$')
-        return SMA_ERR_NOTFOUND; /* not configured, as in the old program */
-    if (strlen(settings->token) > 200 || !is_made_of(settings->token, ":_-"))
-        return sma_settings_refuse(
-            block, "botToken",
-            "is not a bot token: copy it from @BotFather, it looks like 123456789:AAE...");
-    return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err check_root(struct telegram_settings *settings,
-                                           const struct sma_settings *block)
-{
-    if (settings->api_root[0] == '\0') {
-        free(settings->api_root);
-        settings->api_root = strdup(TELEGRAM_CLOUD_ROOT);
-        if (settings->api_root == NULL)
-            return sma_fail(block->error, SMA_ERR_NOMEM, "out of memory");
-    }
-    if (!sma_settings_is_http_url(settings->api_root))
-        return sma_settings_refuse(
-            block, "apiRoot",
-            "must be an http:// or https:// URL without query, e.g. " TELEGRAM_CLOUD_ROOT);
-    sma_settings_trim_slashes(settings->api_root);
-    settings->is_cloud = strcmp(settings->api_root, TELEGRAM_CLOUD_ROOT) == 0;
-    return SMA_ERR_OK;
-}
-
-/* Every text first: a wrong type is told although the token is missing. */
-static SMA_CHECKED enum sma_err read_texts(struct telegram_settings *settings,
-                                           const struct sma_settings *block)
-{
-    enum sma_err err = sma_settings_text(block, "botToken", &settings->token);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "apiRoot", &settings->api_root);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "webhookUrl", &settings->webhook_url);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "webhookSecret", &settings->webhook_secret);
-    if (err == SMA_ERR_OK)
-        err = check_token(settings, block);
-    return err == SMA_ERR_OK ? check_root(settings, block) : err;
+    if (strlen(token) <= 200 && is_made_of(token, ":_-"))
+        return SMA_ERR_OK;
+    return sma_params_refuse(
+        &telegram_params, "botToken",
+        "is not a bot token: copy it from @BotFather, it looks like 123456789:AAE...", error);
 }
 
 static SMA_CHECKED enum sma_err check_webhook(const struct telegram_settings *settings,
-                                              const struct sma_settings *block)
+                                              struct sma_error *error)
 {
     if (!settings->is_webhook)
         return SMA_ERR_OK;
     size_t len = strlen(settings->webhook_secret);
     if (len < SECRET_LEN_MIN || len > SECRET_LEN_MAX || !is_made_of(settings->webhook_secret, "_-"))
-        return sma_settings_refuse(
-            block, "webhookSecret",
+        return sma_params_refuse(
+            &telegram_params, "webhookSecret",
             "must be set in webhook mode: 16 to 256 characters of A-Z a-z 0-9 _ -, for example "
-            "from `openssl rand -hex 32`");
+            "from `openssl rand -hex 32`",
+            error);
     if (settings->webhook_url[0] == '\0')
         return SMA_ERR_OK;
-    if (!sma_settings_is_http_url(settings->webhook_url) ||
+    if (!sma_param_is_url(settings->webhook_url) ||
         (settings->is_cloud && settings->webhook_url[4] != 's'))
-        return sma_settings_refuse(
-            block, "webhookUrl",
+        return sma_params_refuse(
+            &telegram_params, "webhookUrl",
             "must be an https:// URL that reaches this service's /webhooks/telegram; leave it out "
-            "if you set the webhook yourself");
+            "if you set the webhook yourself",
+            error);
     return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_words(struct telegram_settings *settings,
-                                           const struct sma_settings *block)
-{
-    static const char *const modes[] = {"polling", "webhook", NULL};
-    static const char *const backlogs[] = {"answer", "record", NULL};
-    static const char *const accesses[] = {"initiator_or_admin", "anyone", NULL};
-    static const char *const progresses[] = {"auto", "typing", "off", NULL};
-    unsigned mode = 0, backlog = 0, access = 0, progress = TELEGRAM_PROGRESS_AUTO;
-    enum sma_err err = sma_settings_word(block, "mode", modes, &mode);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_word(block, "backlog", backlogs, &backlog);
-    if (err == SMA_ERR_OK) /* for the core; only checked here */
-        err = sma_settings_word(block, "groupAccess", accesses, &access);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_word(block, "progress", progresses, &progress);
-    settings->is_webhook = mode == 1;
-    settings->backlog_records = backlog == 1;
-    const char *opening = json_string_value(json_object_get(block->root, "access"));
-    settings->is_paired = opening == NULL || strcmp(opening, "anyone") != 0;
-    settings->progress = (uint8_t)progress;
-    return err;
-}
-
-static SMA_CHECKED enum sma_err read_numbers(struct telegram_settings *settings,
-                                             const struct sma_settings *block)
-{
-    int64_t second = 30, chat = 60, group = 20, poll_s = POLL_TIMEOUT_DEFAULT_S,
-            bytes = SMA_ATTACHMENT_BYTES_MAX, window_ms = SMA_FOLLOWUP_WINDOW_MS;
-    enum sma_err err = sma_settings_number(block, "limits.perSecond", 0, 100000, &second);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "limits.perChatPerMinute", 0, 1000000, &chat);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "limits.perGroupPerMinute", 0, 1000000, &group);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "pollTimeoutS", 1, POLL_TIMEOUT_MAX_S, &poll_s);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_number(block, "attachmentBytesMax", 1, INT64_C(2147483648), &bytes);
-    if (err == SMA_ERR_OK) /* for the core; only checked here */
-        err = sma_settings_number(block, "followupWindowMs", 0, INT64_C(1000000000000), &window_ms);
-    settings->per_second = (uint32_t)second;
-    settings->per_chat_minute = (uint32_t)chat;
-    settings->per_group_minute = (uint32_t)group;
-    settings->poll_timeout_s = (uint32_t)poll_s;
-    settings->attachment_bytes_max = (size_t)bytes;
-    return err;
 }
 
 enum sma_err telegram_settings_read(struct telegram_settings *settings, const char *json,
                                     struct sma_error *error)
 {
-    struct sma_settings block;
-    enum sma_err err = sma_settings_open(&block, "telegram", json, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = read_texts(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = read_words(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = read_numbers(settings, &block);
-    if (err == SMA_ERR_OK)
-        err = check_webhook(settings, &block);
-    sma_settings_close(&block);
-    return err;
+    struct sma_access_rules *rules = NULL;
+    SMA_TRY(sma_params_read_block(&telegram_params, json, "", settings, error));
+    if (settings->token[0] == '\0' || settings->token[0] == '$')
+        return SMA_ERR_NOTFOUND; /* not configured, as in the old program */
+    SMA_TRY(check_token(settings->token, error));
+    SMA_TRY(sma_access_rules_parse(sma_str(json), &rules, error));
+    settings->is_paired = sma_access_opening(rules) != SMA_ACCESS_OPEN_ANYONE;
+    sma_access_rules_destroy(rules);
+    settings->is_cloud = strcmp(settings->api_root, TELEGRAM_CLOUD_ROOT) == 0;
+    return check_webhook(settings, error);
 }
 
 void telegram_settings_fini(struct telegram_settings *settings)
 {
-    sma_settings_wipe(&settings->token);
-    sma_settings_wipe(&settings->webhook_secret);
-    free(settings->api_root);
-    free(settings->webhook_url);
+    sma_params_free(&telegram_params, settings);
     *settings = (struct telegram_settings){0};
 }

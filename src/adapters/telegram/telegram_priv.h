@@ -82,6 +82,7 @@ struct telegram_settings
     uint32_t poll_timeout_s;
     size_t attachment_bytes_max;
 };
+extern const struct sma_params telegram_params;
 /** Read the block. NOTFOUND: no token. BADINPUT with *error. Release with telegram_settings_fini in
  *  any case. */
 SMA_CHECKED enum sma_err telegram_settings_read(struct telegram_settings *settings,

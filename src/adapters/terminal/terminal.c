@@ -164,8 +164,11 @@ static const struct sma_actor_ops actor_ops = {
     .stop = stop,
 };
 
+static const struct sma_params params = {.name = "terminal", .shared = &sma_block_params};
+
 const struct sma_adapter_ops sma_terminal_adapter_ops = {
     .name = "terminal",
+    .params = &params,
     .channel = "cli",
     .actor = &actor_ops,
     .renderer_version = 1,

@@ -7,110 +7,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FOLLOWUP_MS_MAX INT64_C(1000000000000)
-
 struct sma_access_rules
 {
     bool is_anyone;
     int64_t followup_ms;
-    json_t *admins; /* array of strings, or NULL */
+    json_t *admins, *groups; /* arrays of strings and integers, or NULL */
     enum sma_access_opening opening;
-    json_t *listed; /* array of strings and integers, or NULL */
-    json_t *groups; /* likewise */
+    json_t *listed; /* likewise */
 };
 
 /* -- rules ------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err
-read_group_access(const json_t *block, struct sma_access_rules *rules, struct sma_error *error)
-{
-    const json_t *value = json_object_get(block, "groupAccess");
-    if (value == NULL || json_is_null(value))
-        return SMA_ERR_OK;
-    const char *word = json_string_value(value);
-    rules->is_anyone = word != NULL && strcmp(word, "anyone") == 0;
-    if (rules->is_anyone || (word != NULL && strcmp(word, "initiator_or_admin") == 0))
-        return SMA_ERR_OK;
-    return sma_fail(error, SMA_ERR_BADINPUT,
-                    "groupAccess must be \"initiator_or_admin\" or \"anyone\"");
-}
+#define AT(member) SMA_PARAM_AT(struct sma_access_rules, member), .traits = SMA_PARAM_LIVE
+static const struct sma_param ROWS[] = {
+    {"access", .type = SMA_PARAM_TYPE_ACCESS, .traits = SMA_PARAM_LIVE,
+     .text = "the top-level `access`",
+     .doc = "how private messages of unknown people are handled: `paired` shows a code that "
+            "somebody on the owner's side confirms"},
+    {"groups", .type = SMA_PARAM_TYPE_IDS, AT(groups),
+     .doc = "groups that are let in by the configuration"},
+    {"groupAccess", SMA_PARAM_WORD("initiator_or_admin,anyone", 0), AT(is_anyone),
+     .doc = "who is answered in groups that are let in"},
+    {"followupWindowMs", SMA_PARAM_INTEGER(0, 1e12, SMA_FOLLOWUP_WINDOW_MS), AT(followup_ms),
+     .doc = "ms in which a person who was answered in a group may go on without a mention; 0 = "
+            "never"},
+    {"adminUserIds", .type = SMA_PARAM_TYPE_IDS, AT(admins),
+     .doc = "administrators of every group of this platform, by user id"},
+};
+#undef AT
+const struct sma_params sma_access_params = {"", ROWS, SMA_COUNT_OF(ROWS), &sma_block_params};
 
-/* "@ann" is a name, which changes hands, and never an id. */
-static bool is_user_id(const json_t *item)
+/* The value is good: its row has checked it. */
+static void read_opening(json_t *value, struct sma_access_rules *rules)
 {
-    return json_is_integer(item) ||
-           (json_is_string(item) && json_string_length(item) > 0 &&
-            json_string_value(item)[0] != '@' && strstr(json_string_value(item), ":@") == NULL);
-}
-
-static SMA_CHECKED enum sma_err read_opening(const json_t *block, struct sma_access_rules *rules,
-                                             struct sma_error *error)
-{
-    json_t *value = json_object_get(block, "access");
     const char *word = json_string_value(value);
-    size_t i;
-    const json_t *item;
-    if (value == NULL || json_is_null(value) || (word != NULL && strcmp(word, "paired") == 0))
-        return SMA_ERR_OK;
-    bool is_good = json_is_array(value);
-    if (word != NULL && strcmp(word, "anyone") == 0) {
+    if (word != NULL && strcmp(word, "anyone") == 0)
         rules->opening = SMA_ACCESS_OPEN_ANYONE;
-        return SMA_ERR_OK;
-    }
-    json_array_foreach(value, i, item) is_good = is_good && is_user_id(item);
-    if (!is_good)
-        return sma_fail(error, SMA_ERR_BADINPUT,
-                        "access must be \"paired\", \"anyone\" or a list of user ids such as "
-                        "[\"1001\"], not of names such as \"@ann\"");
+    if (!json_is_array(value))
+        return;
     rules->opening = SMA_ACCESS_OPEN_LIST;
     rules->listed = json_incref(value);
-    return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_window(const json_t *block, struct sma_access_rules *rules,
-                                            struct sma_error *error)
-{
-    const json_t *value = json_object_get(block, "followupWindowMs");
-    if (value == NULL || json_is_null(value))
-        return SMA_ERR_OK;
-    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-        json_integer_value(value) > FOLLOWUP_MS_MAX)
-        return sma_fail(error, SMA_ERR_BADINPUT,
-                        "followupWindowMs must be a whole number of milliseconds, 0 or more");
-    rules->followup_ms = json_integer_value(value);
-    return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_admins(const json_t *block, struct sma_access_rules *rules,
-                                            struct sma_error *error)
-{
-    json_t *value = json_object_get(block, "adminUserIds");
-    if (value == NULL || json_is_null(value))
-        return SMA_ERR_OK;
-    size_t i;
-    const json_t *item;
-    bool is_good = json_is_array(value);
-    json_array_foreach(value, i, item) is_good = is_good && json_is_string(item);
-    if (!is_good)
-        return sma_fail(error, SMA_ERR_BADINPUT, "adminUserIds must be a list of user ids in text");
-    rules->admins = json_incref(value);
-    return SMA_ERR_OK;
-}
-
-static SMA_CHECKED enum sma_err read_groups(const json_t *block, struct sma_access_rules *rules,
-                                            struct sma_error *error)
-{
-    json_t *value = json_object_get(block, "groups");
-    if (value == NULL || json_is_null(value))
-        return SMA_ERR_OK;
-    size_t i;
-    const json_t *item;
-    bool is_good = json_is_array(value);
-    json_array_foreach(value, i, item) is_good = is_good && is_user_id(item);
-    if (!is_good)
-        return sma_fail(error, SMA_ERR_BADINPUT,
-                        "groups must be a list of chat ids such as [\"-1001234\"]");
-    rules->groups = json_incref(value);
-    return SMA_ERR_OK;
 }
 
 enum sma_err sma_access_rules_parse(struct sma_str json, struct sma_access_rules **ret_rules,
@@ -119,21 +54,18 @@ enum sma_err sma_access_rules_parse(struct sma_str json, struct sma_access_rules
     struct sma_access_rules *rules = calloc(1, sizeof *rules);
     if (rules == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
-    rules->followup_ms = SMA_FOLLOWUP_WINDOW_MS;
     json_t *block = json.len == 0 ? json_object() : json_loadb(json.ptr, json.len, 0, NULL);
+    struct sma_param_source source = {
+        .root = block, .file = "ship.json", .place = "", .error = error};
     enum sma_err err = SMA_ERR_OK;
     if (!json_is_object(block))
         err = sma_fail(error, SMA_ERR_BADINPUT, "the adapter's block is not a JSON object");
     if (err == SMA_ERR_OK)
-        err = read_group_access(block, rules, error);
+        err = sma_params_set_defaults(&sma_access_params, &source, rules);
     if (err == SMA_ERR_OK)
-        err = read_opening(block, rules, error);
+        err = sma_params_read(&sma_access_params, &source, rules);
     if (err == SMA_ERR_OK)
-        err = read_window(block, rules, error);
-    if (err == SMA_ERR_OK)
-        err = read_admins(block, rules, error);
-    if (err == SMA_ERR_OK)
-        err = read_groups(block, rules, error);
+        read_opening(json_object_get(block, "access"), rules);
     json_decref(block);
     if (err != SMA_ERR_OK) {
         sma_access_rules_destroy(rules);
@@ -147,9 +79,8 @@ void sma_access_rules_destroy(struct sma_access_rules *rules)
 {
     if (rules == NULL)
         return;
-    json_decref(rules->admins);
+    sma_params_free(&sma_access_params, rules);
     json_decref(rules->listed);
-    json_decref(rules->groups);
     free(rules);
 }
 
@@ -203,8 +134,8 @@ bool sma_access_is_group_admin(const struct sma_access_rules *rules, struct sma_
     const json_t *item;
     json_array_foreach(rules->admins, i, item)
     {
-        struct sma_str named = {json_string_value(item), json_string_length(item)};
-        if (sma_str_is_equal(named, user_id))
+        char digits[DIGITS_BYTES_MAX];
+        if (sma_str_is_equal(id_of(item, digits), user_id))
             return true;
     }
     return false;

@@ -25,9 +25,11 @@
 
 #include "runtime/access/roles.h"
 #include "sma/base.h"
+#include "sma/param.h"
 
 /* -- rules of one adapter ---------------------------------------------------------------------- */
 struct sma_access_rules;
+extern const struct sma_params sma_access_params; /* rows of every platform that people write on */
 
 /* `access`: what a stranger's private message leads to. */
 enum sma_access_opening

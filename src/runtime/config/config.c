@@ -4,8 +4,7 @@
  */
 #include "config_load.h"
 
-#include "runtime/access/access.h"
-#include "sma/limits.h"
+#include "runtime/access/roles.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -71,64 +70,7 @@ void config_warn(struct loading *loading, const char *format, ...)
     loading->warn(loading->user, line);
 }
 
-/* -- values of ship.json ----------------------------------------------------------------------- */
-static const json_t *find(const struct loading *loading, const char *object, const char *name)
-{
-    const json_t *holder = object == NULL ? loading->root : json_object_get(loading->root, object);
-    return json_object_get(holder, name);
-}
-
-/* "${}" and other leftovers of a placeholder count as not configured (protocols/project.md
- * §2.2). */
-static const char *get_text(struct loading *loading, const char *object, const char *name,
-                            const char *otherwise)
-{
-    const char *text = json_string_value(find(loading, object, name));
-    if (text == NULL || text[0] == '\0' || strcmp(text, "${}") == 0)
-        return config_keep_text(loading, otherwise);
-    return config_keep_text(loading, text);
-}
-
-bool config_read_number(const json_t *value, double *ret_number)
-{
-    if (json_is_number(value))
-        *ret_number = json_number_value(value);
-    else if (json_is_string(value))
-        *ret_number = strtod(json_string_value(value), NULL);
-    else
-        return false;
-    return true;
-}
-
-static bool get_number(const struct loading *loading, const char *object, const char *name,
-                       double *ret_number)
-{
-    return config_read_number(find(loading, object, name), ret_number);
-}
-
-static int64_t get_integer(const struct loading *loading, const char *object, const char *name,
-                           int64_t otherwise)
-{
-    double number;
-    return get_number(loading, object, name, &number) ? (int64_t)number : otherwise;
-}
-
-bool config_read_bool(const json_t *value, bool otherwise)
-{
-    if (json_is_boolean(value))
-        return json_is_true(value);
-    if (json_is_string(value))
-        return strcmp(json_string_value(value), "true") == 0;
-    return otherwise;
-}
-
-static bool is_word(const struct loading *loading, const char *object, const char *name,
-                    const char *word)
-{
-    const char *text = json_string_value(find(loading, object, name));
-    return text != NULL && strcmp(text, word) == 0;
-}
-
+/* -- missing variables ------------------------------------------------------------------------- */
 void config_note_missing(void *user, const char *path, const char *variable)
 {
     struct loading *loading = user;
@@ -327,47 +269,27 @@ static enum sma_err load_ship_json(struct loading *loading)
     struct sma_variables variables = {config_find_variable, config_note_missing, loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
-    return sma_config_validate(loading->file, loading->root, loading->warn, loading->user,
-                               loading->error);
+    struct config_check check = {loading->file, loading->platforms, loading->warn,
+                                 loading->user, loading->error,     &loading->unused};
+    return sma_config_validate(&check, loading->root);
 }
 
 /* -- the rest ---------------------------------------------------------------------------------- */
-/* Is it what runtime/access reads? path: of the block with this member in ship.json. */
-static enum sma_err check_access(struct loading *loading, const char *path, const char *member,
-                                 json_t *value)
-{
-    if (value == NULL)
-        return SMA_ERR_OK;
-    struct sma_access_rules *rules = NULL;
-    struct sma_error error = {0};
-    json_t *block = json_pack("{sO}", member, value);
-    char *text = json_dumps(block, JSON_COMPACT);
-    json_decref(block);
-    if (text == NULL)
-        return SMA_ERR_NOMEM;
-    enum sma_err err = sma_access_rules_parse(sma_str(text), &rules, &error);
-    free(text);
-    sma_access_rules_destroy(rules);
-    return err == SMA_ERR_OK
-               ? SMA_ERR_OK
-               : sma_fail(loading->error, err, "%s: %s%s", loading->file, path, error.text);
-}
-
-/* What holds for all platforms stands in the blocks of those that do not say it themselves. */
-static enum sma_err spread_access(struct loading *loading, const char *place, const char *name,
-                                  json_t *block)
+/* What `access` says for all platforms stands in the blocks of those that do not say it themselves.
+ * */
+static enum sma_err spread_access(struct loading *loading, const char *name, json_t *block)
 {
     json_t *everywhere = json_object_get(loading->root, "access");
-    if (strcmp(name, "http") == 0 || strcmp(name, "terminal") == 0)
+    if (strcmp(name, "http") == 0 || strcmp(name, "terminal") == 0 || everywhere == NULL ||
+        json_object_get(block, "access") != NULL)
         return SMA_ERR_OK;
-    char path[96];
-    (void)snprintf(path, sizeof path, "%s.%.60s.", place, name);
-    enum sma_err err = check_access(loading, path, "access", json_object_get(block, "access"));
-    if (err == SMA_ERR_OK)
-        err = check_access(loading, path, "groups", json_object_get(block, "groups"));
-    if (err != SMA_ERR_OK || everywhere == NULL || json_object_get(block, "access") != NULL)
-        return err;
     return json_object_set(block, "access", everywhere) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
+}
+
+static bool is_true(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return json_is_true(value) || (text != NULL && strcmp(text, "true") == 0);
 }
 
 static enum sma_err add_adapters(struct loading *loading, const char *block)
@@ -385,13 +307,13 @@ static enum sma_err add_adapters(struct loading *loading, const char *block)
         if (config->adapter_count == SMA_COUNT_OF(config->adapters))
             return sma_fail(loading->error, SMA_ERR_TOOBIG, "%s: %s has more than %zu entries",
                             loading->file, block, SMA_COUNT_OF(config->adapters));
-        SMA_TRY(spread_access(loading, block, name, value));
+        SMA_TRY(spread_access(loading, name, value));
         char *text = json_dumps(value, JSON_COMPACT);
         if (text == NULL)
             return SMA_ERR_NOMEM;
         struct sma_config_adapter *adapter = &config->adapters[config->adapter_count++];
         adapter->name = config_keep_text(loading, name);
-        adapter->is_enabled = config_read_bool(json_object_get(value, "enabled"), false);
+        adapter->is_enabled = is_true(json_object_get(value, "enabled"));
         adapter->says_enabled = json_object_get(value, "enabled") != NULL;
         adapter->json = config_keep_text(loading, text);
         free(text);
@@ -418,7 +340,7 @@ static void warn_missing_secrets(struct loading *loading)
 static enum sma_err read_permissions(struct loading *loading)
 {
     loading->config->permissions_json = "";
-    const json_t *permissions = find(loading, NULL, "permissions");
+    const json_t *permissions = json_object_get(loading->root, "permissions");
     if (permissions == NULL)
         return SMA_ERR_OK;
     char *text = json_dumps(permissions, JSON_COMPACT);
@@ -437,57 +359,44 @@ static enum sma_err read_permissions(struct loading *loading)
                              : sma_fail(loading->error, err, "%s: %s", loading->file, error.text);
 }
 
-static int retained(const struct loading *loading, const char *name, int standard)
+static char *keep_for_row(void *user, const char *text)
 {
-    return (int)get_integer(loading, "retention", name, standard);
+    return (char *)(uintptr_t)config_keep_text(user, text);
 }
 
-static void read_retention(struct loading *loading)
+/* Where rows of this file are read from. */
+struct sma_param_source config_source(struct loading *loading, const json_t *root,
+                                      const char *place)
 {
-    loading->config->retention =
-        (struct sma_config_retention){.turns = retained(loading, "turns", 30),
-                                      .turn_days = retained(loading, "turnDays", 90),
-                                      .result_hours = retained(loading, "resultHours", 72),
-                                      .result_mb = retained(loading, "resultMegabytes", 1024),
-                                      .request_log_days = retained(loading, "requestLogDays", 7),
-                                      .request_days = retained(loading, "requestDays", 30),
-                                      .stranger_days = retained(loading, "strangerDays", 30),
-                                      .stranger_count = retained(loading, "strangers", 10000),
-                                      .archive_days = retained(loading, "archiveDays", 0)};
+    return (struct sma_param_source){.root = (json_t *)(uintptr_t)root,
+                                     .file = loading->file,
+                                     .place = place,
+                                     .project_dir = loading->config->project_dir,
+                                     .keep = keep_for_row,
+                                     .user = loading,
+                                     .error = loading->error};
 }
 
-static void read_general(struct loading *loading, const struct sma_config_overrides *overrides)
+static enum sma_err read_general(struct loading *loading,
+                                 const struct sma_config_overrides *overrides)
 {
     struct sma_config *config = loading->config;
+    struct sma_param_source source = config_source(loading, loading->root, "");
     const char *slash = strrchr(config->project_dir, '/');
-    config->name = get_text(loading, NULL, "name", slash == NULL ? "agent" : slash + 1);
-    config->version = get_text(loading, NULL, "version", "");
-    config->description = get_text(loading, NULL, "description", "");
-    config->start_host = get_text(loading, "start", "host", "127.0.0.1");
-    config->start_port = (int)get_integer(loading, "start", "port", 3000);
-    config->api_token = get_text(loading, "api", "token", "");
-    config->agent_concurrency = (int)get_integer(loading, "agent", "concurrency", 1);
-    config->queue_is_fair = !is_word(loading, "queue", "order", "fifo");
-    config->queue_is_collect = is_word(loading, "queue", "mode", "collect");
-    config->queue_chat_waiting_max =
-        (int)get_integer(loading, "queue", "chatWaitingMax", SMA_CHAT_WAITING_COUNT_MAX);
-    config->queue_waiting_max =
-        (int)get_integer(loading, "queue", "waitingMax", SMA_INBOX_WAITING_COUNT_MAX);
-    config->durability_is_none = is_word(loading, NULL, "durability", "none");
-    config->language = is_word(loading, NULL, "language", "zh")   ? SMA_LANGUAGE_ZH
-                       : is_word(loading, NULL, "language", "en") ? SMA_LANGUAGE_EN
-                                                                  : SMA_LANGUAGE_AUTO;
-    config->approvals_expire_s = get_integer(loading, "approvals", "expireS", 86400);
-    read_retention(loading);
+    SMA_TRY(sma_params_set_defaults(&config_params, &source, config));
+    SMA_TRY(sma_params_read(&config_params, &source, config));
+    if (config->name[0] == '\0')
+        config->name = config_keep_text(loading, slash == NULL ? "agent" : slash + 1);
     config->sandbox = "";
     if (overrides == NULL)
-        return;
+        return SMA_ERR_OK;
     if (overrides->sandbox != NULL)
         config->sandbox = config_keep_text(loading, overrides->sandbox);
     if (overrides->host != NULL)
         config->start_host = config_keep_text(loading, overrides->host);
     if (overrides->port != 0)
         config->start_port = overrides->port < 0 ? 0 : overrides->port;
+    return SMA_ERR_OK;
 }
 
 static enum sma_err resolve_dir(struct loading *loading, const char *dir)
@@ -513,13 +422,13 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(load_env(loading));
     SMA_TRY(load_ship_json(loading));
     SMA_TRY(config_read_llm(loading, overrides));
-    SMA_TRY(check_access(loading, "", "access", json_object_get(loading->root, "access")));
     SMA_TRY(add_adapters(loading, "adapters"));
     SMA_TRY(add_adapters(loading, "integrations"));
-    read_general(loading, overrides);
+    SMA_TRY(read_general(loading, overrides));
     SMA_TRY(config_check_header_value(loading, "api.token", loading->config->api_token));
     SMA_TRY(read_permissions(loading));
     warn_missing_secrets(loading);
+    config_warn_unused(loading);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")
                                      : SMA_ERR_OK;
 }
@@ -532,13 +441,16 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
     if (config == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     struct loading loading = {.config = config,
+                              .platforms = overrides == NULL ? NULL : overrides->platforms,
                               .warn = warn == NULL ? ignore_warning : warn,
                               .user = user,
                               .error = error};
+    sma_buf_init(&loading.unused, 4096);
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
     json_decref(loading.llm_written);
     env_table_fini(&loading.env);
+    sma_buf_fini(&loading.unused);
     if (err != SMA_ERR_OK) {
         sma_config_destroy(config);
         return err;

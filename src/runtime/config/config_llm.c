@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PATIENCE_S 900
 #define KEY_COUNT_MAX 32
 #define HEADER_COUNT_MAX 32
 
@@ -25,13 +24,10 @@ struct place
     const char *path;      /* "llm", "llm.fallbacks.0", "llm.judge" */
     struct sma_config_llm *llm;
     const struct sma_config_llm *main; /* the first target; NULL: this is it */
-    bool
-        /* another provider is in use than this object speaks of: its key is not for that one */
-        is_elsewhere;
-    bool
-        /* the first target's provider and address, so that its key and headers are good here,
-         * too */
-        is_same;
+    /* Another provider is in use than this object speaks of: its key is not for that one. */
+    bool is_elsewhere;
+    /* The first target's provider and address, so that its key and headers are good here, too. */
+    bool is_same;
 };
 
 /* "${}" and other leftovers of a placeholder count as not configured (protocols/project.md
@@ -41,17 +37,6 @@ static const char *get_text(const struct place *place, const char *name, const c
     const char *text = json_string_value(json_object_get(place->json, name));
     bool is_set = text != NULL && text[0] != '\0' && strcmp(text, "${}") != 0;
     return config_keep_text(place->loading, is_set ? text : otherwise);
-}
-
-static bool get_number(const struct place *place, const char *name, double *ret_number)
-{
-    return config_read_number(json_object_get(place->json, name), ret_number);
-}
-
-static int64_t get_integer(const struct place *place, const char *name)
-{
-    double number;
-    return get_number(place, name, &number) ? (int64_t)number : 0;
 }
 
 /* "llm.fallbacks.0.model" */
@@ -301,52 +286,15 @@ static enum sma_err choose_model(const struct place *place, const struct sma_pro
     return SMA_ERR_OK;
 }
 
-/* scheme://[user@]host[:port] with a host, and a port that there can be. */
-static bool is_proxy(const char *proxy)
+static void choose_proxy(const struct place *place)
 {
-    static const char *const schemes[] = {"http://",    "https://",  "socks4://",
-                                          "socks4a://", "socks5://", "socks5h://"};
-    const char *rest = NULL;
-    for (size_t i = 0; i < SMA_COUNT_OF(schemes) && rest == NULL; i++)
-        if (strncmp(proxy, schemes[i], strlen(schemes[i])) == 0)
-            rest = proxy + strlen(schemes[i]);
-    for (const char *at = proxy; *at != '\0'; at++)
-        if ((unsigned char)*at <= 0x20 || *at == 0x7f)
-            return false;
-    if (rest == NULL)
-        return false;
-    size_t len = strcspn(rest, "/?#");
-    const char *user_end = memrchr(rest, '@', len), *end = rest + len;
-    const char *host = user_end == NULL ? rest : user_end + 1;
-    const char *bracket = memchr(host, ']', (size_t)(end - host));
-    const char *name_end = bracket == NULL ? host : bracket;
-    const char *colon = memchr(name_end, ':', (size_t)(end - name_end));
-    if (host == end || host == colon)
-        return false;
-    char *port_end = NULL;
-    unsigned long port = colon == NULL ? 1 : strtoul(colon + 1, &port_end, 10);
-    return colon == NULL ||
-           (colon[1] >= '0' && colon[1] <= '9' && port_end == end && port > 0 && port <= 65535);
-}
-
-static enum sma_err choose_proxy(const struct place *place)
-{
-    struct loading *loading = place->loading;
     struct sma_config_llm *llm = place->llm;
-    const char *everywhere = json_string_value(json_object_get(loading->root, "proxy"));
+    const char *everywhere = json_string_value(json_object_get(place->loading->root, "proxy"));
     if (everywhere == NULL || is_local_url(llm->base_url)) /* it could not reach this machine */
         everywhere = "";
-    char path[160];
-    member_path(place, "proxy", path, sizeof path);
     llm->proxy = get_text(place, "proxy", place->is_same ? place->main->proxy : everywhere);
     if (strcmp(llm->proxy, "none") == 0)
         llm->proxy = "";
-    if (llm->proxy[0] == '\0' || is_proxy(llm->proxy))
-        return SMA_ERR_OK;
-    return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                    "%s: %s must be an address like http://host:port or socks5h://host:port, or "
-                    "\"none\"",
-                    loading->file, json_object_get(place->json, "proxy") == NULL ? "proxy" : path);
 }
 
 /* -- what is added to requests ----------------------------------------------------------------- */
@@ -445,52 +393,40 @@ static enum sma_err read_extra_headers(const struct place *place)
 }
 
 /* -- options ----------------------------------------------------------------------------------- */
-static int64_t read_ms(const json_t *timeouts, const char *name)
-{
-    double number;
-    return config_read_number(json_object_get(timeouts, name), &number) ? (int64_t)number : 0;
-}
-
 /* How requests are made: a fallback does as llm does unless it says otherwise. */
-static void read_manner(const struct place *place)
+static void copy_manner(struct sma_config_llm *llm, const struct sma_config_llm *main)
 {
-    struct sma_config_llm *llm = place->llm;
-    const struct sma_config_llm *main = place->main;
-    llm->is_stream =
-        config_read_bool(json_object_get(place->json, "stream"), main == NULL || main->is_stream);
-    const json_t *timeouts = json_object_get(place->json, "timeouts");
-    if (timeouts == NULL && main != NULL) {
-        llm->connect_ms = main->connect_ms;
-        llm->first_byte_ms = main->first_byte_ms;
-        llm->idle_ms = main->idle_ms;
-        llm->total_ms = main->total_ms;
-    } else {
-        llm->connect_ms = read_ms(timeouts, "connectMs");
-        llm->first_byte_ms = read_ms(timeouts, "firstByteMs");
-        llm->idle_ms = read_ms(timeouts, "idleMs");
-        llm->total_ms = read_ms(timeouts, "totalMs");
-    }
-    const char *logs = config_find_variable(place->loading, "SMA_LOG_LLM_MESSAGES");
-    if (main != NULL)
-        llm->logs_messages = main->logs_messages;
-    else if (logs != NULL && logs[0] != '\0')
-        llm->logs_messages = strcmp(logs, "0") != 0;
-    else
-        llm->logs_messages = config_read_bool(json_object_get(place->json, "logMessages"), true);
+    llm->is_stream = main->is_stream;
+    llm->logs_messages = main->logs_messages;
+    llm->connect_ms = main->connect_ms;
+    llm->first_byte_ms = main->first_byte_ms;
+    llm->idle_ms = main->idle_ms;
+    llm->total_ms = main->total_ms;
 }
 
-static void read_options(const struct place *place)
+static enum sma_err read_options(const struct place *place)
 {
     struct sma_config_llm *llm = place->llm;
-    llm->has_temperature = get_number(place, "temperature", &llm->temperature);
-    llm->has_top_p = get_number(place, "topP", &llm->top_p);
-    llm->has_frequency_penalty = get_number(place, "frequencyPenalty", &llm->frequency_penalty);
-    llm->has_presence_penalty = get_number(place, "presencePenalty", &llm->presence_penalty);
-    llm->max_tokens = get_integer(place, "maxTokens");
-    llm->context_tokens = get_integer(place, "contextTokens");
-    llm->anthropic_version = get_text(place, "anthropicVersion", "2023-06-01");
+    struct sma_param_source source = config_source(place->loading, place->json, place->path);
+    SMA_TRY(sma_params_set_defaults(&config_target_params, &source, llm));
+    if (place->main != NULL)
+        copy_manner(llm, place->main);
+    SMA_TRY(sma_params_read(&config_target_params, &source, llm));
     llm->effort = get_text(place, "effort", "");
-    read_manner(place);
+    return SMA_ERR_OK;
+}
+
+/* What only llm has. The variable wins over the file, and any word but "0" is yes. */
+static enum sma_err read_llm_alone(struct loading *loading, const json_t *json)
+{
+    struct sma_config *config = loading->config;
+    struct sma_param_source source = config_source(loading, json, "llm");
+    SMA_TRY(sma_params_set_defaults(&config_llm_params, &source, config));
+    SMA_TRY(sma_params_read(&config_llm_params, &source, config));
+    const char *logs = config_find_variable(loading, "SMA_LOG_LLM_MESSAGES");
+    if (logs != NULL && logs[0] != '\0')
+        config->llm.logs_messages = strcmp(logs, "0") != 0;
+    return SMA_ERR_OK;
 }
 
 /* What is not named costs what input costs. */
@@ -500,15 +436,15 @@ static enum sma_err read_prices(const struct place *place)
     const json_t *prices = json_object_get(place->json, "prices");
     if (prices == NULL)
         return SMA_ERR_OK;
-    if (!config_read_number(json_object_get(prices, "input"), &llm->price_input) ||
-        !config_read_number(json_object_get(prices, "output"), &llm->price_output))
+    if (!sma_param_number(json_object_get(prices, "input"), &llm->price_input) ||
+        !sma_param_number(json_object_get(prices, "output"), &llm->price_output))
         return sma_fail(place->loading->error, SMA_ERR_BADINPUT,
                         "%s: %s.prices needs \"input\" and \"output\", per million tokens",
                         place->loading->file, place->path);
     llm->has_prices = true;
     llm->price_cached = llm->price_written = llm->price_input;
-    (void)config_read_number(json_object_get(prices, "cached"), &llm->price_cached);
-    (void)config_read_number(json_object_get(prices, "written"), &llm->price_written);
+    (void)sma_param_number(json_object_get(prices, "cached"), &llm->price_cached);
+    (void)sma_param_number(json_object_get(prices, "written"), &llm->price_written);
     return SMA_ERR_OK;
 }
 
@@ -566,28 +502,18 @@ static enum sma_err read_place(struct place *place, const char *forced)
     bool has_url = json_object_get(place->json, "baseUrl") != NULL;
     place->is_same =
         place->main != NULL && !has_url && strcmp(llm->provider, place->main->provider) == 0;
-    enum sma_err err = check_missing(place);
-    if (err == SMA_ERR_OK)
-        err = choose_url(place, provider);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(check_missing(place));
+    SMA_TRY(choose_url(place, provider));
     choose_api(place, provider);
-    err = choose_model(place, provider);
-    if (err == SMA_ERR_OK)
-        err = choose_proxy(place);
-    if (err == SMA_ERR_OK)
-        err = read_extra_body(place);
-    if (err == SMA_ERR_OK)
-        err = read_extra_headers(place);
-    if (err == SMA_ERR_OK)
-        err = choose_keys(place);
-    if (err != SMA_ERR_OK)
-        return err;
-    read_options(place);
-    err = read_prices(place);
-    if (err == SMA_ERR_OK)
-        check_profile(place);
-    return err;
+    SMA_TRY(choose_model(place, provider));
+    choose_proxy(place);
+    SMA_TRY(read_extra_body(place));
+    SMA_TRY(read_extra_headers(place));
+    SMA_TRY(choose_keys(place));
+    SMA_TRY(read_options(place));
+    SMA_TRY(read_prices(place));
+    check_profile(place);
+    return SMA_ERR_OK;
 }
 
 static enum sma_err add_target(struct loading *loading, size_t number)
@@ -674,14 +600,10 @@ enum sma_err config_read_llm(struct loading *loading, const struct sma_config_ov
         .is_elsewhere = is_other,
     };
     place.is_elsewhere = is_other && get_text(&place, "baseUrl", "")[0] == '\0';
-    enum sma_err err = read_place(&place, forced);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(read_place(&place, forced));
+    SMA_TRY(read_llm_alone(loading, json));
     config->llm_targets[config->llm_target_count++] = &config->llm;
-    double patience_s = PATIENCE_S;
-    (void)config_read_number(json_object_get(json, "patienceS"), &patience_s);
-    config->llm_patience_s = (int64_t)patience_s;
     if (!is_other) /* who asks for the offline model does not want to be sent elsewhere */
-        err = read_fallbacks(loading);
-    return err == SMA_ERR_OK ? read_judge(loading, is_other) : err;
+        SMA_TRY(read_fallbacks(loading));
+    return read_judge(loading, is_other);
 }

@@ -2,13 +2,14 @@
  * config_load.h — one load of a configuration, shared by the files that read its parts.
  *
  * Invariants: everything kept lives as long as the configuration. `root` is ship.json with
- * placeholders replaced.
+ *             placeholders replaced.
  * Threads:    the loader only.
  */
 #ifndef SMA_CONFIG_LOAD_H
 #define SMA_CONFIG_LOAD_H
 
 #include "config_priv.h"
+#include "sma/buf.h"
 
 /* The assignments of a .env file. */
 struct env_variable
@@ -29,6 +30,8 @@ struct loading
     json_t *root;
     json_t *llm_written; /* "llm" as it is written, with its placeholders; NULL: there is none */
     const char *file;    /* as shown in messages */
+    const struct sma_params *const *platforms; /* NULL: their blocks are not looked into */
+    struct sma_buf unused; /* names of what is there and has no effect, with commas */
     sma_config_warn_fn *warn;
     void *user;
     struct sma_error *error;
@@ -43,14 +46,18 @@ void *config_keep_room(struct loading *loading, size_t len);
 /** A copy of the text; "" without memory. */
 const char *config_keep_text(struct loading *loading, const char *text);
 void config_warn(struct loading *loading, const char *format, ...) SMA_PRINTF(2, 3);
-/** A number, or a string that holds one. false: neither. */
-bool config_read_number(const json_t *value, double *ret_number);
-bool config_read_bool(const json_t *value, bool otherwise);
+/** Rows of `place` are read from root; texts live as long as the configuration. */
+struct sma_param_source config_source(struct loading *loading, const json_t *root,
+                                      const char *place);
 /** The value of a variable of the environment or of .env (struct loading *user); NULL = not set. */
 const char *config_find_variable(void *user, const char *name);
 void config_note_missing(void *user, const char *path, const char *variable);
 /** The variable whose absence removed `path`, or NULL. */
 const char *config_missing_variable(const struct loading *loading, const char *path);
+
+/* -- unused.c ---------------------------------------------------------------------------------- */
+/** One line that names what ship.json and the folder hold that this version does not use. */
+void config_warn_unused(struct loading *loading);
 
 /* -- config_llm.c ------------------------------------------------------------------------------ */
 /** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_patience_s. */

@@ -6,6 +6,7 @@
 
 #include "runtime/model/profile.h"
 #include "sma/config.h"
+#include "sma/param.h"
 #include <jansson.h>
 
 /* -- env_file.c -------------------------------------------------------------------------------- */
@@ -30,12 +31,27 @@ struct sma_variables
  *  are removed; their paths are passed to `missing`. */
 SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
 
-/* -- schema.c ---------------------------------------------------------------------------------- */
+/* -- rows.c ------------------------------------------------------------------------------------ */
+extern const struct sma_params config_params;     /* the file, into struct sma_config */
+extern const struct sma_params config_llm_params; /* what only llm has, into struct sma_config */
+extern const struct sma_params
+    config_target_params; /* llm, a fallback, the judge: struct sma_config_llm */
+
+/* -- config_check.c ---------------------------------------------------------------------------- */
+struct sma_buf;
+struct config_check
+{
+    const char *file; /* for messages */
+    const struct sma_params *const
+        *platforms; /* NULL ends the list; NULL: blocks are not looked into */
+    sma_config_warn_fn *warn;
+    void *user;
+    struct sma_error *error;
+    struct sma_buf *unused; /* names of what has no effect are added to it */
+};
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to
  *  `warn`. */
-SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root,
-                                             sma_config_warn_fn *warn, void *user,
-                                             struct sma_error *error);
+SMA_CHECKED enum sma_err sma_config_validate(const struct config_check *check, const json_t *root);
 
 /* -- providers.c ------------------------------------------------------------------------------- */
 /** The variables that hold a key of this provider, the first one first; ends with NULL. "custom"

@@ -25,7 +25,7 @@ static void rules_have_defaults_and_are_checked(void)
         "{\"followupWindowMs\":-1}",
         "{\"followupWindowMs\":1.5}",
         "{\"adminUserIds\":\"a\"}",
-        "{\"adminUserIds\":[1]}",
+        "{\"adminUserIds\":[true]}",
         "{\"access\":\"everyone\"}",
         "{\"access\":1}",
         "{\"access\":true}",

@@ -331,19 +331,6 @@ static void what_will_not_work_is_said_at_start(void)
     CHECK_TEXT("", warnings); /* the default is not retired */
 }
 
-static void the_editor_schema_knows_targets(void)
-{
-    struct sma_buf buf;
-    sma_buf_init(&buf, 1 << 20);
-    sma_config_format_schema(&buf);
-    CHECK(strstr(buf.ptr, "\"fallbacks\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-                          "\"properties\":{\"provider\":") != NULL);
-    CHECK(strstr(buf.ptr, "\"judge\":{\"type\":\"object\",\"properties\":{\"provider\":") != NULL);
-    CHECK(strstr(buf.ptr, "\"apiKey\":{\"type\":[\"string\",\"array\"]") != NULL);
-    CHECK(strstr(buf.ptr, "\"extraBody\":{\"type\":\"object\"}") != NULL);
-    sma_buf_fini(&buf);
-}
-
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
@@ -355,7 +342,6 @@ int main(void)
     RUN(the_address_chooses_the_wire);
     RUN(wrong_targets_give_one_line);
     RUN(what_will_not_work_is_said_at_start);
-    RUN(the_editor_schema_knows_targets);
     char command[64];
     static const char *const names[] = {"Agent.md", "ship.json", ".env"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {

@@ -162,7 +162,7 @@ static void the_block_is_checked(void)
     } wrong[] = {
         {"{" LOGIN ",\"mode\":\"webhook\"}", "encryptKey must be set"},
         {"{" LOGIN ",\"mode\":\"webhook\",\"encryptKey\":\"${KEY}\"}", "not set"},
-        {"{" LOGIN ",\"mode\":\"polling\"}", "\"websocket\" or \"webhook\""},
+        {"{" LOGIN ",\"mode\":\"polling\"}", "one of websocket,webhook"},
         {"{" LOGIN ",\"domain\":\"open.feishu.cn\"}", "https://"},
         {"{" LOGIN ",\"limits\":{\"perSecond\":-1}}", "limits.perSecond"},
         {"{" LOGIN ",\"limits\":3}", "limits must be an object: {\"perSecond\": 50}"},

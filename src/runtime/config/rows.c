@@ -1,0 +1,229 @@
+/*
+ * rows.c — the core's keys of ship.json, one row each. Rows of runtime/access and of the platforms
+ * stand there.
+ */
+#include "config_priv.h"
+
+#include "param_priv.h"
+#include "sma/limits.h"
+
+#define KEEP_DAYS SMA_KEEP_DAY_COUNT_MAX
+#define HUGE_COUNT 100000000
+#define DAY_MS 86400000
+#define OBJECT .type = SMA_PARAM_TYPE_OBJECT
+#define ANY(told) .type = SMA_PARAM_TYPE_ANY, .words = (told)
+#define KEPT(in) .member = #in /* by a reader of its own */
+#define LIVE .traits = SMA_PARAM_LIVE
+#define UNUSED .traits = SMA_PARAM_UNUSED, .doc = ""
+
+/* -- one target: llm, each of its fallbacks, its judge ----------------------------------------- */
+#define AT(member) SMA_PARAM_AT(struct sma_config_llm, member)
+#define AT_SET(member) AT(member), .has_offset = offsetof(struct sma_config_llm, has_##member)
+static const struct sma_param TARGET_ROWS[] = {
+    {"provider", SMA_PARAM_TEXT("anthropic"), LIVE, KEPT(provider), .words = "name",
+     .doc = "`anthropic` `openai` `deepseek` `moonshot` (`kimi`) `qwen` `zhipu` (`glm`) `gemini` "
+            "(`google`) `openrouter` "
+            "`ollama` `custom` `offline`; another name needs `baseUrl`"},
+    {"model", SMA_PARAM_TEXT(NULL), LIVE, KEPT(model),
+     .doc = "the provider's name of the model; without it the provider's default"},
+    {"baseUrl", SMA_PARAM_TEXT(NULL), LIVE, KEPT(base_url), .words = "URL",
+     .doc = "where the provider is; without it its own address"},
+    {"apiKey", .type = SMA_PARAM_TYPE_TEXTS, LIVE, KEPT(api_keys), .words = "text or list",
+     .doc = "several keys take turns when one is limited or refused. Without one the variable of "
+            "the provider counts "
+            "(`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, `DEEPSEEK_API_KEY` ...), never another "
+            "provider's"},
+    {"api", SMA_PARAM_WORD("chat,responses,messages", 0), LIVE, KEPT(api),
+     .text = "by provider, for `custom` by host", .doc = "the wire format"},
+    {"stream", SMA_PARAM_FLAG(1), LIVE, AT(is_stream),
+     .doc = "answers are read while they are written"},
+    {"temperature", SMA_PARAM_NUMBER(0, 2), LIVE, AT_SET(temperature),
+     .doc = "sent where model and wire format take it; a line at start says when not"},
+    {"topP", SMA_PARAM_NUMBER(0, 1), LIVE, AT_SET(top_p), .doc = "likewise"},
+    {"frequencyPenalty", SMA_PARAM_NUMBER(-2, 2), LIVE, AT_SET(frequency_penalty),
+     .doc = "likewise; only `api` `chat` has it"},
+    {"presencePenalty", SMA_PARAM_NUMBER(-2, 2), LIVE, AT_SET(presence_penalty),
+     .doc = "likewise; only `api` `chat` has it"},
+    {"maxTokens", SMA_PARAM_INTEGER(1, HUGE_COUNT, 0), LIVE, AT(max_tokens), .text = "by model",
+     .doc = "the longest answer"},
+    {"anthropicVersion", SMA_PARAM_TEXT("2023-06-01"), LIVE, AT(anthropic_version),
+     .doc = "header of the messages format"},
+    {"effort", SMA_PARAM_WORD("none,minimal,low,medium,high,xhigh,max", 0), LIVE, KEPT(effort),
+     .text = "the provider's",
+     .doc = "how much the model thinks: the nearest that it takes, said at start"},
+    {"extraBody", OBJECT, KEPT(extra_body_json), .traits = SMA_PARAM_LIVE | SMA_PARAM_OPEN,
+     .words = "object",
+     .doc = "members added to each request; not `model` `messages` `input` `tools` `stream` "
+            "`system` `instructions`"},
+    {"extraHeaders", OBJECT, KEPT(extra_headers), .traits = SMA_PARAM_LIVE | SMA_PARAM_OPEN,
+     .words = "object", .doc = "headers added to each request"},
+    {"proxy", .type = SMA_PARAM_TYPE_PROXY, LIVE, KEPT(proxy), .text = "`proxy`",
+     .doc = "for this model's requests; `none` for none"},
+    {"contextTokens", SMA_PARAM_INTEGER(1000, HUGE_COUNT, 0), LIVE, AT(context_tokens),
+     .text = "by model", .doc = "the model's window"},
+    {"prices", OBJECT, LIVE},
+    {"prices.input", SMA_PARAM_NUMBER(0, 1000000), LIVE, KEPT(price_input), .text = "by model",
+     .doc = "price of a million tokens, which usage is counted with; `input` and `output` go "
+            "together"},
+    {"prices.cached", SMA_PARAM_NUMBER(0, 1000000), LIVE, KEPT(price_cached), .text = "as `input`",
+     .doc = "... read from the provider's cache"},
+    {"prices.written", SMA_PARAM_NUMBER(0, 1000000), LIVE, KEPT(price_written),
+     .text = "as `input`", .doc = "... written into it"},
+    {"prices.output", SMA_PARAM_NUMBER(0, 1000000), LIVE, KEPT(price_output), .text = "by model",
+     .doc = "... of the answer"},
+    {"timeouts", OBJECT, LIVE},
+    {"timeouts.connectMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(connect_ms), .text = "10000",
+     .doc = "ms until the connection stands"},
+    {"timeouts.firstByteMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(first_byte_ms),
+     .text = "60000, without `stream` 300000", .doc = "ms until the answer begins"},
+    {"timeouts.idleMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(idle_ms), .text = "90000",
+     .doc = "ms without data; comments that keep the connection alive do not count"},
+    {"timeouts.totalMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(total_ms), .text = "1800000",
+     .doc = "ms for all of it"},
+};
+#undef AT_SET
+#undef AT
+const struct sma_params config_target_params = {"", TARGET_ROWS, SMA_COUNT_OF(TARGET_ROWS), NULL};
+
+#define AT(member) SMA_PARAM_AT(struct sma_config, member)
+/* What only llm itself has. */
+static const struct sma_param LLM_ROWS[] = {
+    {"fallbacks", .type = SMA_PARAM_TYPE_LIST, LIVE, KEPT(llm_targets),
+     .members = &config_target_params, .words = "list of at most 7 objects like `llm`",
+     .doc = "asked in this order when the one before cannot answer; another provider than `llm`'s "
+            "has its own address and key"},
+    {"judge", OBJECT, LIVE, KEPT(llm_judge), .members = &config_target_params,
+     .words = "object like `llm`", .text = "`llm` with the least effort",
+     .doc = "who reads whether words are an answer to a request"},
+    {"patienceS", SMA_PARAM_INTEGER(0, 604800, 900), LIVE, AT(llm_patience_s),
+     .doc = "seconds a message waits for models that cannot be reached, over restarts"},
+    {"logMessages", SMA_PARAM_FLAG(1), LIVE, AT(llm.logs_messages), .env = "SMA_LOG_LLM_MESSAGES",
+     .doc = "what models are sent and say, in `.ship/logs/llm` (0600, at most 64 MB a day, without "
+            "secrets); the variable "
+            "(`0` or another text) wins. Whole bodies with `SMA_LOG_LLM_PAYLOAD=1`"},
+};
+const struct sma_params config_llm_params = {"", LLM_ROWS, SMA_COUNT_OF(LLM_ROWS),
+                                             &config_target_params};
+
+/* -- the file ---------------------------------------------------------------------------------- */
+static const struct sma_param ROWS[] = {
+    {"$schema", SMA_PARAM_TEXT(NULL), .words = "path", .doc = "for editors"},
+    {"name", SMA_PARAM_TEXT(NULL), LIVE, AT(name), .words = "text",
+     .doc = "of the project, shown in `status`; without it the folder's name"},
+    {"version", SMA_PARAM_TEXT(NULL), LIVE, AT(version),
+     .doc = "of the project, shown in `status`"},
+    {"description", SMA_PARAM_TEXT(NULL), LIVE, AT(description),
+     .doc = "of the project, shown in `status`"},
+    {"language", SMA_PARAM_WORD("auto,zh,en", 0), LIVE, AT(language),
+     .doc = "of the program's own notices; `auto`: what the platform says of the user"},
+    {"durability", SMA_PARAM_WORD("full,none", 0), AT(durability_is_none),
+     .doc = "`none` for benchmarks and throw-away bots; a line at start says so"},
+    {"access", .type = SMA_PARAM_TYPE_ACCESS, LIVE, .text = "paired",
+     .doc = "how private messages of unknown people are handled, for platforms that do not say it "
+            "themselves"},
+    {"proxy", .type = SMA_PARAM_TYPE_PROXY, LIVE,
+     .doc = "`http://` `https://` `socks5://` `socks5h://`, for model requests, never for this "
+            "machine's own servers; "
+            "`http_proxy` of the environment is not taken"},
+    {"start", OBJECT},
+    {"start.host", SMA_PARAM_TEXT("127.0.0.1"), AT(start_host), .words = "address",
+     .doc = "before anything but loopback put a proxy with TLS"},
+    {"start.port", SMA_PARAM_INTEGER(0, 65535, 3000), AT(start_port), .doc = "0 = any free port"},
+    {"start.interactiveWeb", SMA_PARAM_FLAG(0), UNUSED},
+    {"start.interactivePort", SMA_PARAM_INTEGER(0, 65535, 3001), UNUSED},
+    {"api", OBJECT},
+    {"api.token", SMA_PARAM_TEXT(NULL), LIVE, AT(api_token),
+     .doc = "a second token, for callers elsewhere; `.ship/api-token` (mode 0600) is always made "
+            "and always counts"},
+    {"skills", OBJECT},
+    {"skills.paths", .type = SMA_PARAM_TYPE_LIST, UNUSED},
+    {"skills.allowExternalPaths", SMA_PARAM_FLAG(0), UNUSED},
+    {"llm", OBJECT, LIVE, .members = &config_llm_params},
+    {"agent", OBJECT},
+    {"agent.concurrency", SMA_PARAM_INTEGER(1, SMA_CONCURRENCY_MAX, 1), LIVE, AT(agent_concurrency),
+     .doc = "runs at once, of different chats; never two of one chat"},
+    {"queue", OBJECT},
+    {"queue.order", SMA_PARAM_WORD("fifo,fair", 1), AT(queue_is_fair),
+     .doc = "first accepted first, or chats take turns"},
+    {"queue.mode", SMA_PARAM_WORD("serial,collect", 0), LIVE, AT(queue_is_collect),
+     .doc = "`collect` gives waiting messages of a chat to its next run together"},
+    {"queue.chatWaitingMax", SMA_PARAM_INTEGER(1, 100000, SMA_CHAT_WAITING_COUNT_MAX),
+     AT(queue_chat_waiting_max),
+     .doc = "waiting messages of one chat; beyond it they are recorded and visibly refused"},
+    {"queue.waitingMax",
+     SMA_PARAM_INTEGER(1, SMA_INBOX_WAITING_COUNT_MAX, SMA_INBOX_WAITING_COUNT_MAX),
+     AT(queue_waiting_max),
+     .doc = "waiting messages of all chats; beyond it platforms bring the message again"},
+    {"retention", OBJECT, LIVE},
+    {"retention.turns", SMA_PARAM_INTEGER(1, SMA_SESSION_MESSAGE_COUNT_MAX / 2, 30), LIVE,
+     AT(retention.turns), .doc = "turns that a chat's conversation is made from"},
+    {"retention.turnDays", SMA_PARAM_INTEGER(0, KEEP_DAYS, 90), LIVE, AT(retention.turn_days),
+     .doc = "days they are kept; 0 = for ever"},
+    {"retention.resultHours", SMA_PARAM_INTEGER(1, 24 * KEEP_DAYS, 72), LIVE,
+     AT(retention.result_hours),
+     .doc = "hours that outputs and texts of finished messages are kept; that one was answered is "
+            "remembered longer"},
+    {"retention.resultMegabytes", SMA_PARAM_INTEGER(1, HUGE_COUNT, 1024), LIVE,
+     AT(retention.result_mb), .doc = "MB of all of them"},
+    {"retention.requestLogDays", SMA_PARAM_INTEGER(1, KEEP_DAYS, 7), LIVE,
+     AT(retention.request_log_days), .doc = "days of `.ship/logs/llm`"},
+    {"retention.requestDays", SMA_PARAM_INTEGER(1, KEEP_DAYS, 30), LIVE, AT(retention.request_days),
+     .doc = "days that decided requests and closed follow-up windows are kept"},
+    {"retention.strangerDays", SMA_PARAM_INTEGER(0, KEEP_DAYS, 30), LIVE,
+     AT(retention.stranger_days),
+     .doc = "days that people who were never paired are remembered after they last wrote; 0 = for "
+            "ever"},
+    {"retention.strangers", SMA_PARAM_INTEGER(0, HUGE_COUNT, 10000), LIVE,
+     AT(retention.stranger_count), .doc = "how many of them"},
+    {"retention.archiveDays", SMA_PARAM_INTEGER(0, KEEP_DAYS, 0), LIVE, AT(retention.archive_days),
+     .doc = "days that archives of `.ship/chats` are kept; 0 = for ever"},
+    {"approvals", OBJECT},
+    {"approvals.expireS", SMA_PARAM_INTEGER(0, 31536000, 86400), LIVE, AT(approvals_expire_s),
+     .doc = "seconds after which a request without an answer is refused; 0 = never"},
+    /* Their values are checked by their readers: runtime/access, policy and tools. */
+    {"permissions", OBJECT, LIVE},
+    {"permissions.roles", ANY("`owner`, `admin`, `member`: lists of `\"telegram:1001\"`"), LIVE,
+     .doc = "who decides, who talks"},
+    {"permissions.exec_shell", ANY("object, true, false"), LIVE,
+     .text = "every command asked, `rm` refused",
+     .doc =
+         "how commands are decided and held; `true`: what is understood runs, `false`: none runs"},
+    {"permissions.exec_shell.allow", ANY("list of rules"), LIVE,
+     .doc = "the first words of commands that run without a question"},
+    {"permissions.exec_shell.deny", ANY("list of rules"), LIVE, .text = "`rm`",
+     .doc = "commands that are refused; stronger than `allow`"},
+    {"permissions.exec_shell.requiresApproval", ANY("true, false"), LIVE,
+     .doc = "`false`, without an allow list: what is not denied runs; `true`: the allow list is "
+            "asked, too"},
+    {"permissions.exec_shell.denyRequiresApproval", ANY("true, false"), LIVE, .text = "false",
+     .doc = "denied commands are asked instead"},
+    {"permissions.exec_shell.sandbox", ANY("auto, require, off"), LIVE, .text = "auto",
+     .doc = "see SECURITY.md"},
+    {"permissions.exec_shell.network", ANY("true, false"), LIVE, .text = "false",
+     .doc = "commands reach the network"},
+    {"permissions.exec_shell.memoryMb", ANY("MB"), LIVE, .text = "2048",
+     .doc = "memory of one process"},
+    {"permissions.exec_shell.env", ANY("list of names"), LIVE,
+     .doc = "variables that commands get"},
+    {"permissions.read_repo", ANY("true, false, object"), LIVE, .text = "true",
+     .doc = "which files the agent reads"},
+    {"permissions.read_repo.paths", ANY("list of patterns"), LIVE, .text = "all",
+     .doc = "only files that one of them fits"},
+    {"permissions.read_repo.requiresApproval", ANY("true, false"), UNUSED},
+    {"permissions.write_repo", ANY("true, false, object"), LIVE, .text = "asked",
+     .doc = "which files the agent writes"},
+    {"permissions.write_repo.paths", ANY("list of patterns"), LIVE, .text = "all",
+     .doc = "only files that one of them fits"},
+    {"permissions.write_repo.requiresApproval", ANY("true, false"), LIVE, .text = "true",
+     .doc = "each write is asked"},
+    {"permissions.send_elsewhere", ANY("ask, allow, refuse"), LIVE, .text = "ask",
+     .doc = "messages to other chats"},
+    {"permissions.open_pr", ANY("true, false"), UNUSED},
+    {"permissions.merge", ANY("true, false"), UNUSED},
+    {"adapters", OBJECT, .traits = SMA_PARAM_BLOCKS},
+    {"integrations", OBJECT, .traits = SMA_PARAM_BLOCKS, .words = "object",
+     .doc = "older name of `adapters`, which wins where both name a platform"},
+    {"oss", OBJECT, .traits = SMA_PARAM_UNUSED | SMA_PARAM_OPEN, .doc = ""},
+    {"cloudFiles", OBJECT, .traits = SMA_PARAM_UNUSED | SMA_PARAM_OPEN, .doc = ""},
+};
+const struct sma_params config_params = {"", ROWS, SMA_COUNT_OF(ROWS), NULL};

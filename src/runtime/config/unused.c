@@ -1,0 +1,64 @@
+/*
+ * unused.c — what a project holds for features that this version does not have. Silence would be
+ * the failure: a task that never runs, a skill that nobody knows. One line at start names all of
+ * it.
+ */
+#include "config_load.h"
+
+#include "sma/sys.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+
+#define MCP_BYTES_MAX (1024 * 1024)
+
+/* Folders of the earlier program. Empty ones were made by `init` and ask for nothing. */
+static const char *const FOLDERS[] = {".claude/skills", ".ship/tasks",  ".ship/runs",
+                                      ".ship/queue",    ".ship/memory", ".ship/public",
+                                      ".ship/routes"};
+
+static void add(struct loading *loading, const char *name)
+{
+    sma_buf_printf(&loading->unused, "%s%s", loading->unused.len == 0 ? "" : ", ", name);
+}
+
+static bool holds_anything(const struct loading *loading, const char *name)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, name);
+    DIR *folder = opendir(path);
+    const struct dirent *entry = NULL;
+    bool is_any = false;
+    while (folder != NULL && !is_any && (entry = readdir(folder)) != NULL)
+        is_any = entry->d_name[0] != '.';
+    if (folder != NULL)
+        (void)closedir(folder);
+    return is_any;
+}
+
+static bool has_mcp_servers(const struct loading *loading)
+{
+    char path[PATH_MAX];
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len = 0;
+    (void)snprintf(path, sizeof path, "%s/.ship/mcp/mcp.json", loading->config->project_dir);
+    if (sma_sys_read_file(sma_sys_real(), path, MCP_BYTES_MAX, &bytes, &len, NULL) != SMA_ERR_OK)
+        return false;
+    json_t *root = json_loadb(bytes, len, 0, NULL);
+    bool has_any = root == NULL || json_object_size(json_object_get(root, "servers")) > 0;
+    json_decref(root);
+    return has_any;
+}
+
+void config_warn_unused(struct loading *loading)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(FOLDERS); i++)
+        if (holds_anything(loading, FOLDERS[i]))
+            add(loading, FOLDERS[i]);
+    if (has_mcp_servers(loading))
+        add(loading, ".ship/mcp/mcp.json");
+    if (loading->unused.len > 0 && loading->unused.err == SMA_ERR_OK)
+        config_warn(loading, "%s: found %s, which this version does not use",
+                    loading->config->project_dir, loading->unused.ptr);
+}
