@@ -30,6 +30,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates, util-linux")
+# libwebsockets opens its plugin for libuv by itself: no linker sees it
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates, libwebsockets-evlib-uv, util-linux")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap")
 include(CPack)

@@ -55,6 +55,8 @@ struct sma_ws_ask
     const char *url;            /* ws:// or wss:// */
     const char *const *headers; /* "Name: value", may be NULL */
     size_t header_count;
+    const char *const *kept_headers; /* names: kept of an answer that refuses the upgrade; static */
+    size_t kept_header_count;
     uint32_t connect_ms; /* name, TCP, TLS and upgrade together; 0 = 10 s */
     /* of one whole message; over it the connection ends with PROTOCOL; 0 = 4 MiB */
     size_t message_bytes_max;

@@ -1,47 +1,57 @@
 /*
- * ws.c — an open WebSocket connection and its end, and the public face. How it came to be open:
- * ws_connect.c.
+ * ws.c — the public face of WebSocket clients, what waits to be sent, and the end of a connection.
+ *
+ * An end is told once. The library's last word, LWS_CALLBACK_WSI_DESTROY, is the only event that
+ * always comes.
  */
 #include "ws_priv.h"
 
-#include <openssl/err.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #define WS_MAGIC 0x57534f43u
 #define CONN_MAGIC 0x5753434eu
-#define PONG_ROOM_BYTES 4096 /* beyond unsent_bytes_max; pongs over it are not sent */
+#define FRAME_HEAD_BYTES_MAX 14
 
-/* -- the end of a connection ------------------------------------------------------------------- */
-void ws_unref(struct sma_ws *ws)
+/* -- the end of a connection ------------------------------------------------------------------ */
+void ws_conn_set_reason(struct sma_ws_conn *conn, const char *format, ...)
 {
-    SMA_ASSERT(ws->use_count > 0);
-    if (--ws->use_count > 0)
-        return;
-    SSL_CTX_free(ws->tls);
-    ws->magic = 0;
-    free(ws);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(conn->reason, sizeof conn->reason, format, arguments);
+    va_end(arguments);
+}
+
+void ws_conn_drop_first(struct sma_ws_conn *conn)
+{
+    struct ws_piece *piece = conn->first;
+    conn->first = piece->next;
+    if (conn->first == NULL)
+        conn->last = &conn->first;
+    conn->unsent -= piece->len;
+    conn->has_sent_first = false;
+    free(piece);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
 {
     struct sma_ws_conn *conn = handle->data;
+    while (conn->first != NULL)
+        ws_conn_drop_first(conn);
     sma_buf_fini(&conn->request);
+    sma_buf_fini(&conn->message);
     sma_buf_fini(&conn->head);
-    ws_reader_fini(&conn->reader);
+    sma_buf_fini(&conn->body);
     ws_unref(conn->ws);
     conn->magic = 0;
     free(conn);
 }
 
-/* No call back after this; the memory goes in the loop's next turn. */
-static void bury(struct sma_ws_conn *conn)
+static void free_if_over(struct sma_ws_conn *conn)
 {
-    conn->phase = WS_PHASE_OVER;
-    ws_conn_drop_lookup(conn);
-    if (conn->pipe != NULL)
-        ws_pipe_close(conn->pipe);
-    conn->pipe = NULL;
+    if (conn->phase != WS_OVER || conn->wsi != NULL || conn->is_freed)
+        return;
+    conn->is_freed = true;
     if (conn->previous == NULL)
         conn->ws->conns = conn->next;
     else
@@ -49,6 +59,32 @@ static void bury(struct sma_ws_conn *conn)
     if (conn->next != NULL)
         conn->next->previous = conn->previous;
     uv_close((uv_handle_t *)&conn->timer, on_timer_closed);
+}
+
+void ws_conn_lost_wsi(struct sma_ws_conn *conn)
+{
+    conn->wsi = NULL;
+    free_if_over(conn);
+}
+
+void ws_conn_kill_wsi(struct sma_ws_conn *conn)
+{
+    struct lws *wsi = conn->wsi;
+    conn->wsi = NULL;
+    if (wsi == NULL)
+        return;
+    lws_set_opaque_user_data(wsi, NULL);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+}
+
+static void bury(struct sma_ws_conn *conn)
+{
+    conn->phase = WS_OVER;
+    net_dial_cancel(conn->dial);
+    conn->dial = NULL;
+    if (conn->wsi != NULL)
+        ws_conn_arm(conn, conn->ws->is_closing ? 0 : WS_LINGER_MS);
+    free_if_over(conn);
 }
 
 void ws_conn_finish(struct sma_ws_conn *conn, const struct sma_ws_closed *closed)
@@ -62,128 +98,39 @@ void ws_conn_finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, cons
     ws_conn_finish(conn, &(struct sma_ws_closed){.end = end, .reason = sma_str(reason)});
 }
 
-void ws_conn_set_reason(struct sma_ws_conn *conn, const char *format, ...)
+/* -- time ------------------------------------------------------------------------------------- */
+static void on_timer(uv_timer_t *timer)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(conn->reason, sizeof conn->reason, format, arguments);
-    va_end(arguments);
-}
-
-void ws_conn_fail(struct sma_ws_conn *conn)
-{
-    ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
-}
-
-/* -- sending ----------------------------------------------------------------------------------- */
-static void take_mask(struct sma_ws *ws, unsigned char mask[4])
-{
-    if (ws->random_left < 4) {
-        const struct sma_sys *sys = sma_ctx_sys(ws->ctx);
-        sys->random_bytes(sys->self, ws->random, sizeof ws->random);
-        ws->random_left = sizeof ws->random;
-    }
-    ws->random_left -= 4;
-    memcpy(mask, ws->random + ws->random_left, 4);
-}
-
-static enum sma_err put_frame(struct sma_ws_conn *conn, enum ws_opcode opcode,
-                              struct sma_str payload)
-{
-    unsigned char mask[4];
-    take_mask(conn->ws, mask);
-    ws_put_frame(&conn->pipe->out, opcode, payload, mask);
-    enum sma_err err = conn->pipe->out.err;
-    conn->pipe->out.err = SMA_ERR_OK; /* what was there before is still whole */
-    return err;
-}
-
-/* The close frame is the last that goes out, and goes out behind the user's back. */
-static void say_goodbye(struct sma_ws_conn *conn, unsigned code)
-{
-    char payload[2] = {(char)(code >> 8), (char)code};
-    if (put_frame(conn, WS_CLOSE, (struct sma_str){payload, code == 0 ? 0 : 2}) == SMA_ERR_OK)
-        ws_pipe_release(conn->pipe);
-    else
-        ws_pipe_close(conn->pipe);
-    conn->pipe = NULL;
-}
-
-static void answer_ping(struct sma_ws_conn *conn, struct sma_str payload)
-{
-    if (ws_pipe_unsent(conn->pipe) > conn->ask.unsent_bytes_max + PONG_ROOM_BYTES)
-        return; /* a peer that does not read needs no answers */
-    if (put_frame(conn, WS_PONG, payload) == SMA_ERR_OK)
-        ws_pipe_flush(conn->pipe);
-}
-
-enum sma_err sma_ws_send(struct sma_ws_conn *conn, struct sma_str bytes, bool is_binary)
-{
-    SMA_ASSERT(conn->magic == CONN_MAGIC);
-    if (conn->phase == WS_PHASE_OVER || conn->phase == WS_PHASE_ENDED)
-        return SMA_ERR_GONE;
-    if (conn->phase != WS_PHASE_OPEN)
-        return SMA_ERR_BUSY;
-    size_t len = ws_frame_bytes(bytes.len), max = conn->ask.unsent_bytes_max;
-    if (len > max)
-        return SMA_ERR_TOOBIG;
-    if (ws_pipe_unsent(conn->pipe) > max - len)
-        return SMA_ERR_FULL;
-    enum sma_err err = put_frame(conn, is_binary ? WS_BINARY : WS_TEXT, bytes);
-    if (err == SMA_ERR_OK)
-        ws_pipe_flush(conn->pipe);
-    return err;
-}
-
-/* -- receiving --------------------------------------------------------------------------------- */
-static void handle_close(struct sma_ws_conn *conn, const struct ws_found *found)
-{
-    char reason[WS_CONTROL_BYTES_MAX];
-    struct sma_ws_closed closed = {.end = SMA_WS_CLOSED_BY_PEER, .code = found->code};
-    if (found->bytes.len > 0)
-        memcpy(reason, found->bytes.ptr, found->bytes.len);
-    closed.reason = (struct sma_str){reason, found->bytes.len};
-    bool can_echo = found->code == 0 || ws_close_code_is_valid(found->code);
-    say_goodbye(conn, can_echo ? found->code : 1002);
-    ws_conn_finish(conn, &closed);
-}
-
-static void handle_found(struct sma_ws_conn *conn, const struct ws_found *found)
-{
-    switch (found->kind) {
-    case WS_FOUND_MESSAGE:
-        conn->ask.message(conn->ask.user, found->bytes, found->is_binary, conn->pipe->read_ns);
+    struct sma_ws_conn *conn = timer->data;
+    switch (conn->phase) {
+    case WS_ENDED:
+        if (conn->end_code == 0)
+            ws_conn_kill_wsi(conn);
+        ws_conn_finish(conn,
+                       &(struct sma_ws_closed){.end = SMA_WS_CLOSED_BY_US, .code = conn->end_code});
         return;
-    case WS_FOUND_PING:
-        answer_ping(conn, found->bytes);
+    case WS_OVER: /* it has lingered long enough */
+        ws_conn_kill_wsi(conn);
+        free_if_over(conn);
         return;
-    case WS_FOUND_CLOSE:
-        handle_close(conn, found);
+    case WS_OPEN:
         return;
-    case WS_FOUND_FAULT:
-        ws_conn_set_reason(conn, "the server sent %.*s", (int)found->bytes.len, found->bytes.ptr);
-        say_goodbye(conn, found->code);
-        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, conn->reason);
-        return;
-    case WS_FOUND_NOTHING:
-    case WS_FOUND_PONG:
+    case WS_DIALLING:
+    case WS_SHAKING:
+    case WS_UPGRADING:
+        ws_conn_on_deadline(conn);
         return;
     }
 }
 
-size_t ws_conn_read_frames(struct sma_ws_conn *conn, struct sma_str bytes)
+/* The library's own timers are not armed from outside its callbacks on a foreign loop. */
+void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms)
 {
-    size_t used = 0;
-    while (used < bytes.len && conn->phase == WS_PHASE_OPEN && !conn->pipe->is_paused) {
-        struct ws_found found;
-        used += ws_reader_take(&conn->reader, (struct sma_str){bytes.ptr + used, bytes.len - used},
-                               &found);
-        handle_found(conn, &found);
-    }
-    return used;
+    uv_update_time(conn->ws->loop); /* libuv counts from the time it last looked */
+    SMA_ASSERT(uv_timer_start(&conn->timer, on_timer, wait_ms, 0) == 0);
 }
 
-/* -- the public face --------------------------------------------------------------------------- */
+/* -- the public face -------------------------------------------------------------------------- */
 static void link_conn(struct sma_ws_conn *conn)
 {
     struct sma_ws *ws = conn->ws;
@@ -199,97 +146,91 @@ static void link_conn(struct sma_ws_conn *conn)
 enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
                             struct sma_ws_conn **ret_conn)
 {
-    SMA_ASSERT(ws->magic == WS_MAGIC);
     SMA_ASSERT(ask->opened != NULL && ask->message != NULL && ask->closed != NULL);
     struct sma_ws_conn *conn = calloc(1, sizeof *conn);
     if (conn == NULL)
         return SMA_ERR_NOMEM;
     conn->magic = CONN_MAGIC;
     conn->ws = ws;
+    conn->last = &conn->first;
     enum sma_err err = ws_conn_prepare(conn, ask);
+    if (err == SMA_ERR_OK)
+        err = ws_conn_begin(conn);
     if (err != SMA_ERR_OK) {
         sma_buf_fini(&conn->request);
         free(conn);
         return err;
     }
-    ws_reader_init(&conn->reader, conn->ask.message_bytes_max);
     link_conn(conn);
-    ws_conn_begin(conn);
+    ws_conn_arm(conn, conn->ask.connect_ms);
     *ret_conn = conn;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_ws_send(struct sma_ws_conn *conn, struct sma_str bytes, bool is_binary)
+{
+    SMA_ASSERT(conn->magic == CONN_MAGIC);
+    if (conn->phase == WS_OVER || conn->phase == WS_ENDED)
+        return SMA_ERR_GONE;
+    if (conn->phase != WS_OPEN)
+        return SMA_ERR_BUSY;
+    size_t max = conn->ask.unsent_bytes_max;
+    if (bytes.len + FRAME_HEAD_BYTES_MAX > max)
+        return SMA_ERR_TOOBIG;
+    if (conn->unsent > max - bytes.len)
+        return SMA_ERR_FULL;
+    struct ws_piece *piece = malloc(sizeof *piece + LWS_PRE + bytes.len);
+    if (piece == NULL)
+        return SMA_ERR_NOMEM;
+    piece->next = NULL;
+    piece->len = bytes.len;
+    piece->is_binary = is_binary;
+    if (bytes.len > 0)
+        memcpy(piece->bytes + LWS_PRE, bytes.ptr, bytes.len);
+    *conn->last = piece;
+    conn->last = &piece->next;
+    conn->unsent += bytes.len;
+    (void)lws_callback_on_writable(conn->wsi);
     return SMA_ERR_OK;
 }
 
 void sma_ws_pause(struct sma_ws_conn *conn, bool is_paused)
 {
     SMA_ASSERT(conn->magic == CONN_MAGIC);
-    if (conn->phase == WS_PHASE_OPEN)
-        ws_pipe_pause(conn->pipe, is_paused);
+    if (conn->phase == WS_OPEN && conn->is_paused != is_paused)
+        (void)lws_rx_flow_control(conn->wsi, is_paused ? 0 : 1);
+    conn->is_paused = is_paused;
 }
 
 void sma_ws_end(struct sma_ws_conn *conn, unsigned code)
 {
     SMA_ASSERT(conn->magic == CONN_MAGIC);
-    SMA_ASSERT(code == 0 || ws_close_code_is_valid(code));
-    if (conn->phase == WS_PHASE_ENDED || conn->phase == WS_PHASE_OVER)
+    SMA_ASSERT(code == 0 || (code >= 1000 && code < 5000));
+    if (conn->phase == WS_ENDED || conn->phase == WS_OVER)
         return;
-    if (conn->phase == WS_PHASE_OPEN && code != 0) {
-        say_goodbye(conn, code);
+    if (conn->phase == WS_OPEN && code != 0) {
         conn->end_code = code;
+        sma_ws_pause(conn, false); /* or the peer's close frame is never read */
+        (void)lws_callback_on_writable(conn->wsi);
     }
-    ws_conn_drop_lookup(conn);
-    if (conn->pipe != NULL)
-        ws_pipe_close(conn->pipe);
-    conn->pipe = NULL;
-    conn->phase = WS_PHASE_ENDED;
+    net_dial_cancel(conn->dial);
+    conn->dial = NULL;
+    conn->phase = WS_ENDED;
     ws_conn_arm(conn, 0);
 }
 
-static enum sma_err make_tls(struct sma_ws *ws, const char *ca_file, struct sma_error *error)
-{
-    ERR_clear_error();
-    ws->tls = SSL_CTX_new(TLS_client_method());
-    if (ws->tls == NULL || SSL_CTX_set_min_proto_version(ws->tls, TLS1_2_VERSION) != 1 ||
-        SSL_CTX_set_default_verify_paths(ws->tls) != 1)
-        return sma_fail(error, SMA_ERR_NOMEM, "cannot prepare TLS for WebSocket connections");
-    SSL_CTX_set_verify(ws->tls, SSL_VERIFY_PEER, NULL);
-    (void)SSL_CTX_set_options(ws->tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    (void)SSL_CTX_set_mode(ws->tls, SSL_MODE_RELEASE_BUFFERS);
-    (void)SSL_CTX_set_session_cache_mode(ws->tls, SSL_SESS_CACHE_OFF);
-    if (ca_file == NULL || SSL_CTX_load_verify_file(ws->tls, ca_file) == 1)
-        return SMA_ERR_OK;
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
-    return sma_fail(error, SMA_ERR_IO, "cannot read trusted certificates (PEM) from %s: %s",
-                    ca_file, reason == NULL ? "not readable" : reason);
-}
-
-enum sma_err sma_ws_open(struct sma_ctx *ctx, const struct sma_ws_options *options,
-                         struct sma_ws **ret_ws, struct sma_error *error)
-{
-    struct sma_ws *ws = calloc(1, sizeof *ws);
-    if (ws == NULL)
-        return sma_fail(error, SMA_ERR_NOMEM, "no memory for WebSocket connections");
-    ws->magic = WS_MAGIC;
-    ws->ctx = ctx;
-    ws->loop = sma_ctx_loop(ctx);
-    ws->use_count = 1;
-    SMA_ASSERT(ws->loop != NULL);
-    enum sma_err err = make_tls(ws, options == NULL ? NULL : options->ca_file, error);
-    if (err != SMA_ERR_OK) {
-        ws_unref(ws);
-        return err;
-    }
-    *ret_ws = ws;
-    return SMA_ERR_OK;
-}
-
+/* What it has of a connection is killed in the loop's next turn: this may be a callback of the
+ * library's. */
 void sma_ws_close(struct sma_ws *ws)
 {
     if (ws == NULL)
         return;
-    SMA_ASSERT(ws->magic == WS_MAGIC);
-    while (ws->conns != NULL)
-        bury(ws->conns);
-    while (ws->pipes != NULL)
-        ws_pipe_close(ws->pipes);
-    ws_unref(ws);
+    SMA_ASSERT(!ws->is_closing);
+    ws->is_closing = true;
+    net_names_close(&ws->names);
+    for (struct sma_ws_conn *conn = ws->conns, *next; conn != NULL; conn = next) {
+        next = conn->next;
+        bury(conn);
+    }
+    ws_lws_close(ws);
 }

@@ -1,308 +1,245 @@
 /*
- * ws_connect.c — from a URL to an open connection: the name is looked up, its addresses are tried
- * in turn, the upgrade is asked for. One timer bounds all of it; an open connection has none
- * running.
+ * ws_connect.c — from a URL to an open connection: dial.c makes the TCP connection, libwebsockets
+ * does TLS and the upgrade.
+ *
+ * The library would look names up on the loop, try addresses one by one and say nothing of why it
+ * failed, so it is given a socket that is connected. It has no call for that: it is told to
+ * connect to a unix socket whose queue is full, waits to be told that it may write, and finds our
+ * socket under the number of its own (dup3) when it is.
  */
-#include "sma/text.h"
 #include "ws_priv.h"
 
-#include <stdlib.h>
+#include "sma/text.h"
 
-/* A name look-up cannot be called back: it outlives its connection, then conn is NULL. */
-struct ws_lookup
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stddef.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PATH_MARK "/ws-mark-7d1e" /* stands where the path will */
+
+/* -- the library gets a connected socket ------------------------------------------------------ */
+/* A unix socket that takes no more connections: connect() to it says "not now". Its name is the
+ * kernel's choice. */
+struct full_socket
 {
-    uv_getaddrinfo_t request;
-    struct sma_ws *ws;
-    struct sma_ws_conn *conn;
+    int listener, filler;
+    char address[2 +
+                 sizeof((struct sockaddr_un *)0)->sun_path]; /* as the library wants it: +@name */
 };
 
-static const struct ws_pipe_events pipe_events;
-
-void ws_conn_drop_lookup(struct sma_ws_conn *conn)
+static void close_full(struct full_socket *full)
 {
-    if (conn->lookup == NULL)
-        return;
-    conn->lookup->conn = NULL;
-    (void)uv_cancel(
-        (uv_req_t *)&conn->lookup->request); /* refused once it runs: then it ends unheard */
-    conn->lookup = NULL;
+    if (full->filler >= 0)
+        (void)close(full->filler);
+    if (full->listener >= 0)
+        (void)close(full->listener);
 }
 
+static bool open_full(struct full_socket *full)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    socklen_t size = sizeof name;
+    full->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    full->filler = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (full->listener < 0 || full->filler < 0 ||
+        bind(full->listener, (struct sockaddr *)&name, sizeof name.sun_family) != 0 ||
+        listen(full->listener, 0) != 0 ||
+        getsockname(full->listener, (struct sockaddr *)&name, &size) != 0 ||
+        connect(full->filler, (struct sockaddr *)&name, size) != 0)
+        return false;
+    size_t len = size - offsetof(struct sockaddr_un, sun_path) - 1; /* without the leading NUL */
+    (void)snprintf(full->address, sizeof full->address, "+@%.*s", (int)len, name.sun_path + 1);
+    return true;
+}
+
+static struct lws *begin_upgrade(struct sma_ws_conn *conn, const char *address)
+{
+    static const lws_retry_bo_t no_pings = {0}; /* by default one after 300 s, the end at 310 s */
+    struct lws_client_connect_info info = {.context = conn->ws->lws,
+                                           .vhost = ws_vhost(conn->ws, conn->url.is_tls),
+                                           .address = address,
+                                           .port = 1,
+                                           .path = PATH_MARK,
+                                           .host = conn->url.host, /* for SNI */
+                                           .alpn = "http/1.1",
+                                           .local_protocol_name = "sma",
+                                           .ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT,
+                                           .ietf_version_or_minus_one = -1,
+                                           .retry_and_idle_policy = &no_pings,
+                                           .opaque_user_data = conn};
+    if (conn->url.is_tls) /* we check names: ws_conn_look_at_certificate */
+        info.ssl_connection |= LCCSCF_USE_SSL | LCCSCF_SKIP_SERVER_CERT_HOSTNAME_CHECK;
+    return info.vhost == NULL ? NULL : lws_client_connect_via_info(&info);
+}
+
+/* The library's socket becomes ours before the loop has watched it: that begins with its next
+ * poll. */
+static bool hand_over(struct sma_ws_conn *conn, int fd)
+{
+    struct full_socket full;
+    struct lws *wsi = open_full(&full) ? begin_upgrade(conn, full.address) : NULL;
+    close_full(&full);
+    if (wsi == NULL)
+        return false;
+    conn->wsi = wsi;
+    return dup3(fd, lws_get_socket_fd(wsi), O_CLOEXEC) >= 0;
+}
+
+static void on_dialled(void *user, int fd, const char *error)
+{
+    struct sma_ws_conn *conn = user;
+    conn->dial = NULL;
+    if (fd < 0) {
+        ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, error);
+        return;
+    }
+    conn->phase = conn->url.is_tls ? WS_SHAKING : WS_UPGRADING;
+    bool is_begun = hand_over(conn, fd);
+    (void)close(fd);
+    if (is_begun)
+        return;
+    ws_conn_kill_wsi(conn);
+    ws_conn_set_reason(conn, "cannot prepare %s for %s", conn->url.is_tls ? "TLS" : "the upgrade",
+                       conn->url.host);
+    ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
+}
+
+/* -- it came to nothing ----------------------------------------------------------------------- */
 static void finish_refused(struct sma_ws_conn *conn)
 {
-    struct ws_answer *answer = &conn->answer;
-    SMA_ASSERT(ws_answer_parse(sma_buf_str(&conn->head), answer) ==
-               SMA_ERR_OK); /* it was, and may have moved */
-    size_t body_len = conn->head.len - answer->head_bytes;
-    struct sma_str body = {conn->head.ptr + answer->head_bytes, body_len};
+    struct sma_str body = sma_buf_str(&conn->body);
     body.len = sma_utf8_cut(body, sizeof conn->reason - 128);
     ws_conn_set_reason(conn, "%s refused the upgrade with status %d%s%.*s", conn->url.host,
-                       answer->status, body.len > 0 ? ": " : "", (int)body.len,
+                       conn->http_status, body.len > 0 ? ": " : "", (int)body.len,
                        body.len > 0 ? body.ptr : "");
     bool is_text = sma_utf8_is_valid(sma_str(conn->reason));
     for (char *at = conn->reason; *at != '\0'; at++) /* it goes into a log line */
         if ((unsigned char)*at < ' ' || *at == 0x7f || (!is_text && (unsigned char)*at > 0x7f))
             *at = ' ';
     ws_conn_finish(conn, &(struct sma_ws_closed){.end = SMA_WS_NOT_CONNECTED,
-                                                 .http_status = answer->status,
-                                                 .head = answer->head,
+                                                 .http_status = conn->http_status,
+                                                 .head = sma_buf_str(&conn->head),
                                                  .reason = sma_str(conn->reason)});
 }
 
-/* -- the upgrade ------------------------------------------------------------------------------- */
-static size_t take_refusal(struct sma_ws_conn *conn, struct sma_str bytes)
+void ws_conn_fail(struct sma_ws_conn *conn, struct sma_str words)
 {
-    size_t wanted = conn->answer.head_bytes + ws_refusal_bytes(&conn->answer);
-    size_t room = conn->head.len < wanted ? wanted - conn->head.len : 0;
-    sma_buf_put(&conn->head, bytes.ptr, bytes.len < room ? bytes.len : room);
-    if (conn->head.err != SMA_ERR_OK || conn->head.len >= wanted)
-        finish_refused(conn);
-    return bytes.len;
-}
-
-static size_t open_or_refuse(struct sma_ws_conn *conn, size_t body_bytes, struct sma_str all)
-{
-    if (conn->answer.status != 101) {
-        conn->phase = WS_PHASE_REFUSED;
-        uint64_t now_ms = uv_now(conn->ws->loop),
-                 left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
-        ws_conn_arm(conn, left_ms < WS_REFUSAL_MS ? left_ms : WS_REFUSAL_MS);
-        struct sma_str body = {all.ptr + all.len - body_bytes, body_bytes};
-        (void)take_refusal(conn, body);
-        return all.len;
-    }
-    const char *fault = ws_answer_fault(&conn->answer, conn->key, conn->has_asked_protocol);
-    if (fault != NULL) {
-        ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, fault);
-        return all.len;
-    }
-    conn->phase = WS_PHASE_OPEN;
-    (void)uv_timer_stop(&conn->timer); /* always 0 */
-    sma_buf_fini(&conn->head);
-    sma_buf_fini(&conn->request);
-    conn->ask.opened(conn->ask.user);
-    return all.len - body_bytes; /* the rest is frames, brought again */
-}
-
-static size_t read_answer(struct sma_ws_conn *conn, struct sma_str bytes)
-{
-    size_t before = conn->head.len;
-    sma_buf_put_str(&conn->head, bytes);
-    enum sma_err err = conn->head.err;
-    if (err == SMA_ERR_OK)
-        err = ws_answer_parse(sma_buf_str(&conn->head), &conn->answer);
-    if (err == SMA_ERR_EMPTY && conn->head.len <= WS_HEAD_BYTES_MAX)
-        return bytes.len;
-    if (err == SMA_ERR_OK && conn->answer.head_bytes > WS_HEAD_BYTES_MAX)
-        err = SMA_ERR_TOOBIG;
-    if (err != SMA_ERR_OK) {
-        ws_conn_set_reason(conn, "%s gave no answer of HTTP/1.1 to the upgrade%s", conn->url.host,
-                           err == SMA_ERR_BADINPUT ? "" : ", or one over 16 KiB");
-        ws_conn_fail(conn);
-        return bytes.len;
-    }
-    size_t body_bytes = before + bytes.len - conn->answer.head_bytes;
-    conn->head.len -=
-        body_bytes; /* answer.head points in here: it stays where it is until a refusal grows it */
-    return open_or_refuse(conn, body_bytes, bytes);
-}
-
-static size_t on_bytes(void *user, struct sma_str bytes)
-{
-    struct sma_ws_conn *conn = user;
-    switch (conn->phase) {
-    case WS_PHASE_UPGRADING:
-        return read_answer(conn, bytes);
-    case WS_PHASE_REFUSED:
-        return take_refusal(conn, bytes);
-    case WS_PHASE_OPEN:
-        return ws_conn_read_frames(conn, bytes);
-    default:
-        return bytes.len;
-    }
-}
-
-static void on_ready(void *user)
-{
-    struct sma_ws_conn *conn = user;
-    conn->phase = WS_PHASE_UPGRADING;
-    sma_buf_put_str(&conn->pipe->out, sma_buf_str(&conn->request));
-    ws_pipe_flush(conn->pipe);
-}
-
-/* -- addresses --------------------------------------------------------------------------------- */
-static bool try_next_address(struct sma_ws_conn *conn)
-{
-    size_t bytes_max =
-        2 * conn->ask.unsent_bytes_max + 2 * WS_REQUEST_BYTES_MAX; /* TLS adds to what it carries */
-    conn->phase = WS_PHASE_CONNECTING;
-    while (conn->address_next < conn->address_count) {
-        const struct sockaddr *address =
-            (const struct sockaddr *)&conn->addresses[conn->address_next++];
-        const char *reason;
-        enum sma_err err = ws_pipe_open(conn->ws, address, conn->url.is_tls ? conn->url.host : NULL,
-                                        bytes_max, &pipe_events, conn, &conn->pipe, &reason);
-        if (err != SMA_ERR_OK) {
-            ws_conn_set_reason(conn, "cannot connect to %s: %s", conn->url.host, reason);
-            continue;
-        }
-        uint64_t now_ms = uv_now(conn->ws->loop),
-                 left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
-        uint64_t share_ms = left_ms / (conn->address_count - conn->address_next + 1);
-        if (share_ms < WS_ADDRESS_MS_MIN)
-            share_ms = left_ms < WS_ADDRESS_MS_MIN ? left_ms : WS_ADDRESS_MS_MIN;
-        ws_conn_arm(conn, share_ms);
-        return true;
-    }
-    return false;
-}
-
-static void on_ended(void *user, bool is_before_tcp, const char *reason)
-{
-    struct sma_ws_conn *conn = user;
-    conn->pipe = NULL;
-    if (conn->phase == WS_PHASE_OPEN) {
-        ws_conn_finish_in_words(conn, SMA_WS_LOST, reason);
-        return;
-    }
-    if (conn->phase == WS_PHASE_REFUSED) {
+    if (conn->http_status != 0 && conn->http_status != 101) {
         finish_refused(conn);
         return;
     }
+    if (conn->reason[0] == '\0' && conn->http_status == 101)
+        ws_conn_set_reason(conn, "%s answered the upgrade wrongly: %.*s", conn->url.host,
+                           (int)words.len, words.ptr);
+    else if (conn->reason[0] == '\0')
+        ws_conn_set_reason(conn, "%s: %.*s before it answered the upgrade", conn->url.host,
+                           (int)words.len, words.ptr);
+    ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
+}
+
+void ws_conn_on_deadline(struct sma_ws_conn *conn)
+{
+    if (conn->phase == WS_DIALLING)
+        net_dial_describe_wait(conn->dial, conn->ask.connect_ms, conn->reason, sizeof conn->reason);
+    else
+        ws_conn_set_reason(conn, "cannot connect to %s: %s took longer than %u ms", conn->url.host,
+                           conn->phase == WS_SHAKING ? "the TLS handshake"
+                                                     : "the answer to the upgrade",
+                           conn->ask.connect_ms);
+    ws_conn_kill_wsi(conn);
+    ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
+}
+
+/* -- callbacks of the library ----------------------------------------------------------------- */
+/* 0: the certificate is accepted as far as OpenSSL did. The library asks for each of the chain,
+ * the server's own last. */
+int ws_conn_look_at_certificate(struct sma_ws_conn *conn, X509_STORE_CTX *store, bool is_good)
+{
+    X509 *certificate = X509_STORE_CTX_get_current_cert(store);
+    const char *host = conn->url.host;
+    struct net_addresses literal;
+    bool is_own = X509_STORE_CTX_get_error_depth(store) == 0;
+    if (is_good && is_own) {
+        bool is_address = net_names_literal(host, "1", &literal);
+        conn->is_certificate_good =
+            certificate != NULL &&
+            (is_address ? X509_check_ip_asc(certificate, host, 0)
+                        : X509_check_host(certificate, host, strlen(host),
+                                          X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS, NULL)) == 1;
+        if (!conn->is_certificate_good)
+            X509_STORE_CTX_set_error(store, is_address ? X509_V_ERR_IP_ADDRESS_MISMATCH
+                                                       : X509_V_ERR_HOSTNAME_MISMATCH);
+        is_good = conn->is_certificate_good;
+    }
+    if (is_good)
+        return 0;
     ws_conn_set_reason(
-        conn, is_before_tcp ? "cannot connect to %s: %s" : "%s: %s before it answered the upgrade",
-        conn->url.host, reason);
-    if (!is_before_tcp || !try_next_address(conn))
-        ws_conn_fail(conn);
+        conn, "cannot connect to %s: TLS refused: the server's certificate is not trusted: %s",
+        host, X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
+    return -1;
 }
 
-static const struct ws_pipe_events pipe_events = {
-    .ready = on_ready, .bytes = on_bytes, .ended = on_ended};
-
-static void keep_addresses(struct sma_ws_conn *conn, const struct addrinfo *list)
+/* What the library has written so far is replaced but for the key: it cuts the path at 2 KiB
+ * (4.1.6) and adds headers. */
+int ws_conn_put_request(struct sma_ws_conn *conn, char **end, size_t room)
 {
-    for (; list != NULL && conn->address_count < WS_ADDRESS_COUNT_MAX; list = list->ai_next)
-        if (list->ai_addrlen <= sizeof conn->addresses[0])
-            memcpy(&conn->addresses[conn->address_count++], list->ai_addr, list->ai_addrlen);
+    static const char start_mark[] = "GET " PATH_MARK " HTTP/1.1\r\n";
+    static const char key_mark[] = "Sec-WebSocket-Key: ";
+    const size_t mark_len = sizeof start_mark - 1;
+    char *start = *end - mark_len, *first = *end - 1024, key[64];
+    if (conn->url.is_tls && !conn->is_certificate_good)
+        return -1;
+    while (start > first && memcmp(start, start_mark, mark_len) != 0)
+        start--; /* it is there: it was the path we gave, and little is behind it */
+    if (start == first)
+        return -1;
+    room += (size_t)(*end - start);
+    const char *at = memmem(start, (size_t)(*end - start), key_mark, sizeof key_mark - 1);
+    const char *over = at == NULL ? NULL : memchr(at, '\r', (size_t)(*end - at));
+    if (over == NULL || (size_t)(over - at) >= sizeof key - 2 ||
+        room < conn->request.len + sizeof key)
+        return -1;
+    int key_len = snprintf(key, sizeof key, "%.*s\r\n", (int)(over - at), at);
+    memcpy(start, conn->request.ptr, conn->request.len);
+    memcpy(start + conn->request.len, key, (size_t)key_len);
+    *end = start + conn->request.len + key_len; /* the library adds the empty line */
+    sma_buf_fini(&conn->request);
+    conn->phase = WS_UPGRADING;
+    return 0;
 }
 
-static void on_lookup(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+/* The library keeps headers of an answer it does not know by its lower-case name only. */
+static void keep_header(struct sma_ws_conn *conn, struct lws *wsi, const char *name)
 {
-    struct ws_lookup *lookup = request->data;
-    struct sma_ws_conn *conn = lookup->conn;
-    if (conn != NULL) {
-        conn->lookup = NULL;
-        ws_conn_set_reason(conn, "cannot find the address of %s: %s", conn->url.host,
-                           status == 0 ? "it has none" : uv_strerror(status));
-        keep_addresses(conn, list);
-        if (!try_next_address(conn))
-            ws_conn_fail(conn);
-    }
-    uv_freeaddrinfo(list);
-    ws_unref(lookup->ws);
-    free(lookup);
+    char lower[64], value[512];
+    int len = snprintf(lower, sizeof lower, "%s:", name);
+    for (char *at = lower; *at != '\0'; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    int count = lws_hdr_custom_copy(wsi, value, sizeof value, lower, len);
+    if (count > 0)
+        sma_buf_printf(&conn->head, "%s: %.*s\r\n", name, count, value);
 }
 
-static enum sma_err look_up(struct sma_ws_conn *conn)
+/* The head of the answer is whole; of a refusal, what came of its body in the same packets is read
+ * too. */
+int ws_conn_look_at_answer(struct sma_ws_conn *conn, struct lws *wsi)
 {
-    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct ws_lookup *lookup = calloc(1, sizeof *lookup);
-    if (lookup == NULL)
-        return SMA_ERR_NOMEM;
-    lookup->request.data = lookup;
-    lookup->ws = conn->ws;
-    lookup->conn = conn;
-    int status = uv_getaddrinfo(conn->ws->loop, &lookup->request, on_lookup, conn->url.host,
-                                conn->url.port, &hints);
-    if (status != 0) {
-        ws_conn_set_reason(conn, "cannot find the address of %s: %s", conn->url.host,
-                           uv_strerror(status));
-        free(lookup);
-        return SMA_ERR_IO;
-    }
-    conn->ws->use_count++;
-    conn->lookup = lookup;
-    return SMA_ERR_OK;
+    conn->http_status = (int)lws_http_client_http_response(wsi);
+    if (conn->http_status == 101)
+        return 0;
+    for (size_t i = 0; i < conn->ask.kept_header_count; i++)
+        keep_header(conn, wsi, conn->ask.kept_headers[i]);
+    char *bytes = NULL;
+    int len = 0;
+    (void)lws_http_client_read(wsi, &bytes, &len); /* tells by RECEIVE_CLIENT_HTTP_READ */
+    return -1;
 }
 
-static bool keep_literal_address(struct sma_ws_conn *conn)
-{
-    struct sockaddr_storage *address = &conn->addresses[0];
-    int64_t number = 0;
-    if (sma_parse_i64(sma_str(conn->url.port), 1, 65535, &number) != SMA_ERR_OK)
-        return false; /* not after ws_url_parse */
-    int port = (int)number;
-    if (uv_ip4_addr(conn->url.host, port, (struct sockaddr_in *)address) != 0 &&
-        uv_ip6_addr(conn->url.host, port, (struct sockaddr_in6 *)address) != 0)
-        return false;
-    conn->address_count = 1;
-    return true;
-}
-
-/* -- deadlines --------------------------------------------------------------------------------- */
-static void give_up_address(struct sma_ws_conn *conn)
-{
-    ws_conn_set_reason(conn, "cannot connect to %s: no answer within the time allowed",
-                       conn->url.host);
-    ws_pipe_close(conn->pipe);
-    conn->pipe = NULL;
-    if (!try_next_address(conn))
-        ws_conn_fail(conn);
-}
-
-static void on_deadline(struct sma_ws_conn *conn)
-{
-    static const char *const waited_for[] = {[WS_PHASE_RESOLVING] = "looking up its address",
-                                             [WS_PHASE_CONNECTING] = "the TLS handshake",
-                                             [WS_PHASE_UPGRADING] = "the answer to the upgrade"};
-    uint64_t now_ms = uv_now(conn->ws->loop);
-    if (conn->phase == WS_PHASE_CONNECTING && conn->pipe->state == PIPE_CONNECTING) {
-        give_up_address(conn);
-        return;
-    }
-    if (now_ms <
-        conn->deadline_ms) { /* it was the address's share that ended, and the address is good */
-        ws_conn_arm(conn, conn->deadline_ms - now_ms);
-        return;
-    }
-    ws_conn_set_reason(conn, "cannot connect to %s: %s took longer than %u ms", conn->url.host,
-                       waited_for[conn->phase], conn->ask.connect_ms);
-    ws_conn_fail(conn);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct sma_ws_conn *conn = timer->data;
-    switch (conn->phase) {
-    case WS_PHASE_ENDED:
-        ws_conn_finish(conn,
-                       &(struct sma_ws_closed){.end = SMA_WS_CLOSED_BY_US, .code = conn->end_code});
-        return;
-    case WS_PHASE_FAILED:
-        ws_conn_fail(conn);
-        return;
-    case WS_PHASE_REFUSED:
-        finish_refused(conn);
-        return;
-    case WS_PHASE_RESOLVING:
-    case WS_PHASE_CONNECTING:
-    case WS_PHASE_UPGRADING:
-        on_deadline(conn);
-        return;
-    case WS_PHASE_OPEN:
-    case WS_PHASE_OVER:
-        return;
-    }
-}
-
-void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms)
-{
-    uv_update_time(conn->ws->loop); /* libuv counts from the time it last looked */
-    SMA_ASSERT(uv_timer_start(&conn->timer, on_timer, wait_ms, 0) == 0);
-}
-
-/* -- the beginning ----------------------------------------------------------------------------- */
-static void on_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
+/* -- the beginning ---------------------------------------------------------------------------- */
+enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
 {
     conn->ask = *ask;
     conn->ask.url = NULL;
@@ -313,38 +250,23 @@ static void on_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
         conn->ask.message_bytes_max = WS_BYTES_MAX_DEFAULT;
     if (ask->unsent_bytes_max == 0)
         conn->ask.unsent_bytes_max = WS_BYTES_MAX_DEFAULT;
-}
-
-enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
-{
-    unsigned char random[16];
-    on_ask(conn, ask);
-    const struct sma_sys *sys = sma_ctx_sys(conn->ws->ctx);
-    sys->random_bytes(sys->self, random, sizeof random);
-    ws_format_key(random, conn->key);
+    sma_buf_init(&conn->message, conn->ask.message_bytes_max);
     sma_buf_init(&conn->request, WS_REQUEST_BYTES_MAX);
-    sma_buf_init(&conn->head, 2 * WS_HEAD_BYTES_MAX + WS_READ_BYTES);
+    sma_buf_init(&conn->head, WS_HEAD_BYTES_MAX);
+    sma_buf_init(&conn->body, WS_REFUSAL_BYTES_MAX);
     enum sma_err err = ws_url_parse(sma_str(ask->url), &conn->url);
     if (err == SMA_ERR_OK)
-        err =
-            ws_put_request(&conn->request, &conn->url, conn->key, ask->headers, ask->header_count);
+        err = ws_put_request(&conn->request, &conn->url, ask->headers, ask->header_count);
     conn->url.target = (struct sma_str){"", 0}; /* it was the caller's text */
-    for (size_t i = 0; i < ask->header_count; i++)
-        conn->has_asked_protocol |=
-            ws_header(sma_str(ask->headers[i]), "Sec-WebSocket-Protocol").len > 0;
     return err;
 }
 
-void ws_conn_begin(struct sma_ws_conn *conn)
+enum sma_err ws_conn_begin(struct sma_ws_conn *conn)
 {
-    ws_conn_arm(conn, conn->ask.connect_ms);
-    conn->deadline_ms = uv_now(conn->ws->loop) + conn->ask.connect_ms;
-    bool is_begun =
-        keep_literal_address(conn) ? try_next_address(conn) : look_up(conn) == SMA_ERR_OK;
-    if (is_begun)
-        return;
-    if (conn->reason[0] == '\0')
-        ws_conn_set_reason(conn, "no memory to look up %s", conn->url.host);
-    conn->phase = WS_PHASE_FAILED;
-    ws_conn_arm(conn, 0);
+    conn->dial = net_dial_start(&(struct net_dial_ask){.names = &conn->ws->names,
+                                                       .host = conn->url.host,
+                                                       .port = conn->url.port,
+                                                       .done = on_dialled,
+                                                       .user = conn});
+    return conn->dial == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }

@@ -1,14 +1,12 @@
-/* ws_url.c — what is said before the first frame: the URL, the request to upgrade, the answer to
- * it. No state. */
-#include "sma/text.h"
+/* ws_url.c — what is said before the first frame: URL and request. Pure. */
+
 #include "ws_priv.h"
 
-#include <openssl/evp.h>
-#include <openssl/sha.h>
+#include "sma/text.h"
 
-#define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* Source: RFC 6455 §1.3 */
+#include <stdio.h>
 
-/* -- the URL ----------------------------------------------------------------------------------- */
+/* -- the URL ---------------------------------------------------------------------------------- */
 static bool is_plain(struct sma_str text) /* nothing that could break a request line or a header */
 {
     for (size_t i = 0; i < text.len; i++)
@@ -70,7 +68,9 @@ enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_url)
     rest.ptr += 3;
     rest.len -= 3;
     size_t authority = find_any(rest, "/?#");
-    SMA_TRY(parse_host((struct sma_str){rest.ptr, authority}, &url));
+    enum sma_err err = parse_host((struct sma_str){rest.ptr, authority}, &url);
+    if (err != SMA_ERR_OK)
+        return err;
     rest.ptr += authority;
     rest.len -= authority;
     url.target = (struct sma_str){rest.ptr, find_any(rest, "#")};
@@ -78,7 +78,7 @@ enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_url)
     return SMA_ERR_OK;
 }
 
-/* -- the request ------------------------------------------------------------------------------- */
+/* -- the request ------------------------------------------------------------------------------ */
 static bool is_header_allowed(struct sma_str line)
 {
     static const char *const own[] = {"Host",
@@ -101,7 +101,7 @@ static bool is_header_allowed(struct sma_str line)
     return true;
 }
 
-enum sma_err ws_put_request(struct sma_buf *buf, const struct ws_url *url, const char *key,
+enum sma_err ws_put_request(struct sma_buf *buf, const struct ws_url *url,
                             const char *const *headers, size_t header_count)
 {
     bool has_slash = url->target.len > 0 && url->target.ptr[0] == '/';
@@ -111,49 +111,17 @@ enum sma_err ws_put_request(struct sma_buf *buf, const struct ws_url *url, const
                    url->is_ipv6 ? "]" : "", url->is_default_port ? "" : ":",
                    url->is_default_port ? "" : url->port);
     sma_buf_printf(buf,
-                   "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
-                   "Sec-WebSocket-Version: 13\r\n",
-                   key);
+                   "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n");
     for (size_t i = 0; i < header_count; i++) {
         if (!is_header_allowed(sma_str(headers[i])))
             return SMA_ERR_BADINPUT;
         sma_buf_put_text(buf, headers[i]);
         sma_buf_put_text(buf, "\r\n");
     }
-    sma_buf_put_text(buf, "\r\n");
     return buf->err == SMA_ERR_TOOBIG ? SMA_ERR_BADINPUT : buf->err;
 }
 
-void ws_format_key(const unsigned char random[16], char ret_key[WS_KEY_BYTES + 1])
-{
-    (void)EVP_EncodeBlock((unsigned char *)ret_key, random, 16); /* 24 characters and NUL */
-}
-
-/* -- the answer -------------------------------------------------------------------------------- */
-enum sma_err ws_answer_parse(struct sma_str bytes, struct ws_answer *ret_answer)
-{
-    static const char version[] = "HTTP/1.? ";
-    size_t version_len = sizeof version - 1;
-    for (size_t i = 0; i < version_len && i < bytes.len; i++)
-        if (bytes.ptr[i] != version[i] && version[i] != '?')
-            return SMA_ERR_BADINPUT; /* whoever it is, waiting for an empty line would be in vain */
-    const char *end = memmem(bytes.ptr, bytes.len, "\r\n\r\n", 4);
-    if (end == NULL)
-        return SMA_ERR_EMPTY;
-    int64_t status;
-    if (sma_parse_i64((struct sma_str){bytes.ptr + version_len, 3}, 100, 599, &status) !=
-            SMA_ERR_OK ||
-        (bytes.ptr[version_len + 3] != ' ' && bytes.ptr[version_len + 3] != '\r'))
-        return SMA_ERR_BADINPUT;
-    const char *lines = (const char *)memchr(bytes.ptr, '\n', bytes.len) + 1;
-    size_t head_bytes = (size_t)(end - bytes.ptr) + 4;
-    *ret_answer = (struct ws_answer){.status = (int)status, .head_bytes = head_bytes};
-    if (lines < end) /* else there is no header */
-        ret_answer->head = (struct sma_str){lines, (size_t)(end - lines) + 2};
-    return SMA_ERR_OK;
-}
-
-struct sma_str ws_header(struct sma_str head, const char *name)
+static struct sma_str ws_header(struct sma_str head, const char *name)
 {
     struct sma_str wanted = sma_str(name);
     while (head.len > 0) {
@@ -166,49 +134,6 @@ struct sma_str ws_header(struct sma_str head, const char *name)
         head.len -= len;
     }
     return (struct sma_str){"", 0};
-}
-
-static bool has_word(struct sma_str list, const char *word)
-{
-    while (list.len > 0) {
-        size_t len = find_any(list, ",");
-        if (sma_str_is_equal_nocase(sma_str_trim((struct sma_str){list.ptr, len}), sma_str(word)))
-            return true;
-        len += len < list.len;
-        list.ptr += len;
-        list.len -= len;
-    }
-    return false;
-}
-
-const char *ws_answer_fault(const struct ws_answer *answer, const char *key,
-                            bool has_asked_protocol)
-{
-    char text[WS_KEY_BYTES + sizeof GUID];
-    unsigned char digest[SHA_DIGEST_LENGTH], accept[32];
-    (void)snprintf(text, sizeof text, "%s" GUID, key);
-    (void)SHA1((const unsigned char *)text, strlen(text), digest);
-    (void)EVP_EncodeBlock(accept, digest, sizeof digest);
-    if (!has_word(ws_header(answer->head, "Upgrade"), "websocket") ||
-        !has_word(ws_header(answer->head, "Connection"), "Upgrade"))
-        return "the server answered 101 without an upgrade to WebSocket";
-    if (!sma_str_is_equal(ws_header(answer->head, "Sec-WebSocket-Accept"),
-                          sma_str((const char *)accept)))
-        return "the server answered 101 with a wrong Sec-WebSocket-Accept";
-    if (ws_header(answer->head, "Sec-WebSocket-Extensions").len > 0)
-        return "the server answered 101 with an extension nobody asked for";
-    if (!has_asked_protocol && ws_header(answer->head, "Sec-WebSocket-Protocol").len > 0)
-        return "the server answered 101 with a subprotocol nobody asked for";
-    return NULL;
-}
-
-size_t ws_refusal_bytes(const struct ws_answer *answer)
-{
-    int64_t len = WS_REFUSAL_BYTES_MAX;
-    if (sma_parse_i64(ws_header(answer->head, "Content-Length"), 0, WS_REFUSAL_BYTES_MAX, &len) !=
-        SMA_ERR_OK)
-        return WS_REFUSAL_BYTES_MAX;
-    return (size_t)len;
 }
 
 struct sma_str sma_ws_closed_header(const struct sma_ws_closed *closed, const char *name)

