@@ -24,14 +24,12 @@ SMA_CHECKED enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_
  *  loop must still run to close its handles. NULL is fine. */
 void sma_net_close(struct sma_net *net);
 
-/** Trust the authorities in this file (PEM) instead of the system's, for every later sma_net_ask.
- *  OK | NOMEM.
- *  At first: the environment's SSL_CERT_FILE, when it is set. */
+/** Trust the authorities in this file (PEM) beside the system's directory of them, to be told
+ *  before the first sma_net_ask. OK | NOMEM. At first: the environment's SSL_CERT_FILE, when it is
+ *  set. The directory is SSL_CERT_DIR or libcurl's. */
 SMA_CHECKED enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file);
-/** Which file that is; NULL: the system's. For handles that sma_net_add drives. */
-const char *sma_net_ca_file(const struct sma_net *net);
 
-/* -- one request, one answer ------------------------------------------------------------------- */
+/* -- one request, one answer ------------------------------------------------------------------ */
 enum sma_net_end
 {
     SMA_NET_ANSWERED, /* a whole HTTP answer, any status */
@@ -98,7 +96,7 @@ void sma_net_cancel(struct sma_net_request *request);
 /** Requests in flight. */
 size_t sma_net_count(const struct sma_net *net);
 
-/* -- for whoever brings an easy handle of his own ---------------------------------------------- */
+/* -- for whoever brings an easy handle of his own --------------------------------------------- */
 typedef void CURL_handle; /* CURL of <curl/curl.h> */
 /** Drive `easy` until it ends; ended(user, CURLcode) then runs once, after the handle was removed
  *  and never from inside this call. CURLOPT_PRIVATE is used here until then. OK | NOMEM. */
@@ -106,6 +104,8 @@ SMA_CHECKED enum sma_err sma_net_add(struct sma_net *net, CURL_handle *easy,
                                      void (*ended)(void *user, int code), void *user);
 /** Take it out again before its end; ended is not called. */
 void sma_net_remove(struct sma_net *net, CURL_handle *easy);
+/** Let `easy` trust what this net trusts, and nobody else. NOMEM: do not use it. */
+SMA_CHECKED enum sma_err sma_net_set_trust(const struct sma_net *net, CURL_handle *easy);
 /** Called after every entry into libcurl, when its callbacks have taken their notes; one per net,
  *  may be NULL. */
 void sma_net_on_pass(struct sma_net *net, void (*pass)(void *user), void *user);

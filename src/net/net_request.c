@@ -408,7 +408,7 @@ static struct sma_net_request *take_request(struct sma_net *net)
     request->net = net;
     sma_buf_init(&request->header_text, NET_HEADER_BYTES_MAX);
     request->easy = curl_easy_init();
-    if (request->easy == NULL) {
+    if (request->easy == NULL || sma_net_set_trust(net, request->easy) != SMA_ERR_OK) {
         destroy_request(request);
         return NULL;
     }
@@ -482,9 +482,6 @@ static enum sma_err set_up(struct sma_net_request *request, const struct sma_net
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
     curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->answer_bytes_max);
-    if (request->net->ca_file != NULL &&
-        curl_easy_setopt(easy, CURLOPT_CAINFO, request->net->ca_file) != CURLE_OK)
-        return SMA_ERR_NOMEM;
     if (curl_easy_setopt(easy, CURLOPT_URL, ask->url) != CURLE_OK)
         return SMA_ERR_NOMEM;
     enum sma_err err = set_headers(request, ask);

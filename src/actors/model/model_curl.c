@@ -331,9 +331,7 @@ static CURL *create_easy(struct model_request *request)
     curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    const char *ca_file = sma_net_ca_file(request->model->net->out);
-    if (ca_file != NULL && (curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file) != CURLE_OK ||
-                            curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, ca_file) != CURLE_OK)) {
+    if (sma_net_set_trust(request->model->net->out, easy) != SMA_ERR_OK) {
         curl_easy_cleanup(easy); /* to go on would mean to trust others */
         return NULL;
     }
