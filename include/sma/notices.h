@@ -12,7 +12,7 @@
 #define SMA_NOTICE_MAP(X) /* name, English, Chinese; %s / %u arguments are the same in both */ \
     X(BUSY, "I'm still working on something; I have your message and will answer it next.", \
       "我还在处理上一条消息；你的消息已收到，接下来就回复。") \
-    X(BUSY_POSITION, "I have your message; %u are waiting before it.", \
+    X(BUSY_POSITION, "I have your message; %u messages are ahead of it.", \
       "你的消息已收到，前面还有 %u 条在等待。") \
     X(QUEUE_FULL, \
       "Too many messages are waiting here. This one is recorded but will not be answered; please " \
@@ -112,15 +112,15 @@
     X(CARD_REASON, "Why I ask: ", "为何询问：") \
     X(CARD_RULE, "rule ", "规则 ") \
     X(CARD_PLACE, "Chat: ", "会话：") \
-    X(CARD_OWNER_ONLY, "Only an owner may agree to this.", "只有所有者可以同意。") \
-    X(CARD_EXPIRES_DAYS, "Without an answer within %u days it is refused.", \
+    X(CARD_OWNER_ONLY, "Only an owner can approve this.", "只有所有者可以同意。") \
+    X(CARD_EXPIRES_DAYS, "Expires in %u days; no answer means no.", \
       "%u 天内无答复则视为拒绝。") \
-    X(CARD_EXPIRES_HOURS, "Without an answer within %u hours it is refused.", \
+    X(CARD_EXPIRES_HOURS, "Expires in %u hours; no answer means no.", \
       "%u 小时内无答复则视为拒绝。") \
-    X(CARD_EXPIRES_MINUTES, "Without an answer within %u minutes it is refused.", \
+    X(CARD_EXPIRES_MINUTES, "Expires in %u minutes; no answer means no.", \
       "%u 分钟内无答复则视为拒绝。") \
     X(CARD_OTHERS_DECIDE, \
-      "An owner or administrator decides this: in their own chat with me, or by `shipmyagent " \
+      "An owner or administrator decides this, in their own chat with me or with `shipmyagent " \
       "approvals`.", \
       "由所有者或管理员决定：在他们与我的私聊中，或使用 `shipmyagent approvals`。") \
     X(CARD_HOW_ONE, "Reply: yes / no, because ...", "请回复：同意 / 拒绝，因为……") \
@@ -143,8 +143,8 @@
     X(CARD_IS_DECIDED, "Decided", "已决定") \
     X(CARD_DECIDED_BY, "Decided by: ", "决定人：") \
     X(CARD_HOW_CUT, \
-      "It is not shown whole: it can be approved by the button only. `shipmyagent approvals` " \
-      "shows all of it.", \
+      "Not all of it is shown, so only the button approves it. `shipmyagent approvals` shows " \
+      "the rest.", \
       "以上内容未完整显示：只能点击按钮同意。完整内容请用 `shipmyagent approvals` 查看。") \
     X(APPROVAL_CUT, \
       "I could not show all of it, so words do not approve it: %s. Please press its button, or " \
@@ -159,7 +159,7 @@
     X(APPROVAL_ALREADY, "Already decided by %s.", "已由 %s 决定。") \
     X(APPROVAL_EXPIRED, "This request has expired.", "该请求已过期。") \
     X(APPROVAL_CANCELLED, "This request was cancelled.", "该请求已取消。") \
-    X(APPROVAL_UNKNOWN, "I know no such request.", "没有这个请求。") \
+    X(APPROVAL_UNKNOWN, "No such request.", "没有这个请求。") \
     X(APPROVAL_APPROVED, "Approved.", "已同意。") \
     X(APPROVAL_REFUSED, "Refused.", "已拒绝。") \
     X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。") \
@@ -171,15 +171,15 @@
       "Do you mean the request \"%s\"? Please press its button, or use `shipmyagent approvals`.", \
       "你指的是请求“%s”吗？请点击对应的按钮，或使用 `shipmyagent approvals`。") \
     X(APPROVAL_PLAINLY, \
-      "That does not decide about: %s. Please press its button, or reply to that message with " \
+      "That is not a clear answer about: %s. Please press its button, or reply to that message with " \
       "yes or no.", \
       "这还不能决定：%s。请点击对应的按钮，或直接回复那条消息“同意”或“拒绝”。") \
-    X(GRANT_REFUSED, "For this once only, no lasting permission: %s", \
+    X(GRANT_REFUSED, "This once only, no lasting permission: %s", \
       "仅限本次，未授予持续权限：%s") \
     X(PAIR_CODE, \
       "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s", \
       "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s") \
-    X(NOT_LISTED, "I talk only with people whom the owner of this project has let in.", \
+    X(NOT_LISTED, "I talk only with people whom the owner of this project has allowed.", \
       "我只与本项目所有者允许的人对话。") \
     X(PAIR_NEW, \
       "\"%s\" wants to talk to me on %s. Reply \"pair %s\" to allow it, \"reject %s\" to refuse.", \
@@ -190,17 +190,18 @@
       "现在可以与我对话了。如有尚未回复的内容，请重新发送。") \
     X(PAIR_DONE, "\"%s\" (%s) may talk to me now.", "“%s”（%s）现在可以与我对话。") \
     X(PAIR_GROUP, \
-      "I do not talk in this group yet. An owner or administrator of mine lets it in by writing " \
-      "to me here once, or by running: shipmyagent pair approve %s (this group's administrators " \
-      "then decide about commands here)", \
+      "I do not talk in this group yet. To change that, my owner or an administrator of mine " \
+      "writes to me here once, or runs: shipmyagent pair approve %s (this group's " \
+      "administrators may then approve commands here)", \
       "在这个群里与我对话需要先获准：由我的所有者或管理员在这里对我说一句话，或运行：shipmyagent " \
       "pair approve %s（之后本群管理员可以在群内批准命令）") \
     X(PAIR_GROUP_NEW, \
-      "\"%s\" wants me to talk in the group %s on %s. Let in, its administrators there decide " \
-      "about commands in it. Reply \"pair %s\" to let it in, \"reject %s\" to refuse.", \
+      "\"%s\" wants me to talk in the group %s on %s. If you allow it, the group's " \
+      "administrators may approve commands there. Reply \"pair %s\" to allow it, \"reject %s\" " \
+      "to refuse.", \
       "“%s”希望我在群 %s（%s）里对话。获准后，该群的管理员可以在群内批准命令。回复“配对 " \
       "%s”允许，回复“拒绝 %s”拒绝。") \
-    X(PAIR_GROUP_DONE, "The group %s (%s) is let in.", "群 %s（%s）已获准。") \
+    X(PAIR_GROUP_DONE, "I talk in the group %s (%s) now.", "群 %s（%s）已获准。") \
     X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。") \
     X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", \
       "没有这个配对码，或已过期。")

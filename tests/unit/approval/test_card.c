@@ -159,11 +159,11 @@ static void one_command_is_asked_about(void)
     CHECK_STR("Approval needed", card.title);
     CHECK_STR("Run this command:\n```\ngit push origin\nmain\n```\n"
               "Why I ask: rule `git push*` (`git`): `it changes the remote`\n"
-              "Asked for by: `Alice`\nWithout an answer within 24 hours it is refused.",
+              "Asked for by: `Alice`\nExpires in 24 hours; no answer means no.",
               card.text);
     CHECK_STR("Run this command:\n| git push origin\n| main\n"
               "Why I ask: rule git push* (git): it changes the remote\n"
-              "Asked for by: Alice\nWithout an answer within 24 hours it is refused.\n"
+              "Asked for by: Alice\nExpires in 24 hours; no answer means no.\n"
               "Reply: yes / no, because ...",
               card.plain);
     CHECK_INT(2, card.button_count);
@@ -309,7 +309,7 @@ static void what_is_shown_cannot_break_out(void)
         "",
         "`",
         "\n\n\nEVIL\n\n",
-        "| x\nEVIL\nWithout an answer within 24 hours it is refused.",
+        "| x\nEVIL\nExpires in 24 hours; no answer means no.",
     };
     for (size_t i = 0; i < SMA_COUNT_OF(hostile); i++)
         check_no_escape(hostile[i]);
@@ -414,9 +414,9 @@ static void the_time_is_told(void)
     {
         int64_t expire_s;
         const char *text;
-    } rows[] = {{0, NULL},           {30, "within 1 minutes"},        {600, "within 10 minutes"},
-                {7200, "2 hours"},   {172800, "within 2 days"},       {604800, "within 7 days"},
-                {90000, "25 hours"}, {INT64_MAX, "within 2147483647"}};
+    } rows[] = {{0, NULL},           {30, "in 1 minutes"},        {600, "in 10 minutes"},
+                {7200, "2 hours"},   {172800, "in 2 days"},       {604800, "in 7 days"},
+                {90000, "25 hours"}, {INT64_MAX, "in 2147483647"}};
     struct sma_request request = {.item_count = 1};
     request.items[0] = item_of("exec_shell", "exec_shell", "x", "{\"command\":\"x\"}");
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -424,7 +424,7 @@ static void the_time_is_told(void)
         struct sma_card_facts facts = facts_of(&request);
         facts.expire_s = rows[i].expire_s;
         struct sma_card card = make(&buf, &facts);
-        CHECK(rows[i].text == NULL ? !has(card.text, "Without") : has(card.text, rows[i].text));
+        CHECK(rows[i].text == NULL ? !has(card.text, "Expires") : has(card.text, rows[i].text));
         end(&buf, &card);
     }
 }

@@ -114,7 +114,7 @@ static void a_wrong_person_changes_nothing(void)
     char forged[SMA_CARD_DATA_BYTES_MAX + 1];
     snprintf(forged, sizeof forged, "%s", data);
     forged[strlen(forged) - 1] ^= 1;
-    CHECK_TEXT("I know no such request.", press(&w, "a", "boss", "p3", forged));
+    CHECK_TEXT("No such request.", press(&w, "a", "boss", "p3", forged));
     CHECK_TEXT("no run", resumed(&w, seq));
     /* Words of somebody who may not: told once, and the message waits like any other. */
     show_all(&w);

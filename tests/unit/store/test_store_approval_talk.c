@@ -234,7 +234,7 @@ static void only_an_owner_decides_what_is_an_owners(void)
     drop_kept(&w.test);
     uint64_t seq = park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_owner_item, 1);
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:g", &card);
-    CHECK(memmem(card.text.ptr, card.text.len, "Only an owner may agree", 23) != NULL);
+    CHECK(memmem(card.text.ptr, card.text.len, "Only an owner can approve", 25) != NULL);
     CHECK_INT(2, card.button_count); /* none that lasts */
     sma_card_fini(&card);
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:home", &card);
@@ -703,7 +703,7 @@ static void what_cannot_be_granted_is_agreed_to_once(void)
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", shell, 1);
     const char *said = press(&w, "a", "boss", "p", button(&w, open_id(&w), 0, SMA_CARD_ALWAYS));
-    CHECK(strstr(said, "Approved.") == said && strstr(said, "this once") != NULL);
+    CHECK(strstr(said, "Approved.") == said && strstr(said, "This once") != NULL);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
     done(&w, seq, "", NULL, 0);
     run(&w);

@@ -153,7 +153,7 @@ static void a_refused_person_gets_no_further_code(void)
     CHECK_TEXT("", told(&world, "eve"));
     pass(&world, SMA_NOTICE_INTERVAL_S + 1);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "2", "hello"));
-    CHECK(strstr(told(&world, "eve"), "let in") != NULL);
+    CHECK(strstr(told(&world, "eve"), "allowed") != NULL);
     CHECK(strstr(listed(&world), "\"pairings\":[]") != NULL);
     CHECK(run_seq(&world) == 0);
     /* until somebody changes his mind, by the person's key */

@@ -198,7 +198,7 @@ static void lists_refuse_politely(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "lis", "1", "hello"));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "2", "hello"));
-    CHECK(strstr(told(&world, "eve"), "let in") != NULL);
+    CHECK(strstr(told(&world, "eve"), "allowed") != NULL);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "3", "hello"));
     CHECK_TEXT("", told(&world, "eve"));
     CHECK_INT(SMA_VERDICT_IGNORED, command_as(&world, "eve", "4", SMA_CONTROL_STOP));

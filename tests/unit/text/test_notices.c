@@ -32,7 +32,7 @@ static void arguments_are_filled_in(void)
     struct sma_buf buf;
     sma_buf_init(&buf, 4096);
     sma_notice_format(&buf, SMA_LANGUAGE_EN, SMA_NOTICE_BUSY_POSITION, 3u);
-    CHECK_STR("I have your message; 3 are waiting before it.", sma_buf_str(&buf));
+    CHECK_STR("I have your message; 3 messages are ahead of it.", sma_buf_str(&buf));
     sma_buf_clear(&buf);
     sma_notice_format(&buf, SMA_LANGUAGE_ZH, SMA_NOTICE_BUSY_POSITION, 12u);
     CHECK_STR("你的消息已收到，前面还有 12 条在等待。", sma_buf_str(&buf));
