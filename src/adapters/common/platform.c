@@ -25,6 +25,8 @@ void sma_platform_destroy(void *state)
         return;
     struct sma_platform *platform = platform_of(state);
     platform->ops->free(state);
+    sma_intake_fini(&platform->intake);
+    sma_webhooks_fini(&platform->webhooks);
     sma_param_wipe(&platform->block_json);
     platform->magic = 0;
     free(state);
@@ -35,7 +37,8 @@ static SMA_CHECKED enum sma_err make_parts(struct sma_platform *platform, const 
     platform->block_json = strdup(json);
     if (platform->block_json == NULL)
         return SMA_ERR_NOMEM;
-    return SMA_ERR_OK;
+    SMA_TRY(sma_intake_init(&platform->intake, platform));
+    return sma_webhooks_init(&platform->webhooks, platform);
 }
 
 enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
@@ -130,6 +133,7 @@ static void close_all(struct sma_platform *platform)
     platform->is_closed = platform->is_intake_off = true;
     sma_fetches_close(platform->fetches);
     platform->ops->close(platform);
+    sma_intake_drop(&platform->intake);
     sma_ws_close(platform->ws);
     platform->ws = NULL;
     sma_net_close(platform->net);
@@ -150,7 +154,7 @@ void sma_platform_stop(void *state, struct sma_ctx *ctx)
 void sma_platform_note_drained(struct sma_platform *platform)
 {
     if (!platform->is_intake_off || platform->is_intake_told ||
-        platform->ops->ask_count(platform) > 0)
+        sma_intake_count(&platform->intake) > 0)
         return;
     platform->is_intake_told = true;
     if (platform->ops->drained != NULL)
@@ -198,8 +202,12 @@ void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         sma_fetches_on_message(platform->fetches, msg);
         return;
     case SMA_MSG_ACCEPTED:
-    case SMA_MSG_ATTEMPT:
+        sma_intake_on_accepted(&platform->intake, *msg);
+        return;
     case SMA_MSG_WEBHOOK:
+        sma_webhooks_on_request(&platform->webhooks, *msg);
+        return;
+    case SMA_MSG_ATTEMPT:
         platform->ops->take_other(platform, msg);
         return;
     case SMA_MSG_QUERY_RESULT:
@@ -226,6 +234,7 @@ void sma_platform_batch_end(void *state, struct sma_ctx *ctx)
     if (!platform->is_closed) {
         uint64_t now_ns = sma_ctx_now(ctx);
         next_ns = platform->ops->tick(platform, now_ns);
+        next_ns = sma_platform_earlier(next_ns, sma_intake_tick(&platform->intake, now_ns));
         next_ns = sma_platform_earlier(next_ns, sma_fetches_tick(platform->fetches, now_ns));
     }
     sma_ctx_wake_at(ctx, next_ns);

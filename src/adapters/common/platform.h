@@ -25,7 +25,9 @@
 #define SMA_ADAPTERS_COMMON_PLATFORM_H
 
 #include "fetch.h"
+#include "intake.h"
 #include "platform_health.h"
+#include "webhook.h"
 
 #include "sma/adapter.h"
 #include "sma/net.h"
@@ -62,8 +64,9 @@ struct sma_platform_ops
     void (*take_other)(void *state,
                        struct sma_msg **msg); /* roles that are still the platform's own */
     void (*forget)(void *state);              /* after net has ended */
-    size_t (*ask_count)(const void *state);   /* events at the store */
     const struct sma_fetch_ops *fetch;
+    const struct sma_intake_ops *intake;
+    const struct sma_webhook_ops *webhook;
 };
 
 struct sma_platform
@@ -77,6 +80,8 @@ struct sma_platform
     struct sma_ws *ws;   /* NULL when closed, or not wanted */
     struct sma_fetches *fetches;
     struct sma_adapter_health health;
+    struct sma_intake intake;
+    struct sma_webhooks webhooks;
     bool is_intake_off, is_intake_told, is_closed;
 };
 

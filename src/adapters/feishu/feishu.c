@@ -58,7 +58,6 @@ static void close_state(void *state)
     struct feishu *feishu = state;
     feishu_attempts_drop(feishu);
     feishu_progress_drop(feishu);
-    feishu_intake_drop(feishu);
     feishu->socket.conn = NULL;
     feishu->socket.state = FEISHU_SOCKET_IDLE;
 }
@@ -67,11 +66,6 @@ static void forget(void *state)
 {
     feishu_calls_forget(state);
     feishu_token_stop(state);
-}
-
-static size_t ask_count(const void *state)
-{
-    return ((const struct feishu *)state)->ask_count;
 }
 
 void feishu_tell_scope(struct feishu *feishu, const char *error)
@@ -85,12 +79,7 @@ void feishu_tell_scope(struct feishu *feishu, const char *error)
 static void take_other(void *state, struct sma_msg **msg)
 {
     struct feishu *feishu = state;
-    if ((*msg)->kind == SMA_MSG_ACCEPTED)
-        feishu_on_accepted(feishu, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
-    else if ((*msg)->kind == SMA_MSG_ATTEMPT)
-        feishu_attempt_take(feishu, msg);
-    else
-        feishu_on_webhook(feishu, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
+    feishu_attempt_take(feishu, msg);
 }
 
 static void take_progress(void *state, struct sma_msg **msg)
@@ -120,7 +109,8 @@ static const struct sma_platform_ops platform_ops = {
     .tick = tick,
     .take_progress = take_progress,
     .take_other = take_other,
-    .ask_count = ask_count,
+    .intake = &feishu_intake_ops,
+    .webhook = &feishu_webhook_ops,
     .fetch = &feishu_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("feishu");

@@ -35,7 +35,6 @@
     15 /* a ping unanswered for so long is repeated; twice: the connection is dead */
 #define FEISHU_STEADY_S \
     30 /* a connection that lived so long was healthy: its loss is a first failure */
-#define FEISHU_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
 #define FEISHU_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
 #define FEISHU_SEND_MS 30000      /* one attempt with a text, its mended repeats included */
 #define FEISHU_UPLOAD_MS 55000    /* one attempt with a file: just less than the dispatcher waits */
@@ -173,51 +172,17 @@ uint64_t feishu_socket_tick(struct feishu *feishu,
                             uint64_t now_ns); /* @return when to look again */
 
 /* -- events at the store (feishu_intake.c) ----------------------------------------------------- */
-enum feishu_asker
-{
-    FEISHU_ASKER_SOCKET, /* index = connection, stub = what to answer on */
-    FEISHU_ASKER_HOOK,   /* index = hook */
-};
-struct feishu_ask
-{
-    uint64_t ask_id, read_ns;
-    uint32_t index;
-    uint8_t asker; /* enum feishu_asker */
-    bool is_callback;
-    char *stub; /* owned; NULL for HOOK */
-    size_t stub_len;
-};
-/* Where an event came from, for feishu_intake_ask. */
-struct feishu_origin
-{
-    enum feishu_asker asker;
-    uint32_t index;
-    uint64_t read_ns;
-    const struct feishu_frame *frame; /* SOCKET */
-};
-/** Ask the store to accept an event. OK | FULL, NOMEM: not asked, not to be acknowledged | GONE */
-SMA_CHECKED enum sma_err feishu_intake_ask(struct feishu *feishu, const struct feishu_event *event,
-                                           const struct feishu_origin *origin);
-void feishu_on_accepted(struct feishu *feishu, const struct sma_msg *msg,
-                        const struct sma_accepted *accepted);
+extern const struct sma_intake_ops feishu_intake_ops;
+/** Take an event of whatever way; origin names who brought it. */
+enum sma_took feishu_take(struct feishu *feishu, const struct feishu_event *event,
+                          struct sma_origin *origin);
 /** One whole event from the connection: asks, or acknowledges what needs no store. */
 void feishu_intake_frame(struct feishu *feishu, const struct feishu_frame *frame,
                          struct sma_str payload, uint64_t read_ns);
 struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
-void feishu_intake_drop(struct feishu *feishu);
 
 /* -- webhook (feishu_webhook.c) ---------------------------------------------------------------- */
-struct feishu_hook
-{
-    bool is_open;
-    uint8_t asker;
-    uint64_t ask_id;
-};
-void feishu_on_webhook(struct feishu *feishu, const struct sma_msg *msg,
-                       const struct sma_webhook *webhook);
-/** result: JSON for a callback, may be empty. */
-void feishu_webhook_settle(struct feishu *feishu, uint32_t index,
-                           const struct sma_accepted *accepted, struct sma_str result);
+extern const struct sma_webhook_ops feishu_webhook_ops;
 
 /* -- attempts (feishu_send.c) ------------------------------------------------------------------ */
 struct feishu_attempt
@@ -305,11 +270,8 @@ struct feishu
     struct feishu_tenant tenant;
     struct feishu_identity identity;
     struct feishu_socket socket;
-    unsigned scope_count, hook_refused_count;
+    unsigned scope_count;
 
-    struct feishu_ask asks[FEISHU_ASK_COUNT_MAX];
-    size_t ask_count;
-    struct feishu_hook hooks[FEISHU_HOOK_COUNT_MAX];
     struct feishu_attempt attempts[FEISHU_ATTEMPT_COUNT_MAX];
     struct sma_adapter_flood flood;
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];

@@ -331,11 +331,12 @@ static void pause_reading(struct feishu *feishu, bool is_paused)
 void feishu_socket_note_room(struct feishu *feishu)
 {
     struct feishu_socket *socket = &feishu->socket;
-    if (feishu->ask_count == FEISHU_ASK_COUNT_MAX)
+    const struct sma_intake *intake = &feishu->base.intake;
+    if (!socket->is_leaving && !sma_intake_has_room(intake))
         pause_reading(feishu, true);
-    else if (feishu->ask_count <= FEISHU_ASK_COUNT_MAX / 2 && !socket->is_leaving)
+    else if (sma_intake_is_roomy(intake) && !socket->is_leaving)
         pause_reading(feishu, false);
-    if (socket->is_leaving && feishu->ask_count == 0 && socket->conn != NULL)
+    if (socket->is_leaving && sma_intake_count(intake) == 0 && socket->conn != NULL)
         sma_ws_end(socket->conn, CLOSE_NORMAL);
 }
 

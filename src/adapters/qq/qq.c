@@ -11,7 +11,6 @@ static void free_state(void *state)
     for (unsigned i = 0; qq->shards != NULL && i < qq->settings.shard_count; i++)
         qq_session_fini(&qq->shards[i].session);
     free(qq->shards);
-    free(qq->asks);
     qq_settings_fini(&qq->settings);
     explicit_bzero(&qq->token.token, sizeof qq->token.token);
 }
@@ -39,9 +38,6 @@ static enum sma_err open_state(void *state, const char *json, struct sma_error *
     struct qq *qq = state;
     qq->bot_due_ns = qq->token.due_ns = UINT64_MAX;
     qq_capture_begin(qq);
-    qq->asks = calloc(QQ_ASK_COUNT_MAX, sizeof *qq->asks);
-    if (qq->asks == NULL)
-        return SMA_ERR_NOMEM;
     SMA_TRY(qq_settings_read(&qq->settings, qq->base.config->project_dir, json, error));
     return qq->settings.is_webhook ? SMA_ERR_OK : make_shards(qq);
 }
@@ -92,21 +88,11 @@ static void forget(void *state)
     qq_calls_forget(state);
 }
 
-static size_t ask_count(const void *state)
-{
-    return ((const struct qq *)state)->ask_count;
-}
-
 /* -- messages ---------------------------------------------------------------------------------- */
 static void take_other(void *state, struct sma_msg **msg)
 {
     struct qq *qq = state;
-    if ((*msg)->kind == SMA_MSG_ACCEPTED)
-        qq_on_accepted(qq, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
-    else if ((*msg)->kind == SMA_MSG_ATTEMPT)
-        qq_attempt_take(qq, msg);
-    else
-        qq_on_webhook(qq, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
+    qq_attempt_take(qq, msg);
 }
 
 static void take_cursor(void *state, uint64_t ask_id, struct sma_str json)
@@ -121,7 +107,6 @@ static uint64_t tick(void *state, uint64_t now_ns)
     qq_token_tick(qq, now_ns);
     qq_webhook_tick(qq, now_ns);
     uint64_t next_ns = qq_gateway_tick(qq, now_ns);
-    next_ns = sma_platform_earlier(next_ns, qq_intake_tick(qq, now_ns));
     next_ns = sma_platform_earlier(next_ns, qq_calls_tick(qq, now_ns));
     next_ns = sma_platform_earlier(next_ns, qq->token.due_ns);
     return sma_platform_earlier(next_ns, qq->bot_due_ns);
@@ -142,7 +127,8 @@ static const struct sma_platform_ops platform_ops = {
     .take_cursor = take_cursor,
     .take_progress = NULL, /* typing may cost one of the few answers that a message allows */
     .take_other = take_other,
-    .ask_count = ask_count,
+    .intake = &qq_intake_ops,
+    .webhook = &qq_webhook_ops,
     .fetch = &qq_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("qq");

@@ -45,26 +45,18 @@ static void on_event(void *user, const struct qq_event *event)
 {
     struct taking *taking = user;
     struct qq_shard *shard = taking->shard;
-    struct qq *qq = shard->qq;
-    sma_adapter_health_event(&qq->base.health);
-    if (event->kind == QQ_EVENT_IGNORED) {
-        if (event->interaction_id.len > 0)
-            qq_acknowledge(qq, event->interaction_id, QQ_INTERACTION_DONE);
-        qq_session_done(&shard->session, taking->seq);
-        return;
-    }
     struct sma_ingress ingress = event->ingress;
     int64_t durable = shard->session.durable_seq;
     if (durable >= 0 && shard->epoch != 0) {
         ingress.cursor_name = sma_str(shard->cursor_name);
         ingress.cursor_value = qq_cursor_make(shard->epoch, durable);
     }
-    struct qq_ask ask = {.asker = QQ_ASKER_GATEWAY,
-                         .index = shard->index,
-                         .epoch = shard->epoch,
-                         .link = shard->link,
-                         .seq = taking->seq};
-    taking->is_lost = qq_intake_ask(qq, event, &ingress, &ask) != SMA_ERR_OK;
+    struct sma_origin origin = {
+        .place = shard->index, .epoch = shard->epoch, .link = shard->link, .number = taking->seq};
+    enum sma_took took = qq_take(shard->qq, event, &ingress, &origin);
+    taking->is_lost = took == SMA_TOOK_NOT;
+    if (took == SMA_TOOK_FINISHED)
+        qq_session_done(&shard->session, taking->seq);
 }
 
 static void take_event(struct qq_shard *shard, const struct qq_frame *frame, uint64_t read_ns)
@@ -76,15 +68,16 @@ static void take_event(struct qq_shard *shard, const struct qq_frame *frame, uin
         qq_session_refused(&shard->session, now_of(shard));
 }
 
-void qq_gateway_settle(struct qq_shard *shard, int64_t seq, uint32_t epoch, uint64_t link,
+void qq_gateway_settle(struct qq *qq, const struct sma_origin *origin,
                        const struct sma_accepted *accepted)
 {
+    struct qq_shard *shard = &qq->shards[origin->place];
     if (accepted->verdict != SMA_VERDICT_REFUSED) {
-        if (epoch == shard->epoch) /* numbers of another session mean nothing in this one */
-            qq_session_done(&shard->session, seq);
+        if (origin->epoch == shard->epoch) /* another session's numbers mean nothing in this one */
+            qq_session_done(&shard->session, origin->number);
         return;
     }
-    if (link == shard->link && shard->conn != NULL)
+    if (origin->link == shard->link && shard->conn != NULL)
         qq_session_refused(&shard->session, now_of(shard));
     settle_shard(shard);
 }
@@ -450,7 +443,8 @@ static void settle_shard(struct qq_shard *shard)
     else if (state != shard->seen_state && state == QQ_WAITING)
         tell_trouble(shard);
     shard->seen_state = state;
-    bool must_pause = !qq_intake_has_room(shard->qq) || qq_session_is_full(&shard->session);
+    bool must_pause =
+        !sma_intake_has_room(&shard->qq->base.intake) || qq_session_is_full(&shard->session);
     if (must_pause && shard->conn != NULL && !shard->is_paused && state >= QQ_STARTING &&
         state != QQ_CLOSING) {
         shard->is_paused = true;

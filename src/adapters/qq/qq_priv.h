@@ -30,8 +30,6 @@
 #define QQ_TOKEN_PAUSE_MS 1000 /* between two token requests, whatever happens */
 #define QQ_CONTROL_MS 15000    /* token, gateway and the like */
 #define QQ_ASK_COUNT_MAX 1024  /* events at the store; at it reading pauses, a webhook gets 503 */
-#define QQ_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
-#define QQ_INTERACTION_ID_BYTES_MAX 128
 #define QQ_INTERACTION_LATE_MS \
     3000 /* a button turns this long at most; the platform waits about 5 s */
 #define QQ_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
@@ -145,7 +143,7 @@ void qq_gateway_on_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json);
 /** @return when to look again */
 uint64_t qq_gateway_tick(struct qq *qq, uint64_t now_ns);
 /** An event's verdict. */
-void qq_gateway_settle(struct qq_shard *shard, int64_t seq, uint32_t epoch, uint64_t link,
+void qq_gateway_settle(struct qq *qq, const struct sma_origin *origin,
                        const struct sma_accepted *accepted);
 /** There is room for events again. */
 void qq_gateway_resume_reading(struct qq *qq);
@@ -168,47 +166,16 @@ int64_t qq_cursor_seq(uint32_t epoch, int64_t cursor);
 uint32_t qq_epoch_make(int64_t wall_ms, uint32_t previous);
 
 /* -- events at the store (qq_intake.c) --------------------------------------------------------- */
-enum qq_asker
-{
-    QQ_ASKER_GATEWAY,
-    QQ_ASKER_HOOK,
-};
-struct qq_ask
-{
-    uint64_t ask_id;
-    uint64_t interaction_due_ns; /* UINT64_MAX = none, or acknowledged */
-    bool is_open;
-    uint8_t asker;  /* enum qq_asker */
-    uint32_t index; /* of the hook or shard */
-    uint32_t epoch;
-    uint64_t link;
-    int64_t seq;
-    char interaction_id[QQ_INTERACTION_ID_BYTES_MAX];
-};
-/**
- * Ask the store to accept an event's ingress; ask: asker, index, epoch, link, seq are filled in.
- * @return OK | FULL, NOMEM: not asked | GONE
- */
-SMA_CHECKED enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
-                                       const struct sma_ingress *ingress, const struct qq_ask *ask);
-void qq_on_accepted(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted);
-bool qq_intake_has_room(const struct qq *qq);
-/** Stop the wheel of a pressed button with one of QQ_INTERACTION_*. */
-void qq_acknowledge(struct qq *qq, struct sma_str interaction_id, int code);
-/** Acknowledge buttons whose verdict is late. @return when to look again */
-uint64_t qq_intake_tick(struct qq *qq, uint64_t now_ns);
+extern const struct sma_intake_ops qq_intake_ops;
+/** Take an event of whatever way; origin names who brought it. */
+enum sma_took qq_take(struct qq *qq, const struct qq_event *event,
+                      const struct sma_ingress *ingress, const struct sma_origin *origin);
 struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_ns);
 
 /* -- webhook (qq_webhook.c) -------------------------------------------------------------------- */
-struct qq_hook_place
-{
-    bool is_open;
-    uint8_t asker;
-    uint64_t ask_id;
-};
+extern const struct sma_webhook_ops qq_webhook_ops;
+/** Ask who we are. */
 void qq_webhook_begin(struct qq *qq);
-void qq_on_webhook(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook);
-void qq_webhook_settle(struct qq *qq, uint32_t index, const struct sma_accepted *accepted);
 void qq_webhook_tick(struct qq *qq, uint64_t now_ns);
 
 /* -- attempts (qq_send.c, qq_upload.c) --------------------------------------------------------- */
@@ -285,11 +252,6 @@ struct qq
     unsigned bot_failure_count;
 
     /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
-    struct qq_ask *asks;
-    size_t ask_first, ask_span, ask_count, interaction_count;
-    struct qq_hook_place hooks[QQ_HOOK_COUNT_MAX];
-    uint64_t hook_told_ns;
-
     struct qq_attempt attempts[QQ_ATTEMPT_COUNT_MAX];
     uint64_t plain_until_ns; /* Markdown was refused */
     uint64_t wordy_until_ns; /* buttons were refused */

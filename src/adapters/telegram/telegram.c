@@ -60,21 +60,10 @@ static void forget(void *state)
     telegram_calls_forget(state);
 }
 
-static size_t ask_count(const void *state)
-{
-    return ((const struct telegram *)state)->ask_count;
-}
-
 /* -- messages ---------------------------------------------------------------------------------- */
 static void take_other(void *state, struct sma_msg **msg)
 {
-    struct telegram *telegram = state;
-    if ((*msg)->kind == SMA_MSG_ACCEPTED)
-        telegram_on_accepted(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_accepted));
-    else if ((*msg)->kind == SMA_MSG_ATTEMPT)
-        telegram_attempt_take(telegram, msg);
-    else
-        telegram_on_webhook(telegram, *msg, SMA_MSG_BODY(*msg, struct sma_webhook));
+    telegram_attempt_take(state, msg);
 }
 
 static void take_progress(void *state, struct sma_msg **msg)
@@ -94,8 +83,7 @@ static uint64_t tick(void *state, uint64_t now_ns)
     struct telegram *telegram = state;
     telegram_bot_tick(telegram, now_ns);
     telegram_poll_tick(telegram, now_ns);
-    uint64_t next_ns = telegram_intake_tick(telegram, now_ns);
-    next_ns = sma_platform_earlier(next_ns, telegram_progress_tick(telegram, now_ns));
+    uint64_t next_ns = telegram_progress_tick(telegram, now_ns);
     next_ns = sma_platform_earlier(next_ns, telegram->bot_due_ns);
     return sma_platform_earlier(next_ns, telegram->poll.due_ns);
 }
@@ -114,7 +102,8 @@ static const struct sma_platform_ops platform_ops = {
     .take_cursor = take_cursor,
     .take_progress = take_progress,
     .take_other = take_other,
-    .ask_count = ask_count,
+    .intake = &telegram_intake_ops,
+    .webhook = &telegram_webhook_ops,
     .fetch = &telegram_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("telegram");

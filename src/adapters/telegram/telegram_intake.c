@@ -1,17 +1,13 @@
 /*
- * telegram_intake.c — events on their way through the store: asked, remembered, settled with
- * whoever waits.
- *
- * A button is answered with the verdict and its words, or when that is late without them: the
- * person sees a turning wheel meanwhile. Words about what was not done stay on the screen until
- * they are closed; others pass by.
+ * telegram_intake.c — what is Telegram's own about events at the store: numbers that two bots count
+ * alike, and how a button's wheel is stopped. Words about what was not done stay on the screen
+ * until they are closed; others pass by.
  */
 #include "telegram_priv.h"
 
 #include "sma/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns)
 {
@@ -71,158 +67,78 @@ static void tell_age(struct telegram *telegram, const struct sma_ingress *ingres
 }
 
 /* -- to the store ------------------------------------------------------------------------------ */
-enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegram_intake *intake)
+enum sma_took telegram_take(struct telegram *telegram, const struct telegram_event *event,
+                            const struct sma_origin *origin)
 {
-    if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
-        return SMA_ERR_FULL;
-    struct sma_ingress ingress = *intake->ingress;
-    tell_age(telegram, &ingress);
-    struct sma_str callback_id = intake->callback_id;
+    struct sma_ingress ingress = event->ingress;
+    struct sma_platform_event taken = {.ingress = event->kind == TELEGRAM_INGRESS ? &ingress : NULL,
+                                       .why = event->why};
     char event_key[64];
-    if (ingress.kind == SMA_EVENT_MESSAGE || ingress.kind == SMA_EVENT_CONTROL) {
+    struct sma_origin here = *origin;
+    here.number = event->update_id;
+    here.press_id = event->callback_id;
+    bool is_counted = taken.ingress != NULL &&
+                      (ingress.kind == SMA_EVENT_MESSAGE || ingress.kind == SMA_EVENT_CONTROL);
+    if (taken.ingress != NULL)
+        tell_age(telegram, &ingress);
+    if (is_counted)
         ingress.body_hash = hash_bot(telegram);
-        if (is_shared(telegram, intake->update_id)) {
-            snprintf(event_key, sizeof event_key, "%lld:%.*s", (long long)telegram->bot.id,
-                     (int)ingress.event_key.len, ingress.event_key.ptr);
-            ingress.event_key = sma_str(event_key);
-        }
+    if (is_counted && is_shared(telegram, event->update_id)) {
+        snprintf(event_key, sizeof event_key, "%lld:%.*s", (long long)telegram->bot.id,
+                 (int)ingress.event_key.len, ingress.event_key.ptr);
+        ingress.event_key = sma_str(event_key);
     }
-    SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = sma_adapter_make_ingress(telegram->ctx, &ingress);
-    if (msg == NULL)
-        return SMA_ERR_NOMEM;
-    struct telegram_ask *ask = &telegram->asks[telegram->ask_count];
-    SMA_CRASH_POINT("telegram.before_ask");
-    SMA_TRY(sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, &ask->ask_id));
-    ask->asker = (uint8_t)intake->asker;
-    ask->index = intake->index;
-    ask->update_id = intake->update_id;
-    ask->callback_id[0] = '\0';
-    ask->callback_due_ns = UINT64_MAX;
-    if (callback_id.len > 0 && callback_id.len < sizeof ask->callback_id) {
-        memcpy(ask->callback_id, callback_id.ptr, callback_id.len);
-        ask->callback_id[callback_id.len] = '\0';
-        ask->callback_due_ns =
-            sma_ctx_now(telegram->ctx) + TELEGRAM_CALLBACK_LATE_S * TELEGRAM_NS_PER_S;
-    }
-    telegram->ask_count++;
-    return SMA_ERR_OK;
+    return sma_intake_take(&telegram->base.intake, &taken, &here);
+}
+
+/* What has no number cannot be told apart when it comes again, so it is taken for the other. */
+static void judge(void *state, const struct sma_origin *origin, struct sma_accepted *accepted)
+{
+    if (accepted->verdict != SMA_VERDICT_CONFLICT)
+        return;
+    if (origin->number > 0)
+        note_shared(state, origin->number);
+    else
+        accepted->verdict = SMA_VERDICT_DUPLICATE;
+}
+
+static void settle(void *state, const struct sma_origin *origin,
+                   const struct sma_accepted *accepted, struct sma_str result)
+{
+    (void)result;
+    telegram_poll_settle(state, origin->place, accepted);
 }
 
 /* -- buttons ----------------------------------------------------------------------------------- */
-static void answer_presses(struct telegram *telegram);
-
 static void on_press_answered(struct telegram *telegram, void *user,
                               const struct sma_net_answer *answer)
 {
     (void)user;
     (void)answer; /* too late, or the platform is away: the wheel stops by itself */
-    telegram->presses.call_count--;
-    answer_presses(telegram);
+    sma_press_answered(&telegram->base.intake);
 }
 
-static bool answer_press(struct telegram *telegram, const struct telegram_press *press)
+static bool answer_press(void *state, const struct sma_press *press)
 {
+    bool is_alert = press->verdict == SMA_VERDICT_IGNORED || press->verdict == SMA_VERDICT_BUSY;
     struct sma_buf body;
     bool is_asked = false;
     sma_buf_init(&body, 4096);
-    telegram_put_callback_answer(&body, sma_str(press->id), sma_str(press->text), press->is_alert);
+    telegram_put_callback_answer(&body, sma_str(press->id), sma_str(press->text), is_alert);
     if (body.err == SMA_ERR_OK)
-        is_asked =
-            telegram_call_start(telegram,
-                                &(struct telegram_call_options){.method = "answerCallbackQuery",
-                                                                .body = sma_buf_str(&body),
-                                                                .total_ms = TELEGRAM_CALLBACK_MS,
-                                                                .done = on_press_answered}) != NULL;
-    sma_buf_fini(
-        &body); /* without memory the wheel turns until the client gives up: nothing is lost */
+        is_asked = telegram_call_start(
+                       state, &(struct telegram_call_options){.method = "answerCallbackQuery",
+                                                              .body = sma_buf_str(&body),
+                                                              .total_ms = TELEGRAM_CALLBACK_MS,
+                                                              .done = on_press_answered}) != NULL;
+    sma_buf_fini(&body);
     return is_asked;
 }
 
-/* A few at a time: each holds a connection, and people press faster than a platform that hangs
- * answers. */
-static void answer_presses(struct telegram *telegram)
-{
-    struct telegram_presses *presses = &telegram->presses;
-    while (presses->count > 0 && presses->call_count < TELEGRAM_CALLBACK_CALL_COUNT_MAX) {
-        const struct telegram_press *press = &presses->line[presses->first];
-        presses->first = (presses->first + 1) % TELEGRAM_CALLBACK_LINE_COUNT_MAX;
-        presses->count--;
-        presses->call_count += answer_press(telegram, press);
-    }
-}
-
-void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id,
-                              struct sma_str text, bool is_alert)
-{
-    struct telegram_presses *presses = &telegram->presses;
-    if (callback_id.len >= TELEGRAM_CALLBACK_ID_BYTES_MAX)
-        return;
-    if (presses->count == TELEGRAM_CALLBACK_LINE_COUNT_MAX) {
-        presses->first = (presses->first + 1) % TELEGRAM_CALLBACK_LINE_COUNT_MAX;
-        presses->count--;
-    }
-    struct telegram_press *press =
-        &presses->line[(presses->first + presses->count) % TELEGRAM_CALLBACK_LINE_COUNT_MAX];
-    snprintf(press->id, sizeof press->id, "%.*s", (int)callback_id.len, callback_id.ptr);
-    text.len = sma_utf8_cut(text, sizeof press->text - 1);
-    if (text.len > 0)
-        memcpy(press->text, text.ptr, text.len);
-    press->text[text.len] = '\0';
-    press->is_alert = is_alert;
-    presses->count++;
-    answer_presses(telegram);
-}
-
-/* -- verdicts ---------------------------------------------------------------------------------- */
-static void settle(struct telegram *telegram, const struct telegram_ask *ask,
-                   const struct sma_accepted *accepted)
-{
-    struct sma_accepted known = *accepted;
-    if (accepted->verdict == SMA_VERDICT_CONFLICT && ask->update_id > 0) {
-        note_shared(telegram, ask->update_id);
-        /* could not be told apart then, either */
-    } else if (accepted->verdict == SMA_VERDICT_CONFLICT) {
-        known.verdict = SMA_VERDICT_DUPLICATE;
-        accepted = &known;
-    }
-    if (ask->callback_due_ns != UINT64_MAX && accepted->verdict != SMA_VERDICT_REFUSED)
-        telegram_answer_callback(telegram, sma_str(ask->callback_id), accepted->notice,
-                                 accepted->verdict == SMA_VERDICT_IGNORED ||
-                                     accepted->verdict == SMA_VERDICT_BUSY);
-    /* refused: it comes again */
-    if (ask->asker == TELEGRAM_ASKER_POLL)
-        telegram_poll_settle(telegram, ask->index, accepted);
-    else if (ask->asker == TELEGRAM_ASKER_HOOK)
-        telegram_webhook_settle(telegram, ask->index, accepted);
-}
-
-void telegram_on_accepted(struct telegram *telegram, const struct sma_msg *msg,
-                          const struct sma_accepted *accepted)
-{
-    for (size_t i = 0; i < telegram->ask_count; i++) {
-        if (telegram->asks[i].ask_id != msg->ask_id)
-            continue;
-        struct telegram_ask ask = telegram->asks[i];
-        telegram->asks[i] =
-            telegram->asks[--telegram->ask_count]; /* first: settling may ask again */
-        SMA_CRASH_POINT("telegram.after_accepted");
-        settle(telegram, &ask, accepted);
-        break;
-    }
-    sma_platform_note_drained(&telegram->base);
-}
-
-uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns)
-{
-    uint64_t next_ns = UINT64_MAX;
-    for (size_t i = 0; i < telegram->ask_count; i++) {
-        struct telegram_ask *ask = &telegram->asks[i];
-        if (ask->callback_due_ns <= now_ns) {
-            telegram_answer_callback(telegram, sma_str(ask->callback_id), SMA_STR(""), false);
-            ask->callback_due_ns = UINT64_MAX;
-        }
-        next_ns = ask->callback_due_ns < next_ns ? ask->callback_due_ns : next_ns;
-    }
-    return next_ns;
-}
+const struct sma_intake_ops telegram_intake_ops = {
+    .count_max = TELEGRAM_ASK_COUNT_MAX,
+    .press_late_ms = TELEGRAM_CALLBACK_LATE_MS,
+    .settle = settle,
+    .answer_press = answer_press,
+    .judge = judge,
+};

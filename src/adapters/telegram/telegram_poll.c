@@ -82,32 +82,21 @@ static void on_event(void *user, const struct telegram_event *event)
 {
     struct telegram *telegram = user;
     struct telegram_poll *poll = &telegram->poll;
-    if (poll->is_cut || poll->entry_count == TELEGRAM_POLL_COUNT || telegram->base.is_intake_off) {
+    struct telegram_event taken = *event;
+    taken.ingress.cursor_value = finished_offset(poll);
+    taken.ingress.cursor_name = taken.ingress.cursor_value > 0 ? SMA_STR(CURSOR_NAME) : SMA_STR("");
+    struct sma_origin origin = {.place = (uint32_t)poll->entry_count};
+    enum sma_took took = SMA_TOOK_NOT;
+    if (!poll->is_cut && poll->entry_count < TELEGRAM_POLL_COUNT && !telegram->base.is_intake_off)
+        took = telegram_take(telegram, &taken, &origin);
+    if (took == SMA_TOOK_NOT) {
         poll->is_cut = true; /* this one and all behind it come again */
         return;
     }
-    uint32_t index = (uint32_t)poll->entry_count;
-    struct telegram_entry entry = {.update_id = event->update_id, .state = ENTRY_FINISHED};
-    if (event->kind == TELEGRAM_INGRESS) {
-        struct sma_ingress ingress = event->ingress;
-        ingress.cursor_value = finished_offset(poll);
-        ingress.cursor_name = ingress.cursor_value > 0 ? SMA_STR(CURSOR_NAME) : SMA_STR("");
-        struct telegram_intake intake = {.ingress = &ingress,
-                                         .callback_id = event->callback_id,
-                                         .update_id = event->update_id,
-                                         .asker = TELEGRAM_ASKER_POLL,
-                                         .index = index};
-        if (telegram_intake_ask(telegram, &intake) != SMA_ERR_OK) {
-            poll->is_cut = true;
-            return;
-        }
-        entry.state = ENTRY_OPEN;
-        poll->open_count++;
-    } else if (event->callback_id.len > 0) {
-        telegram_answer_callback(telegram, event->callback_id, SMA_STR(""), false);
-    }
-    sma_adapter_health_event(&telegram->base.health);
-    poll->entries[poll->entry_count++] = entry;
+    bool is_open = took == SMA_TOOK_ASKED;
+    poll->open_count += is_open;
+    poll->entries[poll->entry_count++] = (struct telegram_entry){
+        .update_id = event->update_id, .state = is_open ? ENTRY_OPEN : ENTRY_FINISHED};
 }
 
 static void be_alone(struct telegram *telegram)

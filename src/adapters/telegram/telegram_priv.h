@@ -32,15 +32,8 @@
 #define TELEGRAM_BACKOFF_MAX_S 60
 #define TELEGRAM_ASK_COUNT_MAX \
     512 /* events at the store; at the limit the poll stops, a webhook gets 503 */
-#define TELEGRAM_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
-#define TELEGRAM_CALLBACK_ID_BYTES_MAX 128
-#define TELEGRAM_CALLBACK_LATE_S 5 /* a button's wheel turns this long at most */
-#define TELEGRAM_CALLBACK_CALL_COUNT_MAX \
-    16 /* answers to buttons in flight; the rest waits in line */
-#define TELEGRAM_CALLBACK_LINE_COUNT_MAX \
-    256 /* in line; beyond, the oldest goes: the platform takes no late answers */
+#define TELEGRAM_CALLBACK_LATE_MS 5000 /* a button's wheel turns this long at most */
 #define TELEGRAM_CALLBACK_MS 10000
-#define TELEGRAM_CALLBACK_TEXT_BYTES_MAX (TELEGRAM_CALLBACK_TEXT_UNITS_MAX * 3)
 #define TELEGRAM_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
 #define TELEGRAM_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
 #define TELEGRAM_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
@@ -125,33 +118,10 @@ struct json_t *telegram_result(const struct sma_net_answer *answer, struct json_
 uint64_t telegram_backoff_ns(struct telegram *telegram, unsigned failure_count);
 
 /* -- events at the store (telegram_intake.c) --------------------------------------------------- */
-enum telegram_asker
-{
-    TELEGRAM_ASKER_POLL, /* index = entry of the batch */
-    TELEGRAM_ASKER_HOOK, /* index = hook */
-    TELEGRAM_ASKER_NONE, /* nobody waits */
-};
-struct telegram_ask
-{
-    uint64_t ask_id;
-    int64_t update_id;
-    uint64_t callback_due_ns; /* UINT64_MAX = none, or answered */
-    uint32_t index;
-    uint8_t asker; /* enum telegram_asker */
-    char callback_id[TELEGRAM_CALLBACK_ID_BYTES_MAX];
-};
-/* What the store is to accept. Slices are borrowed for the call. */
-struct telegram_intake
-{
-    const struct sma_ingress *ingress;
-    struct sma_str callback_id; /* answered with the verdict; may be empty */
-    int64_t update_id;          /* 0 = it is no update */
-    enum telegram_asker asker;
-    uint32_t index; /* whose entry or hook */
-};
-/** @return OK | FULL, NOMEM: not asked, try again later | GONE */
-SMA_CHECKED enum sma_err telegram_intake_ask(struct telegram *telegram,
-                                             const struct telegram_intake *intake);
+extern const struct sma_intake_ops telegram_intake_ops;
+/** Take an event of whatever way; origin names who brought it. */
+enum sma_took telegram_take(struct telegram *telegram, const struct telegram_event *event,
+                            const struct sma_origin *origin);
 /* Messages whose number another bot of this project has used before: their keys hold our own
  * number, too. */
 #define TELEGRAM_SHARED_COUNT_MAX 128 /* more than one poll brings */
@@ -161,25 +131,6 @@ struct telegram_shared
     size_t next;
     bool is_told;
 };
-void telegram_on_accepted(struct telegram *telegram, const struct sma_msg *msg,
-                          const struct sma_accepted *accepted);
-/* Presses that are to be answered, oldest first. */
-struct telegram_press
-{
-    char id[TELEGRAM_CALLBACK_ID_BYTES_MAX];
-    char text[TELEGRAM_CALLBACK_TEXT_BYTES_MAX + 1];
-    bool is_alert;
-};
-struct telegram_presses
-{
-    struct telegram_press line[TELEGRAM_CALLBACK_LINE_COUNT_MAX];
-    size_t first, count, call_count;
-};
-/** Stop the wheel; text is shown to whoever pressed, may be empty. is_alert: until it is closed. */
-void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id,
-                              struct sma_str text, bool is_alert);
-/** Answer buttons whose verdict is late. @return when to look again */
-uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns);
 /** Options for telegram_in.h, of this moment. */
 struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns);
 
@@ -224,16 +175,7 @@ void telegram_poll_settle(struct telegram *telegram, uint32_t index,
 void telegram_poll_tick(struct telegram *telegram, uint64_t now_ns);
 
 /* -- webhook (telegram_webhook.c) -------------------------------------------------------------- */
-struct telegram_hook
-{
-    bool is_open;
-    uint8_t asker;
-    uint64_t ask_id;
-};
-void telegram_on_webhook(struct telegram *telegram, const struct sma_msg *msg,
-                         const struct sma_webhook *webhook);
-void telegram_webhook_settle(struct telegram *telegram, uint32_t index,
-                             const struct sma_accepted *accepted);
+extern const struct sma_webhook_ops telegram_webhook_ops;
 
 /* -- attempts (telegram_send.c, telegram_upload.c) --------------------------------------------- */
 struct telegram_attempt
@@ -307,11 +249,7 @@ struct telegram
     char bot_name[64];
 
     struct telegram_poll poll;
-    struct telegram_ask asks[TELEGRAM_ASK_COUNT_MAX];
-    size_t ask_count;
-    struct telegram_presses presses;
     struct telegram_shared shared;
-    struct telegram_hook hooks[TELEGRAM_HOOK_COUNT_MAX];
 
     struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];
     struct sma_adapter_flood flood;

@@ -85,9 +85,8 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
         .is_group = true,
         .migrated_from = route->chat_key,
     };
-    struct telegram_intake intake = {
-        .ingress = &ingress, .callback_id = SMA_STR(""), .asker = TELEGRAM_ASKER_NONE};
-    if (telegram->base.is_intake_off || telegram_intake_ask(telegram, &intake) != SMA_ERR_OK)
+    struct sma_origin origin = {.is_nobody = true};
+    if (sma_intake_ask(&telegram->base.intake, &ingress, &origin) != SMA_ERR_OK)
         return;
     telegram->moved[telegram->moved_next] = (struct telegram_moved){from, to};
     telegram->moved_next = (telegram->moved_next + 1) % TELEGRAM_MOVED_COUNT_MAX;
