@@ -31,6 +31,7 @@ struct sma_msg
 
 /**
  * A new message of this kind with a zeroed body and room for `space` bytes of strings and arrays.
+ * Messages of the table are made by sma_msg_make_<name> (messages.h), which reckons all this.
  * Each sma_msg_dup costs len + 1 bytes of the room; each sma_msg_space costs up to 15 more for
  * alignment.
  * @return NULL when out of memory.  Thread: any.  Allocates: once.
@@ -44,9 +45,12 @@ void sma_msg_destroyp(struct sma_msg **msg); /* for SMA_AUTO */
 #define SMA_MSG_BODY(msg, TYPE) ((TYPE *)sma_msg_body((msg), sizeof(TYPE)))
 void *sma_msg_body(struct sma_msg *msg, size_t at_least);
 /** Copy text (plus a NUL) into the message's own room and return the slice there; asserts that it
- *  fits. */
+ *  fits. With ptr NULL and a length: room of that length, not written. */
 struct sma_str sma_msg_dup(struct sma_msg *msg, struct sma_str text);
 /** Zeroed, 16-byte aligned room inside the message; asserts that it fits. */
 void *sma_msg_space(struct sma_msg *msg, size_t bytes);
+/** The bytes of a slice of this message, to be written by its maker before it is sent; asserts that
+ *  they are its own. */
+char *sma_msg_fill(struct sma_msg *msg, struct sma_str slice);
 
 #endif

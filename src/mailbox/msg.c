@@ -63,7 +63,7 @@ struct sma_str sma_msg_dup(struct sma_msg *msg, struct sma_str text)
     SMA_ASSERT(msg->magic == MSG_MAGIC);
     SMA_ASSERT(text.len < msg->space_bytes - msg->space_used);
     char *to = room_of(msg) + msg->space_used;
-    if (text.len > 0)
+    if (text.len > 0 && text.ptr != NULL)
         memcpy(to, text.ptr, text.len);
     to[text.len] = '\0';
     msg->space_used += (uint32_t)text.len + 1;
@@ -79,4 +79,13 @@ void *sma_msg_space(struct sma_msg *msg, size_t bytes)
     memset(to, 0, bytes);
     msg->space_used = (uint32_t)(at + bytes);
     return to;
+}
+
+char *sma_msg_fill(struct sma_msg *msg, struct sma_str slice)
+{
+    SMA_ASSERT(msg->magic == MSG_MAGIC);
+    char *room = room_of(msg);
+    size_t at = (size_t)(slice.ptr - room);
+    SMA_ASSERT(at <= msg->space_used && slice.len <= msg->space_used - at);
+    return room + at;
 }

@@ -151,6 +151,7 @@ void sma_ctx_answer_to(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t as
 
 void sma_ctx_answer(struct sma_ctx *ctx, const struct sma_msg *question, struct sma_msg **answer)
 {
+    SMA_ASSERT_SLOW(sma_kernel_is_answer_to(question->kind, (*answer)->kind));
     sma_ctx_answer_to(ctx, (enum sma_actor_id)question->from, question->ask_id, answer);
 }
 
@@ -185,10 +186,7 @@ void sma_ctx_signal(struct sma_ctx *ctx, enum sma_actor_id to, struct sma_msg **
 
 static struct sma_msg *life_msg(unsigned kind, unsigned phase)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(kind, struct sma_life, 0);
-    if (msg != NULL)
-        SMA_MSG_BODY(msg, struct sma_life)->phase = phase;
-    return msg;
+    return sma_msg_make(kind, &(struct sma_life){.phase = phase});
 }
 
 void sma_ctx_life_done(struct sma_ctx *ctx, unsigned phase)
@@ -262,18 +260,10 @@ bool sma_ctx_may_log_traffic(struct sma_ctx *ctx, enum sma_log_level level)
 
 static void log_line(struct sma_ctx *ctx, const struct sma_log_line *said)
 {
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_LOG, struct sma_log_line, said->text.len + said->details_json.len + 2);
-    if (msg == NULL) {
-        SMA_METRIC_ADD(log_dropped_total, 1);
-        return;
-    }
-    struct sma_log_line *line = SMA_MSG_BODY(msg, struct sma_log_line);
-    *line = *said;
-    line->wall_ms = sma_ctx_wall(ctx);
-    line->text = sma_msg_dup(msg, said->text);
-    line->details_json = sma_msg_dup(msg, said->details_json);
-    if (signal_to(ctx, SMA_ACTOR_LOG, &msg) != SMA_ERR_OK)
+    struct sma_log_line line = *said;
+    line.wall_ms = sma_ctx_wall(ctx);
+    struct sma_msg *msg = sma_msg_make_log(&line);
+    if (msg == NULL || signal_to(ctx, SMA_ACTOR_LOG, &msg) != SMA_ERR_OK)
         SMA_METRIC_ADD(log_dropped_total, 1);
 }
 

@@ -1,8 +1,5 @@
-/* edges.c — the table of message kinds (class and direction) and the lanes made from the table of
- * edges. */
+/* edges.c — made from message_table.h: which kind may travel where, in which class, and the lanes. */
 #include "kernel_priv.h"
-
-#define SUPERVISOR_LANE_COUNT 16
 
 /* Roles: an actor id, or one of these. */
 enum
@@ -18,65 +15,29 @@ enum
     ROLE_ANY,
 };
 
-struct kind_row
+static const struct
 {
-    uint8_t class, from, to;
+    uint8_t class, answer;
+} kinds[SMA_MSG_KIND_COUNT] = {
+#define ASK(answer) CLASS_ASK, SMA_MSG_##answer
+#define ANSWER CLASS_ANSWER, SMA_MSG_NONE
+#define SIGNAL CLASS_SIGNAL, SMA_MSG_NONE
+#define HANDOFF CLASS_HANDOFF, SMA_MSG_NONE
+#define MSG(kind, name, class, from, to, body) [SMA_MSG_##kind] = {class},
+#include "sma/message_table.h"
+#undef ASK
+#undef ANSWER
+#undef SIGNAL
+#undef HANDOFF
 };
 
-#define ROW(kind, class_name, from, to) \
-    [SMA_MSG_##kind] = {CLASS_##class_name, ROLE_##from, ROLE_##to}
-
-static const struct kind_row kinds[SMA_MSG_KIND_COUNT] = {
-    ROW(LIFE, HANDOFF, SUPERVISOR, ANY),
-    ROW(LIFE_DONE, HANDOFF, ANY, SUPERVISOR),
-    ROW(RELOAD, HANDOFF, SUPERVISOR, ANY),
-    ROW(LOG, SIGNAL, ANY, LOG),
-    ROW(INGRESS, ASK, ADAPTER, STORE),
-    ROW(ACCEPTED, ANSWER, STORE, ADAPTER),
-    ROW(PREPARE, ASK, STORE, ADAPTER),
-    ROW(PREPARED, ANSWER, ADAPTER, STORE),
-    ROW(WEBHOOK, ASK, ADAPTER, ADAPTER),
-    ROW(WEBHOOK_ANSWER, ANSWER, ADAPTER, ADAPTER),
-    ROW(AWAIT, ASK, ADAPTER, STORE),
-    ROW(RESULT, ANSWER, STORE, ADAPTER),
-    ROW(QUERY, ASK, ADAPTER, STORE),
-    ROW(QUERY_RESULT, ANSWER, STORE, ADAPTER),
-    ROW(RUN, HANDOFF, STORE, AGENT),
-    ROW(CONTROL, HANDOFF, STORE, AGENT),
-    ROW(SESSION, ASK, AGENT, STORE),
-    ROW(SESSION_TURNS, ANSWER, STORE, AGENT),
-    ROW(STEP, ASK, AGENT, STORE),
-    ROW(STEP_DONE, ANSWER, STORE, AGENT),
-    ROW(DONE, ASK, AGENT, STORE),
-    ROW(DONE_DONE, ANSWER, STORE, AGENT),
-    ROW(HISTORY, ASK, AGENT, STORE),
-    ROW(HISTORY_LINES, ANSWER, STORE, AGENT),
-    ROW(CONTACT, ASK, AGENT, STORE),
-    ROW(CONTACT_RESULT, ANSWER, STORE, AGENT),
-    ROW(MODEL, ASK, AGENT, MODEL),
-    ROW(MODEL_ANSWER, ANSWER, MODEL, AGENT),
-    ROW(MODEL_CANCEL, HANDOFF, AGENT, MODEL),
-    ROW(MODEL_DELTA, SIGNAL, MODEL, AGENT),
-    ROW(SEND, ASK, AGENT, DISPATCHER),
-    ROW(SEND_RESULT, ANSWER, DISPATCHER, AGENT),
-    ROW(DELIVER, HANDOFF, STORE, DISPATCHER),
-    ROW(CANCEL_DELIVER, HANDOFF, STORE, DISPATCHER),
-    ROW(RECEIPT, ASK, DISPATCHER, STORE),
-    ROW(RECEIPT_DONE, ANSWER, STORE, DISPATCHER),
-    ROW(ATTEMPT, ASK, DISPATCHER, ADAPTER),
-    ROW(ATTEMPT_RESULT, ANSWER, ADAPTER, DISPATCHER),
-    ROW(TOOL, ASK, AGENT, TOOLS),
-    ROW(TOOL_ANSWER, ANSWER, TOOLS, AGENT),
-    ROW(TOOL_CANCEL, HANDOFF, AGENT, TOOLS),
-    ROW(JUDGE, HANDOFF, STORE, AGENT),
-    ROW(JUDGED, ASK, AGENT, STORE),
-    ROW(JUDGED_DONE, ANSWER, STORE, AGENT),
-    ROW(DECIDE, ASK, ADAPTER, STORE),
-    ROW(DECIDED, ANSWER, STORE, ADAPTER),
-    ROW(LEARNED, HANDOFF, STORE, AGENT),
-    ROW(LEARN, HANDOFF, AGENT, STORE),
-    ROW(PROGRESS, SIGNAL, ANY,
-        ANY), /* agent -> dispatcher -> adapter: the lanes that exist decide */
+static const struct
+{
+    uint8_t kind, from, to;
+} ways[] = {
+#define MSG(kind, name, class, from, to, body) {SMA_MSG_##kind, ROLE_##from, ROLE_##to},
+#define ALSO(kind, from, to) {SMA_MSG_##kind, ROLE_##from, ROLE_##to},
+#include "sma/message_table.h"
 };
 
 enum kind_class sma_kernel_class(unsigned kind)
@@ -93,9 +54,16 @@ static bool plays(unsigned role, unsigned id)
 
 bool sma_kernel_may_travel(unsigned kind, unsigned from, unsigned to)
 {
-    if (kind == SMA_MSG_NONE || kind >= SMA_MSG_KIND_COUNT)
-        return false;
-    return plays(kinds[kind].from, from) && plays(kinds[kind].to, to);
+    for (size_t i = 0; i < SMA_COUNT_OF(ways); i++)
+        if (ways[i].kind == kind && plays(ways[i].from, from) && plays(ways[i].to, to))
+            return true;
+    return false;
+}
+
+bool sma_kernel_is_answer_to(unsigned question, unsigned answer)
+{
+    return question < SMA_MSG_KIND_COUNT && answer != SMA_MSG_NONE &&
+           kinds[question].answer == answer;
 }
 
 /* -- lanes ------------------------------------------------------------------------------------- */
@@ -106,32 +74,32 @@ struct edge_row
 };
 
 static const struct edge_row edge_rows[] = {
-#define X(from, to, capacity, asks, signals) {ROLE_##from, ROLE_##to, capacity, asks, signals},
-    SMA_EDGE_MAP(X)
-#undef X
+#define LANE(from, to, capacity, signals, asks) {ROLE_##from, ROLE_##to, capacity, asks, signals},
+#include "sma/message_table.h"
 };
 
-#define X(from, to, capacity, asks, signals) \
+#define LANE(from, to, capacity, signals, asks) \
     _Static_assert((asks) <= (capacity), "an edge holds all questions that may be open on it");
-SMA_EDGE_MAP(X)
-#undef X
+#include "sma/message_table.h"
 
+/* Two rows may make one edge: the supervisor's control messages to the log, and its lines. */
 static enum sma_err add_edge(struct sma_ctx *from, struct sma_ctx *to, const struct edge_row *row)
 {
     struct edge *edge = &from->edges[to->id];
-    SMA_ASSERT(edge->main == NULL && edge->signal == NULL);
     if (row->capacity > 0) {
+        SMA_ASSERT(edge->main == NULL);
         edge->main = sma_mailbox_add_lane(to->box, row->capacity);
         if (edge->main == NULL)
             return SMA_ERR_NOMEM;
+        edge->ask_max = row->asks;
+        edge->handoff_max = row->capacity;
     }
     if (row->signals > 0) {
+        SMA_ASSERT(edge->signal == NULL);
         edge->signal = sma_mailbox_add_lane(to->box, row->signals);
         if (edge->signal == NULL)
             return SMA_ERR_NOMEM;
     }
-    edge->ask_max = row->asks;
-    edge->handoff_max = row->capacity;
     return SMA_ERR_OK;
 }
 
@@ -164,27 +132,8 @@ static enum sma_err add_row(struct sma_system *system, const struct edge_row *ro
     return SMA_ERR_OK;
 }
 
-/* Supervisor <-> everybody, and everybody -> log. */
-static enum sma_err add_house_edges(struct sma_system *system, struct sma_ctx *actor)
-{
-    static const struct edge_row control = {.capacity = SUPERVISOR_LANE_COUNT};
-    static const struct edge_row control_and_log = {.capacity = SUPERVISOR_LANE_COUNT,
-                                                    .signals = SMA_SIGNAL_COUNT_MAX};
-    static const struct edge_row log_only = {.signals = SMA_SIGNAL_COUNT_MAX};
-    struct sma_ctx *supervisor = system->actors[SMA_ACTOR_SUPERVISOR];
-    bool is_log = actor->id == SMA_ACTOR_LOG;
-    SMA_TRY(add_edge(supervisor, actor, is_log ? &control_and_log : &control));
-    SMA_TRY(add_edge(actor, supervisor, &control));
-    if (!is_log && system->actors[SMA_ACTOR_LOG] != NULL)
-        SMA_TRY(add_edge(actor, system->actors[SMA_ACTOR_LOG], &log_only));
-    return SMA_ERR_OK;
-}
-
 enum sma_err sma_kernel_build_lanes(struct sma_system *system)
 {
-    for (size_t i = 0; i < system->order_count; i++) {
-        SMA_TRY(add_house_edges(system, system->actors[system->order[i]]));
-    }
     for (size_t i = 0; i < SMA_COUNT_OF(edge_rows); i++) {
         SMA_TRY(add_row(system, &edge_rows[i]));
     }

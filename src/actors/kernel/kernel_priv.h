@@ -109,6 +109,8 @@ enum kind_class
 enum kind_class sma_kernel_class(unsigned kind);
 /** Whether the message table lets this kind travel from -> to. */
 bool sma_kernel_may_travel(unsigned kind, unsigned from, unsigned to);
+/** Is `answer` the kind that answers `question`? */
+bool sma_kernel_is_answer_to(unsigned question, unsigned answer);
 /** Add every lane between registered actors. NOMEM. */
 SMA_CHECKED enum sma_err sma_kernel_build_lanes(struct sma_system *system);
 

@@ -8,10 +8,9 @@ void sma_system_reload(struct sma_system *system, const struct sma_config *confi
 {
     struct sma_ctx *supervisor = system->actors[SMA_ACTOR_SUPERVISOR];
     for (size_t i = 0; i < system->order_count; i++) {
-        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RELOAD, struct sma_reload, 0);
+        struct sma_msg *msg = sma_msg_make_reload(&(struct sma_reload){.config = config});
         if (msg == NULL)
             return;
-        SMA_MSG_BODY(msg, struct sma_reload)->config = config;
         if (sma_ctx_send(supervisor, system->order[i], &msg) != SMA_ERR_OK)
             sma_ctx_log(supervisor, SMA_LOG_WARN, "%s did not take the new configuration",
                         system->actors[system->order[i]]->ops->name);

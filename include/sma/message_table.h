@@ -1,0 +1,797 @@
+/*
+ * message_table.h — every message kind in one table: who sends it to whom, how, what it holds.
+ *
+ * Not a header of declarations. messages.h, messages.c and edges.c include this file several times,
+ * each time with other meanings of the words below, and make of it the kinds and their names, the
+ * structs, the functions that size and copy them (sma_msg_make_<name>), what may travel where, the
+ * lanes, and two tables of ARCHITECTURE.md. A new kind is a row and its body here, and the code of
+ * its sender and its receiver.
+ *
+ *   MSG(kind, name, class, from, to, body)
+ *       class     ASK(answer): answered exactly once, by that kind | ANSWER |
+ *                 SIGNAL: may be dropped | HANDOFF: the store keeps it as a row, or it is control
+ *       from, to  an actor, ADAPTER (each of them) or ANY
+ *   ALSO(kind, from, to)
+ *       a second way that the same message takes
+ *   LANE(from, to, capacity, signals, asks)
+ *       slots of the main lane, slots of the droppable lane, questions `from` may have open at
+ *       `to`. A lane that carries answers is at least as large as the questions they answer.
+ *       ADAPTER, ADAPTER is every pair of different ones.
+ *   BODY(struct) ... END
+ *       a body, or a part of one (before what holds it). One field a line:
+ *       FIELD(type, name)            a number, a flag, a plain struct, something immutable
+ *       FIXED(type, name, count)     an array inside the body
+ *       TEXT(name)                   struct sma_str: text or bytes
+ *       TEXTS(count, names)          uint32_t count; struct sma_str *names
+ *       PART(struct, name)           another BODY inside this one
+ *       LIST(struct, count, names)   uint32_t count; struct *names, an array of BODYs
+ *
+ * Texts, lists and what they hold are copied into the message, each text with a NUL behind it.
+ * Times are monotonic ns unless named _ms.
+ */
+/* clang-format off */
+#ifndef MSG
+#define MSG(kind, name, class, from, to, body)
+#endif
+#ifndef ALSO
+#define ALSO(kind, from, to)
+#endif
+#ifndef LANE
+#define LANE(from, to, capacity, signals, asks)
+#endif
+#ifndef BODY
+#define BODY(struct_name)
+#define FIELD(type, name)
+#define FIXED(type, name, count)
+#define TEXT(name)
+#define TEXTS(count, names)
+#define PART(struct_name, name)
+#define LIST(struct_name, count, names)
+#define END
+#endif
+
+/*  kind            name            class                from        to          body */
+MSG(LIFE,           life,           HANDOFF,             SUPERVISOR, ANY,        sma_life)
+MSG(LIFE_DONE,      life_done,      HANDOFF,             ANY,        SUPERVISOR, sma_life)
+MSG(RELOAD,         reload,         HANDOFF,             SUPERVISOR, ANY,        sma_reload)
+MSG(LOG,            log,            SIGNAL,              ANY,        LOG,        sma_log_line)
+MSG(INGRESS,        ingress,        ASK(ACCEPTED),       ADAPTER,    STORE,      sma_ingress)
+MSG(ACCEPTED,       accepted,       ANSWER,              STORE,      ADAPTER,    sma_accepted)
+MSG(PREPARE,        prepare,        ASK(PREPARED),       STORE,      ADAPTER,    sma_prepare)
+MSG(PREPARED,       prepared,       ANSWER,              ADAPTER,    STORE,      sma_prepared)
+MSG(WEBHOOK,        webhook,        ASK(WEBHOOK_ANSWER), ADAPTER,    ADAPTER,    sma_webhook)
+MSG(WEBHOOK_ANSWER, webhook_answer, ANSWER,              ADAPTER,    ADAPTER,    sma_webhook_answer)
+MSG(AWAIT,          await,          ASK(RESULT),         ADAPTER,    STORE,      sma_await)
+MSG(RESULT,         result,         ANSWER,              STORE,      ADAPTER,    sma_result)
+MSG(QUERY,          query,          ASK(QUERY_RESULT),   ADAPTER,    STORE,      sma_query)
+MSG(QUERY_RESULT,   query_result,   ANSWER,              STORE,      ADAPTER,    sma_query_result)
+MSG(RUN,            run,            HANDOFF,             STORE,      AGENT,      sma_run_order)
+MSG(CONTROL,        control,        HANDOFF,             STORE,      AGENT,      sma_control_order)
+MSG(SESSION,        session,        ASK(SESSION_TURNS),  AGENT,      STORE,      sma_session_ask)
+MSG(SESSION_TURNS,  session_turns,  ANSWER,              STORE,      AGENT,      sma_session_turns)
+MSG(STEP,           step,           ASK(STEP_DONE),      AGENT,      STORE,      sma_step)
+MSG(STEP_DONE,      step_done,      ANSWER,              STORE,      AGENT,      sma_step_done)
+MSG(DONE,           done,           ASK(DONE_DONE),      AGENT,      STORE,      sma_done)
+MSG(DONE_DONE,      done_done,      ANSWER,              STORE,      AGENT,      sma_step_done)
+MSG(HISTORY,        history,        ASK(HISTORY_LINES),  AGENT,      STORE,      sma_history_ask)
+MSG(HISTORY_LINES,  history_lines,  ANSWER,              STORE,      AGENT,      sma_history_lines)
+MSG(CONTACT,        contact,        ASK(CONTACT_RESULT), AGENT,      STORE,      sma_contact_ask)
+MSG(CONTACT_RESULT, contact_result, ANSWER,              STORE,      AGENT,      sma_contact_result)
+MSG(MODEL,          model,          ASK(MODEL_ANSWER),   AGENT,      MODEL,      sma_model_ask)
+MSG(MODEL_ANSWER,   model_answer,   ANSWER,              MODEL,      AGENT,      sma_model_answer)
+MSG(MODEL_CANCEL,   model_cancel,   HANDOFF,             AGENT,      MODEL,      sma_model_cancel)
+MSG(MODEL_DELTA,    model_delta,    SIGNAL,              MODEL,      AGENT,      sma_model_delta)
+MSG(SEND,           send,           ASK(SEND_RESULT),    AGENT,      DISPATCHER, sma_send)
+MSG(SEND_RESULT,    send_result,    ANSWER,              DISPATCHER, AGENT,      sma_send_result)
+MSG(DELIVER,        deliver,        HANDOFF,             STORE,      DISPATCHER, sma_deliver)
+MSG(CANCEL_DELIVER, cancel_deliver, HANDOFF,             STORE,      DISPATCHER, sma_cancel_deliver)
+MSG(RECEIPT,        receipt,        ASK(RECEIPT_DONE),   DISPATCHER, STORE,      sma_receipt)
+MSG(RECEIPT_DONE,   receipt_done,   ANSWER,              STORE,      DISPATCHER, sma_receipt_done)
+MSG(ATTEMPT,        attempt,        ASK(ATTEMPT_RESULT), DISPATCHER, ADAPTER,    sma_attempt)
+MSG(ATTEMPT_RESULT, attempt_result, ANSWER,              ADAPTER,    DISPATCHER, sma_attempt_result)
+MSG(PROGRESS,       progress,       SIGNAL,              AGENT,      DISPATCHER, sma_progress)
+MSG(TOOL,           tool,           ASK(TOOL_ANSWER),    AGENT,      TOOLS,      sma_tool_ask)
+MSG(TOOL_ANSWER,    tool_answer,    ANSWER,              TOOLS,      AGENT,      sma_tool_answer)
+MSG(TOOL_CANCEL,    tool_cancel,    HANDOFF,             AGENT,      TOOLS,      sma_tool_cancel)
+MSG(JUDGE,          judge,          HANDOFF,             STORE,      AGENT,      sma_judge)
+MSG(JUDGED,         judged,         ASK(JUDGED_DONE),    AGENT,      STORE,      sma_judged)
+MSG(JUDGED_DONE,    judged_done,    ANSWER,              STORE,      AGENT,      sma_step_done)
+MSG(DECIDE,         decide,         ASK(DECIDED),        ADAPTER,    STORE,      sma_decide)
+MSG(DECIDED,        decided,        ANSWER,              STORE,      ADAPTER,    sma_decided)
+MSG(LEARNED,        learned,        HANDOFF,             STORE,      AGENT,      sma_learned)
+MSG(LEARN,          learn,          HANDOFF,             AGENT,      STORE,      sma_learned)
+ALSO(PROGRESS, DISPATCHER, ADAPTER)
+
+/*   from        to          capacity  signals               asks */
+LANE(SUPERVISOR, ANY,        16,       0,                    0)
+LANE(ANY,        SUPERVISOR, 16,       0,                    0)
+LANE(ANY,        LOG,        0,        SMA_SIGNAL_COUNT_MAX, 0)
+LANE(ADAPTER,    STORE,      4096,     0,
+     SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX)
+LANE(STORE,      ADAPTER,    4096,     0,                    SMA_ASK_PREPARE_COUNT_MAX)
+LANE(ADAPTER,    ADAPTER,    256,      0,                    SMA_ASK_WEBHOOK_COUNT_MAX)
+LANE(STORE,      AGENT,      8192,     0,                    0)
+LANE(AGENT,      STORE,      4096,     0,                    SMA_ASK_STORE_COUNT_MAX)
+LANE(STORE,      DISPATCHER, 2048,     0,                    0)
+LANE(DISPATCHER, STORE,      1024,     0,                    SMA_ASK_RECEIPT_COUNT_MAX)
+LANE(AGENT,      MODEL,      2048,     0,                    SMA_ASK_MODEL_COUNT_MAX)
+LANE(MODEL,      AGENT,      1024,     SMA_SIGNAL_COUNT_MAX, 0)
+LANE(AGENT,      DISPATCHER, 4096,     SMA_SIGNAL_COUNT_MAX, SMA_ASK_SEND_COUNT_MAX)
+LANE(DISPATCHER, AGENT,      4096,     0,                    0)
+LANE(DISPATCHER, ADAPTER,    64,       SMA_SIGNAL_COUNT_MAX, SMA_ASK_ATTEMPT_COUNT_MAX)
+LANE(ADAPTER,    DISPATCHER, 64,       0,                    0)
+LANE(AGENT,      TOOLS,      4096,     0,                    SMA_ASK_TOOL_COUNT_MAX)
+LANE(TOOLS,      AGENT,      2048,     0,                    0)
+
+/* -- parts of several bodies ----------------------------------------------------------------- */
+BODY(sma_route)
+    FIELD(uint8_t, adapter)                  /* enum sma_actor_id */
+    /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
+    TEXT(channel)
+    TEXT(chat_key)                           /* protocols/project.md §5.1; decides order and session */
+    TEXT(chat_id)                            /* where the talk happens, platform's id */
+    /* platform's word ("private", "group", "c2c" ...); may be empty */
+    TEXT(chat_type)
+    TEXT(thread_id)                          /* topic; may be empty */
+    TEXT(message_id)                         /* what is replied to; may be empty */
+    TEXT(user_id)                            /* who speaks; may be empty */
+    TEXT(user_name)                          /* display or handle; may be empty */
+    /* what the platform says of the user: "zh..." "en..." or empty */
+    TEXT(language)
+END
+
+/*
+ * A standing permission: this tool with this rule (runtime/policy/policy.h) in this chat until
+ * then.
+ */
+BODY(sma_grant)
+    TEXT(id)
+    TEXT(tool)
+    TEXT(rule)
+    FIELD(int64_t, until_ms)                 /* wall clock; 0 = until it is revoked */
+END
+
+BODY(sma_step_delivery)
+    /* index of the call in the step; the key is (seq, step number, call) */
+    FIELD(uint32_t, call)
+    FIELD(uint8_t, intent)                   /* enum sma_intent */
+    /* usually the run's own; another chat for chat_contact_send */
+    PART(sma_route, route)
+    TEXT(text)
+END
+
+BODY(sma_step_delivery_state)
+    FIELD(uint32_t, step)
+    FIELD(uint32_t, call)
+    FIELD(uint64_t, outbox_id)               /* > 0 */
+    /* enum sma_delivery_state; SENT at once where delivery means stored (channel api) */
+    FIELD(uint8_t, state)
+    TEXT(error)
+END
+
+/* -- life cycle ------------------------------------------------------------------------------ */
+BODY(sma_life)
+    FIELD(unsigned, phase)
+END
+
+BODY(sma_reload)
+    FIELD(const struct sma_config *, config) /* immutable snapshot, lives until the program ends */
+END
+
+BODY(sma_log_line)
+    FIELD(int, level)                        /* enum sma_log_level */
+    /* a request to a model, or its answer: for the files in .ship/logs/llm alone */
+    FIELD(bool, is_block)
+    /* ordinary traffic: the terminal shows the text alone, which says what the details do */
+    FIELD(bool, is_traffic)
+    FIELD(int64_t, wall_ms)
+    TEXT(text)
+    TEXT(details_json)
+END
+
+/* -- ingress --------------------------------------------------------------------------------- */
+BODY(sma_ingress)
+    PART(sma_route, route)
+    /* claim key besides channel, chat key and kind: message id, callback id, event id */
+    TEXT(event_key)
+    TEXT(text)                               /* what goes to history and to the model, untouched */
+    /* more for the model (quoted message, forward, attachments), not in history; may be empty */
+    TEXT(context)
+    TEXT(meta_json)                          /* history entry's meta object; empty = omit */
+    /* platform cursor saved with this commit, e.g. "telegram.offset"; empty = none */
+    TEXT(cursor_name)
+    FIELD(int64_t, cursor_value)
+    FIELD(int64_t, wall_ms)                  /* history ts */
+    /* of what must be equal under one event key (HTTP); 0 = not compared */
+    FIELD(uint64_t, body_hash)
+    FIELD(uint8_t, kind)                     /* enum sma_event_kind */
+    FIELD(uint8_t, control)                  /* enum sma_control */
+    FIELD(uint8_t, addressed)                /* enum sma_addressed */
+    FIELD(bool, is_record_only)              /* backlog policy: claim and record, do not run */
+    /* several people talk here: group access and follow-up windows apply */
+    FIELD(bool, is_group)
+    /* enum sma_role, when the event itself says what rights its author has here */
+    FIELD(uint8_t, role)
+    /* opaque to the core: what the adapter must fetch before the run; empty = nothing */
+    TEXT(preparation)
+    /* messages of a chat that share it are one message (an album); empty = on its own */
+    TEXT(group_key)
+    /* NOTE: the chat key that this chat had before; empty = none */
+    TEXT(migrated_from)
+    /* Whose words these are and about what: consent is read from nothing else (approvals.md). */
+    /* is_reply: the message it answers, as the platform names it; empty = nobody says which */
+    TEXT(reply_to_id)
+    /* the platform's date of it, as it came; 0 = not said */
+    FIELD(int64_t, sent_ms)
+    FIELD(bool, is_reply)                    /* it answers or quotes a message */
+    /* not its sender's own words: forwarded, or made by another program */
+    FIELD(bool, is_forward)
+    FIELD(bool, is_edited)                   /* not as it was sent */
+    FIELD(struct sma_stamps, stamps)
+END
+
+BODY(sma_accepted)
+    FIELD(uint8_t, verdict)                  /* enum sma_verdict */
+    FIELD(uint64_t, seq)                     /* 0 when REFUSED */
+    FIELD(uint32_t, position)                /* waiting messages before it, 0 = next */
+    FIELD(uint32_t, retry_after_ms)          /* REFUSED, BUSY */
+    TEXT(reason)                             /* text for REFUSED, BUSY, CONFLICT */
+    FIELD(uint64_t, durable_ns)              /* stamp */
+    /* CALLBACK: what the person who pressed is shown (language chosen); may be empty */
+    TEXT(notice)
+    TEXT(chat_key)                           /* of the question, for the log */
+    TEXT(user_id)
+END
+
+/*
+ * * Store -> adapter: get ready what the run of an accepted message needs, before it starts:
+ * download its attachments, look up whether its author administers the chat. Asked again after a
+ * restart, so it must be repeatable. The adapter answers within SMA_PREPARE_S; without an answer
+ * by then the run starts with what there is.
+ */
+BODY(sma_prepare)
+    FIELD(uint64_t, seq)
+    PART(sma_route, route)
+    TEXT(preparation)                        /* as in INGRESS; empty = only the role is wanted */
+    FIELD(bool, wants_role)
+END
+
+BODY(sma_prepared)
+    FIELD(uint64_t, seq)
+    FIELD(uint8_t, role)                     /* enum sma_role */
+    /* added to the message's context: what failed, what was found; may be empty */
+    TEXT(context)
+END
+
+/*
+ * * http adapter -> adapter: a request to /webhooks/<adapter's name>. The body is the bytes as
+ * they came; no token was checked: the adapter authenticates the platform by its own secret and
+ * answers once, after the event is durable.
+ */
+BODY(sma_webhook)
+    TEXT(path)
+    TEXT(query)                              /* without '?' */
+    /* the header lines as received, each ending in CR LF; see sma_webhook_header */
+    TEXT(headers)
+    TEXT(body)
+    FIELD(uint64_t, read_ns)
+    FIELD(bool, is_get)                      /* a challenge in the query; else POST */
+END
+
+BODY(sma_webhook_answer)
+    FIELD(int, status)                       /* HTTP status */
+    FIELD(uint32_t, retry_after_s)           /* header Retry-After when > 0 */
+    TEXT(body)                               /* JSON, may be empty */
+END
+
+/* -- results and lists ----------------------------------------------------------------------- */
+/*
+ * The result of a run, as stored. An AWAIT stays open until the run is finished, or is answered
+ * at once if is_peek.
+ */
+BODY(sma_await)
+    FIELD(uint64_t, seq)
+    FIELD(bool, is_peek)
+    /* empty = any; otherwise NOTFOUND unless the run's message came from this user */
+    TEXT(user_id)
+END
+
+BODY(sma_result)
+    FIELD(uint64_t, seq)
+    /* enum sma_run_state; a stopping store answers open AWAITs with the state of now */
+    FIELD(uint8_t, state)
+    FIELD(bool, is_success)
+    FIELD(uint32_t, position)                /* when WAITING */
+    /* sent texts joined by a blank line, else the final text */
+    TEXT(output)
+    TEXT(tool_calls_json)                    /* protocols/project.md §4.3: [{tool,input,output}] */
+    TEXT(message_id)                         /* the event key it came under */
+    TEXT(chat_id)
+    /* PARKED: {"id","type","description","data":{...}} (protocols/project.md §10.5) */
+    TEXT(pending_json)
+    FIELD(struct sma_usage, usage)           /* of the whole run; zeros = not known */
+    /* DONE, FAILED, CANCELLED: from its acceptance to its end; 0 = not known */
+    FIELD(uint64_t, duration_ms)
+END
+
+BODY(sma_query)
+    FIELD(uint8_t, kind)
+    FIELD(uint32_t, limit)
+    TEXT(chat_key)
+END
+
+BODY(sma_query_result)
+    TEXT(json)
+END
+
+/* -- decisions of people --------------------------------------------------------------------- */
+/*
+ * From whoever the adapter has authenticated (route.channel, route.user_id). Text and buttons do
+ * not come this way: they are INGRESS, and the store makes the same decision of them.
+ */
+BODY(sma_decide)
+    FIELD(uint8_t, kind)
+    PART(sma_route, route)
+    TEXT(id)
+    /* items by index; APPROVAL: both 0 = all, as is_approved says */
+    FIELD(uint64_t, approved_mask)
+    FIELD(uint64_t, refused_mask)
+    FIELD(bool, is_approved)
+    /* words for the model, or the reason of a refusal; may be empty */
+    TEXT(response)
+    /* SMA_GRANT_NONE, SMA_GRANT_ALWAYS (in this chat), or seconds */
+    FIELD(int64_t, grant_s)
+    FIELD(uint8_t, standing)                 /* PAIRING: MEMBER, ADMIN or OWNER */
+END
+
+BODY(sma_decided)
+    /* as in HTTP: 200, 400, 403, 404, 409 decided before, 410 expired, 503 */
+    FIELD(int, status)
+    TEXT(text)                               /* one line for people: what happened, by whom */
+END
+
+/*
+ * Store -> agent: a message came to a chat that waits for a decision and may be the answer; the
+ * words alone do not tell. The agent asks the model and says JUDGED; nothing else of the message
+ * is done.
+ */
+BODY(sma_judge)
+    FIELD(uint64_t, seq)                     /* of the message */
+    TEXT(approval_id)
+    TEXT(chat_key)
+    TEXT(text)
+    TEXT(request_json)                       /* runtime/approval/request.h */
+END
+
+BODY(sma_judged)
+    FIELD(uint64_t, seq)
+    TEXT(approval_id)
+    /* the model takes it for consent: it is asked for in words that need no reading */
+    FIELD(bool, seems_to_agree)
+    FIELD(uint64_t, refused_mask)            /* items; 0 = none: an ordinary message after all */
+    TEXT(response)
+END
+
+/*
+ * What a target refuses. Store -> agent: all that is known, before the first RUN of this start of
+ * the program. Agent -> store: learned now, kept over restarts; not answered, and lost without
+ * harm when there is no disk.
+ */
+BODY(sma_learned_fact)
+    TEXT(target)                             /* key of runtime/model/target.h */
+    TEXT(member)                             /* member of the request that it refuses */
+END
+
+BODY(sma_learned)
+    LIST(sma_learned_fact, fact_count, facts)
+END
+
+/* -- runs ------------------------------------------------------------------------------------ */
+BODY(sma_stored_step)
+    FIELD(uint32_t, number)                  /* 1, 2, ... */
+    FIELD(uint8_t, kind)                     /* enum sma_step_kind */
+    /* opaque to the store; written and read by runtime/agent */
+    TEXT(data)
+END
+
+BODY(sma_collected)
+    FIELD(uint64_t, seq)
+    FIELD(int64_t, wall_ms)
+    TEXT(user_id)
+    TEXT(user_name)
+    TEXT(message_id)
+    TEXT(text)
+    TEXT(context)
+END
+
+/* Store -> agent: run this message. One credit = one open run; DONE returns it. */
+BODY(sma_run_order)
+    FIELD(uint64_t, seq)
+    PART(sma_route, route)
+    TEXT(text)
+    TEXT(context)
+    FIELD(int64_t, wall_ms)
+    FIELD(bool, is_resumed)                  /* was begun before this start of the program */
+    /* begun before an unclean exit and no step since: the attempt is committed already */
+    FIELD(bool, is_suspect)
+    /* the chat has stored turns: ask SESSION if no session is in memory */
+    FIELD(bool, has_past)
+    FIELD(uint32_t, attempt)                 /* 1.. ; counts unclean attempts without a step */
+    LIST(sma_stored_step, step_count, steps) /* durable steps to continue from, oldest first */
+    /* outbox rows this run has already made */
+    LIST(sma_step_delivery_state, delivery_count, deliveries)
+    /* queue.mode collect: earlier messages that this run answers too, oldest first */
+    LIST(sma_collected, collected_count, collected)
+    /* was parked; the last step is DECISION and what it approves has not been started */
+    FIELD(bool, is_decided)
+    /* enum sma_standing: the least of those who wrote the messages */
+    FIELD(uint8_t, standing)
+    /* of this installation, always the same: by it the model knows our blocks of facts; 0 = none */
+    FIELD(uint64_t, facts_word)
+    LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
+    FIELD(struct sma_stamps, stamps)
+END
+
+/* Store -> agent, already durable. Acts on everything of the chat with seq < mark_seq. */
+BODY(sma_control_order)
+    /* STOP: cancel the running run. CLEAR: cancel it and drop the session */
+    FIELD(uint8_t, control)
+    FIELD(uint64_t, mark_seq)
+    TEXT(chat_key)
+END
+
+/* The last turns of a chat, to rebuild its session. */
+BODY(sma_session_ask)
+    TEXT(chat_key)
+    FIELD(uint64_t, before_seq)              /* the run that wants it */
+    FIELD(uint32_t, turns_max)
+    FIELD(uint32_t, bytes_max)
+END
+
+BODY(sma_turn)
+    FIELD(uint64_t, seq)
+    /* whose bytes they are: key of a target (model/target.h), or of old turns a wire's name */
+    TEXT(wire)
+    TEXT(message_id)                         /* of the user's message */
+    TEXT(bytes)                              /* the turn as runtime/agent encoded it in DONE */
+END
+
+BODY(sma_session_turns)
+    TEXT(chat_key)
+    /* oldest first; only turns after the chat's clear mark */
+    LIST(sma_turn, turn_count, turns)
+END
+
+/* -- steps ----------------------------------------------------------------------------------- */
+/*
+ * Agent -> store. The answer comes after the commit: it is the gate before every effect of the
+ * step.
+ */
+BODY(sma_step)
+    FIELD(uint64_t, seq)
+    /* 1, 2, ...: must be the next; a number already stored is answered as stored (idempotent) */
+    FIELD(uint32_t, number)
+    FIELD(uint8_t, kind)                     /* enum sma_step_kind */
+    TEXT(data)
+    LIST(sma_step_delivery, delivery_count, deliveries)
+    /* not empty: park the run and ask people (runtime/approval/request.h). ANSWER only */
+    TEXT(request_json)
+    /* WAIT only, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
+    FIELD(uint32_t, wait_ms)
+    /* of the model requests since the step before; all 0 = none */
+    FIELD(struct sma_usage, usage)
+    /* who answered them (runtime/model/target.h: key); empty = nobody */
+    TEXT(target)
+    /* what happened since the step before (runtime/agent/trace.h); opaque to the store */
+    TEXT(trace)
+END
+
+BODY(sma_step_done)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, number)
+    FIELD(uint8_t, verdict)                  /* enum sma_step_verdict */
+    /* in the order of the question's deliveries */
+    LIST(sma_step_delivery_state, delivery_count, deliveries)
+END
+
+/*
+ * Agent -> store: the run is over. Outcome, turn and fallback row are one transaction; the credit
+ * returns.
+ */
+BODY(sma_done)
+    FIELD(uint64_t, seq)
+    FIELD(uint8_t, outcome)                  /* enum sma_outcome */
+    TEXT(output)                             /* final text of the run, for the stored result */
+    TEXT(tool_calls_json)                    /* [{tool,input,output}] */
+    TEXT(turn)                               /* the session's new turn, empty = none */
+    /* its format: key of the target (runtime/model/target.h) whose bytes it holds */
+    TEXT(wire)
+    /* fallback text or notice: 0 or 1 row; call = 0, step = last step + 1 */
+    LIST(sma_step_delivery, delivery_count, deliveries)
+    FIELD(struct sma_usage, usage)           /* as in STEP: since the last one */
+    TEXT(target)
+    TEXT(trace)
+    FIELD(struct sma_stamps, stamps)
+END
+
+/* -- tools answered by the store ------------------------------------------------------------- */
+/*
+ * * Newest entries first considered, given back in chronological order. Excluded: lines at or
+ * after the current message's place by its own id; and, from the line of session_first_seq on,
+ * assistant lines and the user lines whose messageId is in `session_ids` (they are in the live
+ * session already). Notices are never given.
+ */
+BODY(sma_history_ask)
+    TEXT(chat_key)
+    FIELD(uint32_t, limit)                   /* 1..200 */
+    /* empty = recent; else a regular expression (PCRE2 with match limits), or a plain substring
+     * when it does not compile; case-insensitive */
+    TEXT(keyword)
+    FIELD(uint64_t, current_seq)
+    FIELD(uint64_t, session_first_seq)       /* 0 = the session is empty */
+    TEXTS(session_id_count, session_ids)
+END
+
+BODY(sma_history_line)
+    FIELD(int64_t, wall_ms)
+    FIELD(bool, is_user)                     /* else assistant */
+    TEXT(user_id)
+    TEXT(user_name)
+    TEXT(text)
+END
+
+BODY(sma_history_lines)
+    FIELD(uint8_t, err)                      /* enum sma_err; OK, or what went wrong with `error` */
+    TEXT(error)
+    LIST(sma_history_line, line_count, lines) /* oldest first */
+    FIELD(bool, is_cut)                      /* more matched than limit or bytes allowed */
+END
+
+BODY(sma_contact_ask)
+    /* or an actor key, "telegram:1001", when several share a name */
+    TEXT(user_name)
+    TEXT(channel)                            /* empty = any */
+END
+
+BODY(sma_contact_result)
+    FIELD(bool, is_found)
+    PART(sma_route, route)                   /* of the contact's last message */
+    TEXT(contact_json)                       /* project.md §7.6, and "standing"; of several a list */
+    /* people who have this name: of more than one none is meant */
+    FIELD(uint32_t, count)
+    /* a stranger, or somebody who has another name by now: sending is always asked */
+    FIELD(bool, is_doubtful)
+    TEXT(whom)                               /* for people: "member, telegram:1001" */
+END
+
+/* -- working tools --------------------------------------------------------------------------- */
+BODY(sma_tool_ask)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    FIELD(uint8_t, mode)                     /* enum sma_tool_mode */
+    FIELD(uint8_t, standing)                 /* enum sma_standing of whom it is done for */
+    FIELD(bool, is_approved)                 /* RUN: people agreed to what has this digest */
+    FIELD(bool, is_by_owner)                 /* is_approved: it was an owner who agreed */
+    FIXED(uint8_t, digest, 32)
+    TEXT(name)
+    TEXT(arguments)                          /* JSON that the schema allows */
+    TEXT(chat_key)                           /* whose run it is */
+    /* sends elsewhere: chat key it goes to, then a blank and the name for people */
+    TEXT(receiver)
+    FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
+    LIST(sma_grant, grant_count, grants)
+END
+
+BODY(sma_tool_answer)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    FIELD(uint8_t, verdict)                  /* enum sma_tool_verdict */
+    FIELD(bool, is_error)
+    /* for the model: JSON, at most SMA_TOOL_RESULT_BYTES_MAX */
+    TEXT(content)
+    /* ASKS in CHECK: one item of runtime/approval/request.h */
+    TEXT(item_json)
+END
+
+BODY(sma_tool_cancel)
+    /* every open TOOL question of this run: killed, still answered */
+    FIELD(uint64_t, seq)
+END
+
+/* -- model ----------------------------------------------------------------------------------- */
+BODY(sma_model_ask)
+    /* where it goes: of an immutable configuration, lives until the program ends */
+    FIELD(const struct sma_config_llm *, llm)
+    FIELD(uint64_t, seq)
+    /* whose run it is, for logs; empty = nobody's (the judge) */
+    TEXT(chat_key)
+    FIELD(uint32_t, round)                   /* 0 = first request of the run */
+    TEXT(body)                               /* the whole request, ready for the wire */
+    /* body[turn_offset, turn_end): the current turn's messages, comma-joined JSON */
+    FIELD(uint32_t, turn_offset)
+    FIELD(uint32_t, turn_end)
+    FIELD(uint64_t, read_ns)                 /* when the bytes of the user's message were read */
+END
+
+BODY(sma_model_call)
+    TEXT(id)
+    TEXT(name)
+    TEXT(arguments)                          /* JSON text, "{}" when the model sent none */
+    FIELD(bool, is_invalid)                  /* arguments are not a JSON object */
+    FIELD(bool, is_cut)                      /* the answer ended inside of them */
+    /* is_invalid: what is wrong and where, for the model; may be empty */
+    TEXT(problem)
+END
+
+BODY(sma_model_answer)
+    FIELD(uint64_t, seq)
+    FIELD(uint8_t, status)                   /* enum sma_model_status */
+    FIELD(uint8_t, finish)                   /* enum sma_finish */
+    TEXT(text)                               /* visible text, may be empty */
+    /* the assistant message(s) as they go back on the wire, comma-joined JSON */
+    TEXT(fragment)
+    LIST(sma_model_call, call_count, calls)
+    /* FAILED: one line for the owner and the log: what, where, what to do. Not for strangers */
+    TEXT(error)
+    FIELD(int, http_status)
+    FIELD(uint8_t, trouble)                  /* FAILED: enum sma_model_failure */
+    /* FAILED: what the server asked for, or when a key is back; -1 = not said */
+    FIELD(int64_t, retry_after_ms)
+    /* FAILURE_MEMBER: name or path ("temperature", "reasoning.effort") */
+    TEXT(refused_member)
+    /* CONTEXT_LENGTH: the model's window when the server told it, else 0 */
+    FIELD(uint64_t, window_tokens)
+    FIELD(struct sma_usage, usage)           /* OK; all attempts together */
+    FIELD(uint64_t, out_ns)                  /* stamp */
+    FIELD(uint64_t, first_token_ns)          /* stamp */
+END
+
+BODY(sma_model_cancel)
+    /* of the MODEL question; it is still answered, with CANCELLED (or what came first) */
+    FIELD(uint64_t, ask_id)
+END
+
+BODY(sma_model_delta)
+    FIELD(uint64_t, seq)
+    /* text of a chat_send call being written, else plain content */
+    FIELD(bool, is_send_text)
+    /* everything so far of this answer, not only the new piece */
+    TEXT(text)
+END
+
+/* -- delivery -------------------------------------------------------------------------------- */
+/*
+ * Agent -> dispatcher: tell me how outbox row `outbox_id` ended. Answered at the latest at the
+ * deadline ("queued").
+ */
+BODY(sma_send)
+    FIELD(uint64_t, seq)
+    FIELD(uint64_t, outbox_id)
+END
+
+BODY(sma_send_result)
+    FIELD(uint64_t, seq)
+    FIELD(uint64_t, outbox_id)
+    FIELD(uint8_t, state)
+    TEXT(error)
+END
+
+/*
+ * Store -> dispatcher: one outbox row, the next of its chat only when this one is over or given
+ * back. One credit of the row's adapter; the final RECEIPT returns it, or one that says is_held.
+ */
+BODY(sma_deliver)
+    FIELD(uint64_t, outbox_id)
+    FIELD(uint64_t, seq)
+    PART(sma_route, route)
+    TEXT(text)
+    TEXT(language)                           /* of notices: "zh" or "en" */
+    FIELD(uint8_t, intent)                   /* enum sma_intent */
+    FIELD(uint32_t, renderer_version)        /* 0 = not rendered before */
+    FIELD(uint32_t, part_done_count)         /* parts with a receipt */
+    /* the next part was begun before a crash: attempt it under the same key, count it */
+    FIELD(bool, is_repeat)
+    FIELD(bool, has_waiter)                  /* the agent will ask SEND for it */
+    /* of the row, for its idempotency keys; 0 = it is older than salts */
+    FIELD(uint64_t, salt)
+    FIELD(uint32_t, attempt_count)
+    /* spent on the platform's orders to wait, before the row was given back */
+    FIELD(uint32_t, waited_ms)
+    /* parts that answered the same message before this row, for platforms that count replies */
+    FIELD(uint32_t, reply_count)
+    /* when the message that is answered was written; 0 = unknown */
+    FIELD(int64_t, message_wall_ms)
+    FIELD(struct sma_stamps, stamps)
+END
+
+/*
+ * /stop: the store gives up the rows of this chat with seq < mark_seq that are not begun; the
+ * dispatcher drops those it holds and has not attempted (RECEIPT FAILED "stopped").
+ */
+BODY(sma_cancel_deliver)
+    TEXT(chat_key)
+    FIELD(uint64_t, mark_seq)
+END
+
+/*
+ * Dispatcher -> store. Answered after the commit. For a row of several parts the next part starts
+ * after the answer.
+ */
+BODY(sma_receipt)
+    FIELD(uint64_t, outbox_id)
+    FIELD(uint32_t, part)                    /* part index from 0 */
+    FIELD(uint32_t, part_count)
+    FIELD(uint32_t, renderer_version)
+    /* enum sma_delivery_state; WAITING = still trying (attempt count kept) */
+    FIELD(uint8_t, state)
+    /* WAITING: nothing is open, and nothing may be tried for hold_ms: the row is given back with
+     * its credit and comes again when it is due. Answered at once, nothing is written */
+    FIELD(bool, is_held)
+    FIELD(uint32_t, hold_ms)
+    FIELD(uint32_t, waited_ms)
+    /* the row is finished: returns the credit, writes the history line if SENT or UNKNOWN */
+    FIELD(bool, is_final)
+    FIELD(uint32_t, attempt_count)
+    TEXT(platform_message_id)
+    TEXT(error)
+    TEXT(reply_id)                           /* as in ATTEMPT_RESULT, with sent_ms */
+    FIELD(int64_t, sent_ms)
+    FIELD(uint64_t, reply_ns)
+END
+
+BODY(sma_receipt_done)
+    FIELD(uint64_t, outbox_id)
+    /* enum sma_step_verdict; STOPPED = the row was cancelled, drop it; NO_DISK = ask again */
+    FIELD(uint8_t, verdict)
+END
+
+BODY(sma_attempt)
+    FIELD(uint64_t, outbox_id)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, part)
+    FIELD(uint32_t, part_count)
+    PART(sma_route, route)
+    TEXT(part_bytes)                         /* what render() made, adapter's own format */
+    /* same for every attempt of this part, stable over restarts */
+    TEXT(idempotency_key)
+    FIELD(uint8_t, intent)
+    FIELD(bool, is_repeat)
+    /* as in DELIVER: before this row, so this part is reply number reply_count + part */
+    FIELD(uint32_t, reply_count)
+    FIELD(int64_t, message_wall_ms)          /* as in DELIVER */
+END
+
+BODY(sma_attempt_result)
+    FIELD(uint64_t, outbox_id)
+    FIELD(uint32_t, part)
+    FIELD(uint8_t, attempt_class)            /* enum sma_attempt_class */
+    FIELD(bool, is_adapter_wide)
+    /* of UNKNOWN: the platform answered that it failed, or hides a repeat: repeat until it heals */
+    FIELD(bool, is_likely_unsent)
+    FIELD(uint32_t, retry_after_ms)
+    TEXT(platform_message_id)
+    TEXT(error)
+    /* how its answers name it, where that is not platform_message_id; may be empty */
+    TEXT(reply_id)
+    FIELD(int64_t, sent_ms)                  /* the platform's date of it; 0 = not said */
+END
+
+BODY(sma_progress)
+    FIELD(uint64_t, seq)
+    FIELD(uint8_t, kind)                     /* enum sma_progress_kind */
+    PART(sma_route, route)
+    TEXT(text)
+END
+
+#undef MSG
+#undef ALSO
+#undef LANE
+#undef BODY
+#undef FIELD
+#undef FIXED
+#undef TEXT
+#undef TEXTS
+#undef PART
+#undef LIST
+#undef END
+/* clang-format on */
