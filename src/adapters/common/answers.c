@@ -10,61 +10,30 @@
 
 struct sma_msg *sma_adapter_make_ingress(struct sma_ctx *ctx, const struct sma_ingress *in)
 {
-    const struct sma_str texts[] = {in->event_key, in->text,          in->context,
-                                    in->meta_json, in->cursor_name,   in->preparation,
-                                    in->group_key, in->migrated_from, in->reply_to_id};
-    size_t space = sma_route_space(&in->route);
-    for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
-        space += texts[i].len + 1;
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, space);
-    if (msg == NULL)
-        return NULL;
-    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
-    *ingress = *in;
-    ingress->route = sma_route_dup(msg, &in->route);
-    ingress->event_key = sma_msg_dup(msg, in->event_key);
-    ingress->text = sma_msg_dup(msg, in->text);
-    ingress->context = sma_msg_dup(msg, in->context);
-    ingress->meta_json = sma_msg_dup(msg, in->meta_json);
-    ingress->cursor_name = sma_msg_dup(msg, in->cursor_name);
-    ingress->preparation = sma_msg_dup(msg, in->preparation);
-    ingress->group_key = sma_msg_dup(msg, in->group_key);
-    ingress->migrated_from = sma_msg_dup(msg, in->migrated_from);
-    ingress->reply_to_id = sma_msg_dup(msg, in->reply_to_id);
-    ingress->stamps.parsed_ns = sma_ctx_now(ctx);
-    return msg;
+    struct sma_ingress ingress = *in;
+    ingress.stamps.parsed_ns = sma_ctx_now(ctx);
+    return sma_msg_make_ingress(&ingress);
 }
 
 void sma_adapter_answer_attempt(struct sma_ctx *ctx, struct sma_msg *question,
                                 const struct sma_attempt_result *result)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(question, struct sma_attempt);
-    struct sma_str id = result->platform_message_id, error = result->error;
-    struct sma_str reply_id = result->reply_id;
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result,
-                                      id.len + error.len + reply_id.len + 3);
+    struct sma_attempt_result made = *result;
+    made.outbox_id = asked->outbox_id;
+    made.part = asked->part;
+    struct sma_msg *msg = sma_msg_make_attempt_result(&made);
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory for the outcome of a delivery");
-    struct sma_attempt_result *made = SMA_MSG_BODY(msg, struct sma_attempt_result);
-    *made = *result;
-    made->outbox_id = asked->outbox_id;
-    made->part = asked->part;
-    made->platform_message_id = sma_msg_dup(msg, id);
-    made->reply_id = sma_msg_dup(msg, reply_id);
-    made->error = sma_msg_dup(msg, error);
     sma_ctx_answer(ctx, question, &msg);
 }
 
 void sma_adapter_answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
                                 const struct sma_webhook_answer *answer)
 {
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_WEBHOOK_ANSWER, struct sma_webhook_answer, answer->body.len + 1);
+    struct sma_msg *msg = sma_msg_make_webhook_answer(answer);
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory for an answer");
-    struct sma_webhook_answer *made = SMA_MSG_BODY(msg, struct sma_webhook_answer);
-    *made = *answer;
-    made->body = sma_msg_dup(msg, answer->body);
     sma_ctx_answer_to(ctx, asker, ask_id, &msg);
 }
 

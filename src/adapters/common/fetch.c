@@ -84,14 +84,13 @@ static bool is_finished(const struct sma_fetch_job *job)
 static void answer_job(struct sma_fetch_job *job)
 {
     struct sma_ctx *ctx = job->fetches->ctx;
-    struct sma_str notes = job->notes.err == SMA_ERR_OK ? sma_buf_str(&job->notes) : SMA_STR("");
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, notes.len + 1);
+    struct sma_prepared prepared = {.seq = SMA_MSG_BODY(job->msg, struct sma_prepare)->seq,
+                                    .role = job->role};
+    if (job->notes.err == SMA_ERR_OK)
+        prepared.context = sma_buf_str(&job->notes);
+    struct sma_msg *msg = sma_msg_make_prepared(&prepared);
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory for an answer");
-    struct sma_prepared *prepared = SMA_MSG_BODY(msg, struct sma_prepared);
-    prepared->seq = SMA_MSG_BODY(job->msg, struct sma_prepare)->seq;
-    prepared->role = job->role;
-    prepared->context = sma_msg_dup(msg, notes);
     sma_ctx_answer(ctx, job->msg, &msg);
     free_job(job);
 }

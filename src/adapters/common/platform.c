@@ -250,12 +250,10 @@ void sma_platform_wake(void *state, struct sma_ctx *ctx)
 bool sma_platform_ask_cursor(struct sma_platform *platform, const char *name, uint64_t *ret_ask_id)
 {
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, strlen(name) + 1);
+    struct sma_msg *msg = sma_msg_make_query(
+        &(struct sma_query){.kind = SMA_QUERY_CURSOR, .chat_key = sma_str(name)});
     if (msg == NULL)
         sma_ctx_fatal(platform->ctx, "out of memory");
-    struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
-    query->kind = SMA_QUERY_CURSOR;
-    query->chat_key = sma_msg_dup(msg, sma_str(name));
     return sma_ctx_ask(platform->ctx, SMA_ACTOR_STORE, &msg, 0, ret_ask_id) == SMA_ERR_OK;
 }
 

@@ -227,20 +227,13 @@ static enum sma_err read_body(const json_t *root, const struct target *target,
 /* -- the question ------------------------------------------------------------------------------ */
 static void ask(struct http_conn *conn, const struct sma_decide *facts)
 {
-    size_t space = facts->id.len + facts->response.len + 64;
-    SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DECIDE, struct sma_decide, space);
-    enum sma_err err = SMA_ERR_NOMEM;
-    if (msg != NULL) {
-        struct sma_decide *decide = SMA_MSG_BODY(msg, struct sma_decide);
-        *decide = *facts;
-        decide->id = sma_msg_dup(msg, facts->id);
-        decide->response = sma_msg_dup(msg, facts->response);
-        decide->route.adapter = (uint8_t)sma_ctx_self(conn->server->ctx);
-        decide->route.channel = sma_msg_dup(msg, SMA_STR("api"));
-        decide->route.user_id = sma_msg_dup(msg, SMA_STR("api"));
-        err = http_ask_store(conn->server, HTTP_ASK_DECIDE, conn, 0, &msg);
-    }
+    struct sma_decide decide = *facts;
+    decide.route = (struct sma_route){.adapter = (uint8_t)sma_ctx_self(conn->server->ctx),
+                                      .channel = SMA_STR("api"),
+                                      .user_id = SMA_STR("api")};
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = sma_msg_make_decide(&decide);
+    enum sma_err err =
+        msg == NULL ? SMA_ERR_NOMEM : http_ask_store(conn->server, HTTP_ASK_DECIDE, conn, 0, &msg);
     if (err != SMA_ERR_OK)
         http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
                            sma_err_text(err));

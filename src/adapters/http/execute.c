@@ -22,6 +22,7 @@ static void make_message_id(struct sma_http *http, char hex[32])
         hex[2 * i + 1] = digits[byte & 15];
     }
 }
+#define CHAT_KEY_PREFIX "api:chat:"
 
 /* siphash(user NUL instructions): what must be equal under one message id. 0 would mean "not
  * compared". */
@@ -38,35 +39,28 @@ static uint64_t hash_body(const struct sma_ingress *ingress)
 static struct sma_msg *make_ingress(struct http_conn *conn, const struct http_execute_body *body)
 {
     struct sma_http *http = conn->server;
-    static const char prefix[] = "api:chat:";
-    size_t prefix_len = sizeof prefix - 1;
-    size_t space = prefix_len + body->chat_id.len + body->user_id.len + conn->message_id_len +
-                   body->instructions.len + 8 * 16;
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, space);
-    if (msg == NULL)
-        return NULL;
-    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
-    char *key = sma_msg_space(msg, prefix_len + body->chat_id.len + 1);
-    memcpy(key, prefix, prefix_len);
-    memcpy(key + prefix_len, body->chat_id.ptr, body->chat_id.len);
-    struct sma_route *route = &ingress->route;
-    route->adapter = (uint8_t)sma_ctx_self(http->ctx);
-    route->channel = SMA_STR("api");
-    route->channel = sma_msg_dup(msg, route->channel);
-    route->chat_key = (struct sma_str){key, prefix_len + body->chat_id.len};
-    route->chat_id = (struct sma_str){key + prefix_len, body->chat_id.len};
-    route->user_id = sma_msg_dup(msg, body->user_id);
-    route->message_id = sma_msg_dup(msg, (struct sma_str){conn->message_id, conn->message_id_len});
-    ingress->event_key = route->message_id;
-    ingress->text = sma_msg_dup(msg, body->instructions);
-    ingress->wall_ms = sma_ctx_wall(http->ctx);
-    ingress->body_hash = hash_body(ingress);
-    ingress->control = (uint8_t)sma_control_parse(ingress->text);
-    ingress->kind = ingress->control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
-    ingress->addressed = SMA_ADDRESSED_PRIVATE;
-    ingress->stamps.read_ns = conn->read_ns;
-    ingress->stamps.parsed_ns = http_now(http);
-    return msg;
+    char chat_key[sizeof CHAT_KEY_PREFIX + SMA_ID_BYTES_MAX] = CHAT_KEY_PREFIX;
+    size_t prefix_len = sizeof CHAT_KEY_PREFIX - 1;
+    memcpy(chat_key + prefix_len, body->chat_id.ptr, body->chat_id.len);
+    struct sma_str message_id = {conn->message_id, conn->message_id_len};
+    enum sma_control control = sma_control_parse(body->instructions);
+    struct sma_ingress ingress = {
+        .route = {.adapter = (uint8_t)sma_ctx_self(http->ctx),
+                  .channel = SMA_STR("api"),
+                  .chat_key = {chat_key, prefix_len + body->chat_id.len},
+                  .chat_id = body->chat_id,
+                  .user_id = body->user_id,
+                  .message_id = message_id},
+        .event_key = message_id,
+        .text = body->instructions,
+        .wall_ms = sma_ctx_wall(http->ctx),
+        .control = (uint8_t)control,
+        .kind = control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL,
+        .addressed = SMA_ADDRESSED_PRIVATE,
+        .stamps = {.read_ns = conn->read_ns, .parsed_ns = http_now(http)},
+    };
+    ingress.body_hash = hash_body(&ingress);
+    return sma_msg_make_ingress(&ingress);
 }
 
 void http_execute(struct http_conn *conn, struct sma_str text)

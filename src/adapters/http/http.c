@@ -281,17 +281,13 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
 static void refuse_attempt(struct sma_http *http, const struct sma_msg *msg)
 {
     const struct sma_attempt *attempt = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_attempt);
-    static const char why[] = "HTTP answers are stored results, they are not sent";
-    struct sma_msg *answer =
-        SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, sizeof why);
+    struct sma_msg *answer = sma_msg_make_attempt_result(&(struct sma_attempt_result){
+        .outbox_id = attempt->outbox_id,
+        .part = attempt->part,
+        .attempt_class = SMA_ATTEMPT_GIVE_UP,
+        .error = SMA_STR("HTTP answers are stored results, they are not sent")});
     if (answer == NULL)
         sma_ctx_fatal(http->ctx, "out of memory for an answer");
-    struct sma_attempt_result *result = SMA_MSG_BODY(answer, struct sma_attempt_result);
-    result->outbox_id = attempt->outbox_id;
-    result->part = attempt->part;
-    result->attempt_class = SMA_ATTEMPT_GIVE_UP;
-    result->error =
-        sma_msg_dup(answer, SMA_STR("HTTP answers are stored results, they are not sent"));
     sma_ctx_answer(http->ctx, msg, &answer);
 }
 

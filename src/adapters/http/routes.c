@@ -264,15 +264,10 @@ static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit,
                       struct sma_str chat_key)
 {
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, chat_key.len + 1);
-    enum sma_err err = SMA_ERR_NOMEM;
-    if (msg != NULL) {
-        struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
-        query->kind = (uint8_t)query_of(ask);
-        query->limit = limit;
-        query->chat_key = sma_msg_dup(msg, chat_key);
-        err = http_ask_store(conn->server, ask, conn, 0, &msg);
-    }
+    struct sma_msg *msg = sma_msg_make_query(
+        &(struct sma_query){.kind = (uint8_t)query_of(ask), .limit = limit, .chat_key = chat_key});
+    enum sma_err err =
+        msg == NULL ? SMA_ERR_NOMEM : http_ask_store(conn->server, ask, conn, 0, &msg);
     if (err != SMA_ERR_OK)
         http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
                            sma_err_text(err));

@@ -107,10 +107,9 @@ enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq)
     uint32_t watch = http_watch_find(http, seq);
     if (watch == HTTP_NONE) {
         SMA_AUTO(sma_msg_destroyp)
-        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 0);
+        struct sma_msg *msg = sma_msg_make_await(&(struct sma_await){.seq = seq});
         if (msg == NULL || !http_watch_has_room(http))
             return SMA_ERR_FULL;
-        SMA_MSG_BODY(msg, struct sma_await)->seq = seq;
         SMA_TRY(http_ask_store(http, HTTP_ASK_AWAIT, NULL, seq, &msg));
         watch = http_watch_create(http, seq);
     }
@@ -269,13 +268,11 @@ void http_run_get(struct http_conn *conn, const struct sma_http_request *request
     }
     conn->seq = (uint64_t)seq;
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 0);
-    enum sma_err err = SMA_ERR_NOMEM;
-    if (msg != NULL) {
-        SMA_MSG_BODY(msg, struct sma_await)->seq = conn->seq;
-        SMA_MSG_BODY(msg, struct sma_await)->is_peek = true;
-        err = http_ask_store(conn->server, HTTP_ASK_PEEK, conn, conn->seq, &msg);
-    }
+    struct sma_msg *msg =
+        sma_msg_make_await(&(struct sma_await){.seq = conn->seq, .is_peek = true});
+    enum sma_err err = msg == NULL
+                           ? SMA_ERR_NOMEM
+                           : http_ask_store(conn->server, HTTP_ASK_PEEK, conn, conn->seq, &msg);
     if (err != SMA_ERR_OK)
         http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
                            sma_err_text(err));

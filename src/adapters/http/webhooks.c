@@ -24,19 +24,14 @@ struct http_webhook *http_webhook_find(struct sma_http *http, struct sma_str pat
 static struct sma_msg *make_question(const struct http_conn *conn,
                                      const struct sma_http_request *request, struct sma_str body)
 {
-    size_t space =
-        request->path.len + request->query.len + request->headers.len + body.len + 4 * 16;
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_WEBHOOK, struct sma_webhook, space);
-    if (msg == NULL)
-        return NULL;
-    struct sma_webhook *webhook = SMA_MSG_BODY(msg, struct sma_webhook);
-    webhook->path = sma_msg_dup(msg, request->path);
-    webhook->query = sma_msg_dup(msg, request->query);
-    webhook->headers = sma_msg_dup(msg, request->headers);
-    webhook->body = sma_msg_dup(msg, body);
-    webhook->read_ns = conn->read_ns;
-    webhook->is_get = request->method == SMA_HTTP_GET;
-    return msg;
+    return sma_msg_make_webhook(&(struct sma_webhook){
+        .path = request->path,
+        .query = request->query,
+        .headers = request->headers,
+        .body = body,
+        .read_ns = conn->read_ns,
+        .is_get = request->method == SMA_HTTP_GET,
+    });
 }
 
 void http_webhook_run(struct http_conn *conn, const struct sma_http_request *request,

@@ -44,29 +44,24 @@ static struct sma_msg *make_ingress(const struct client *client, struct sma_str 
     struct sma_ctx *ctx = client->terminal->ctx;
     char chat_key[SMA_TERMINAL_CHAT_BYTES_MAX + 16];
     snprintf(chat_key, sizeof chat_key, "cli:chat:%s", client->chat);
-    struct sma_route route = {.adapter = (uint8_t)sma_ctx_self(ctx),
-                              .channel = SMA_STR("cli"),
-                              .chat_key = sma_str(chat_key),
-                              .chat_id = sma_str(client->chat),
-                              .chat_type = SMA_STR("private"),
-                              .message_id = id,
-                              .user_id = sma_str(client->user),
-                              .user_name = sma_str(client->user)};
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
-                                      sma_route_space(&route) + text.len + id.len + 2);
-    if (msg == NULL)
-        return NULL;
-    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
-    ingress->route = sma_route_dup(msg, &route);
-    ingress->event_key = sma_msg_dup(msg, id);
-    ingress->text = sma_msg_dup(msg, text);
-    ingress->control = (uint8_t)sma_control_parse(ingress->text);
-    ingress->kind = ingress->control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
-    ingress->addressed = SMA_ADDRESSED_PRIVATE;
-    ingress->wall_ms = sma_ctx_wall(ctx);
-    ingress->stamps.read_ns = read_ns;
-    ingress->stamps.parsed_ns = sma_ctx_now(ctx);
-    return msg;
+    enum sma_control control = sma_control_parse(text);
+    return sma_msg_make_ingress(&(struct sma_ingress){
+        .route = {.adapter = (uint8_t)sma_ctx_self(ctx),
+                  .channel = SMA_STR("cli"),
+                  .chat_key = sma_str(chat_key),
+                  .chat_id = sma_str(client->chat),
+                  .chat_type = SMA_STR("private"),
+                  .message_id = id,
+                  .user_id = sma_str(client->user),
+                  .user_name = sma_str(client->user)},
+        .event_key = id,
+        .text = text,
+        .control = (uint8_t)control,
+        .kind = control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL,
+        .addressed = SMA_ADDRESSED_PRIVATE,
+        .wall_ms = sma_ctx_wall(ctx),
+        .stamps = {.read_ns = read_ns, .parsed_ns = sma_ctx_now(ctx)},
+    });
 }
 
 static struct run *take_slot(struct client *client)
@@ -214,12 +209,7 @@ static void hold(struct terminal *terminal, struct client *client, struct run *r
 static void await_run(struct terminal *terminal, struct client *client, struct run *run)
 {
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 1);
-    if (msg != NULL) {
-        struct sma_await *await = SMA_MSG_BODY(msg, struct sma_await);
-        await->seq = run->seq;
-        await->user_id = sma_msg_dup(msg, SMA_STR(""));
-    }
+    struct sma_msg *msg = sma_msg_make_await(&(struct sma_await){.seq = run->seq});
     if (msg == NULL ||
         sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &run->ask_id) != SMA_ERR_OK) {
         sma_terminal_put_error(client, run->id,

@@ -17,18 +17,16 @@ struct out
 /* -- the outcome of a delivery ----------------------------------------------------------------- */
 static void answer_attempt(const struct delivery *delivery)
 {
-    struct sma_str error = SMA_STR("");
-    if (!delivery->is_sent)
-        error = SMA_STR("no terminal is connected to this chat");
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, error.len + 2);
+    struct sma_attempt_result result = {.outbox_id = delivery->outbox_id,
+                                        .part = delivery->part,
+                                        .attempt_class = SMA_ATTEMPT_SENT};
+    if (!delivery->is_sent) {
+        result.attempt_class = SMA_ATTEMPT_GIVE_UP;
+        result.error = SMA_STR("no terminal is connected to this chat");
+    }
+    struct sma_msg *msg = sma_msg_make_attempt_result(&result);
     if (msg == NULL)
         sma_ctx_fatal(delivery->ctx, "out of memory while answering a delivery");
-    struct sma_attempt_result *result = SMA_MSG_BODY(msg, struct sma_attempt_result);
-    *result = (struct sma_attempt_result){.outbox_id = delivery->outbox_id, .part = delivery->part};
-    result->attempt_class = delivery->is_sent ? SMA_ATTEMPT_SENT : SMA_ATTEMPT_GIVE_UP;
-    result->error = sma_msg_dup(msg, error);
-    result->platform_message_id = sma_msg_dup(msg, SMA_STR(""));
     sma_ctx_answer_to(delivery->ctx, (enum sma_actor_id)delivery->asker, delivery->ask_id, &msg);
 }
 
