@@ -24,9 +24,9 @@
 static void refuse_now(struct sma_store *store, const struct sma_msg *question,
                        uint32_t retry_after_ms, struct sma_str reason)
 {
-    struct sma_msg *answer = STORE_MSG(store, ACCEPTED, struct sma_accepted, 0);
-    *SMA_MSG_BODY(answer, struct sma_accepted) = (struct sma_accepted){
+    const struct sma_accepted accepted = {
         .verdict = SMA_VERDICT_REFUSED, .retry_after_ms = retry_after_ms, .reason = reason};
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_accepted(&accepted));
     SMA_METRIC_ADD(ingress_refused_total, 1);
     sma_store_count_refused(store, question->from);
     sma_ctx_answer(store->ctx, question, &answer);
@@ -37,15 +37,10 @@ void sma_store_accept_later(struct sma_store *store, const struct sma_msg *quest
 {
     const struct sma_ingress *ingress =
         SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
-    const struct sma_route *route = &ingress->route;
-    struct sma_msg *answer =
-        STORE_MSG(store, ACCEPTED, struct sma_accepted,
-                  accepted->notice.len + route->chat_key.len + route->user_id.len + 3);
-    struct sma_accepted *body = SMA_MSG_BODY(answer, struct sma_accepted);
-    *body = *accepted;
-    body->notice = sma_msg_dup(answer, accepted->notice);
-    body->chat_key = sma_msg_dup(answer, route->chat_key);
-    body->user_id = sma_msg_dup(answer, route->user_id);
+    struct sma_accepted body = *accepted;
+    body.chat_key = ingress->route.chat_key;
+    body.user_id = ingress->route.user_id;
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_accepted(&body));
     sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
 }
 

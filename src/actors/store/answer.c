@@ -274,15 +274,12 @@ static SMA_CHECKED enum sma_err put_text(const struct sma_state_message *message
 static void send_judge(struct sma_store *store, const struct store_judgement *judgement,
                        struct sma_str text, struct sma_str request)
 {
-    struct sma_str id = sma_str(judgement->id), key = sma_store_chat_key(judgement->chat);
-    struct sma_msg *msg =
-        STORE_MSG(store, JUDGE, struct sma_judge, id.len + key.len + text.len + request.len + 4);
-    struct sma_judge *judge = SMA_MSG_BODY(msg, struct sma_judge);
-    judge->seq = judgement->seq;
-    judge->approval_id = sma_msg_dup(msg, id);
-    judge->chat_key = sma_msg_dup(msg, key);
-    judge->text = sma_msg_dup(msg, text);
-    judge->request_json = sma_msg_dup(msg, request);
+    const struct sma_judge judge = {.seq = judgement->seq,
+                                    .approval_id = sma_str(judgement->id),
+                                    .chat_key = sma_store_chat_key(judgement->chat),
+                                    .text = text,
+                                    .request_json = request};
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_judge(&judge));
     sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
 }
 
@@ -661,9 +658,9 @@ void sma_store_judged(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_judged *judged = SMA_MSG_BODY(*msg, struct sma_judged);
     struct store_judgement *judgement = find_judgement(store, judged->seq);
-    struct sma_msg *answer = STORE_MSG(store, JUDGED_DONE, struct sma_step_done, 0);
+    struct sma_msg *answer = sma_store_made(
+        store, sma_msg_make_judged_done(&(struct sma_step_done){.seq = judged->seq}));
     struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);
-    done->seq = judged->seq;
     sma_store_check_disk(store);
     if (judgement == NULL || !sma_str_is_equal(sma_str(judgement->id), judged->approval_id)) {
         done->verdict = SMA_STEP_STOPPED;

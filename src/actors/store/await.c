@@ -66,23 +66,22 @@ static enum sma_err answer_with(void *user, const struct sma_state_result *resul
 {
     struct result_facts *facts = user;
     struct sma_store *store = facts->store;
-    size_t space = result->output.len + result->tool_calls_json.len + facts->message_id.len +
-                   facts->chat_id.len + facts->pending_json.len + 5;
-    struct sma_msg *msg = STORE_MSG(store, RESULT, struct sma_result, space);
-    struct sma_result *answer = SMA_MSG_BODY(msg, struct sma_result);
-    answer->seq = facts->waiter->seq;
-    answer->state = run_state_of(store, facts->head.state, run_of(&facts->head));
-    answer->duration_ms = duration_of(facts, result);
+    struct sma_result answer = {
+        .seq = facts->waiter->seq,
+        .state = run_state_of(store, facts->head.state, run_of(&facts->head)),
+        .is_success = result->is_success,
+        .output = result->output,
+        .tool_calls_json = result->tool_calls_json,
+        .message_id = facts->message_id,
+        .chat_id = facts->chat_id,
+        .pending_json = facts->pending_json,
+        .duration_ms = duration_of(facts, result),
+    };
     if (result->usage != NULL)
-        answer->usage = *result->usage;
-    answer->is_success = result->is_success;
-    answer->output = sma_msg_dup(msg, result->output);
-    answer->tool_calls_json = sma_msg_dup(msg, result->tool_calls_json);
-    answer->message_id = sma_msg_dup(msg, facts->message_id);
-    answer->chat_id = sma_msg_dup(msg, facts->chat_id);
-    answer->pending_json = sma_msg_dup(msg, facts->pending_json);
-    if (answer->state == SMA_RUN_WAITING)
-        answer->position = sma_queue_position(store->queue, facts->head.chat_id, answer->seq);
+        answer.usage = *result->usage;
+    if (answer.state == SMA_RUN_WAITING)
+        answer.position = sma_queue_position(store->queue, facts->head.chat_id, answer.seq);
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_result(&answer));
     sma_ctx_answer_to(store->ctx, facts->waiter->asker, facts->waiter->ask_id, &msg);
     facts->is_answered = true;
     return SMA_ERR_OK;
@@ -154,8 +153,8 @@ static enum sma_err with_message(void *user, const struct sma_state_message *mes
 
 static void answer_unknown(struct sma_store *store, const struct store_waiter *waiter)
 {
-    struct sma_msg *msg = STORE_MSG(store, RESULT, struct sma_result, 0);
-    SMA_MSG_BODY(msg, struct sma_result)->seq = waiter->seq;
+    struct sma_msg *msg =
+        sma_store_made(store, sma_msg_make_result(&(struct sma_result){.seq = waiter->seq}));
     sma_ctx_answer_to(store->ctx, waiter->asker, waiter->ask_id, &msg);
 }
 

@@ -39,10 +39,8 @@ void sma_store_need(struct sma_store *store, bool has_memory)
                                   "continues after a restart");
 }
 
-struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes,
-                              size_t space)
+struct sma_msg *sma_store_made(struct sma_store *store, struct sma_msg *msg)
 {
-    struct sma_msg *msg = sma_msg_create(kind, body_bytes, space);
     sma_store_need(store, msg != NULL);
     return msg;
 }

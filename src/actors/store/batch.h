@@ -51,11 +51,8 @@ bool sma_store_hands_out(const struct sma_store *store, unsigned kind, uint64_t 
 void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);
 /** Try the hand-offs whose lane was full. */
 void sma_store_send_deferred(struct sma_store *store);
-/** A new message; out of memory ends the program (nothing is lost: the disk has it). */
-struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes,
-                              size_t space);
-#define STORE_MSG(store, KIND, TYPE, space) \
-    sma_store_msg((store), SMA_MSG_##KIND, sizeof(TYPE), (space))
+/** A message just made; NULL, out of memory, ends the program (nothing is lost: the disk has it). */
+struct sma_msg *sma_store_made(struct sma_store *store, struct sma_msg *msg);
 void sma_store_note_finished(struct sma_store *store, uint64_t seq);
 void sma_store_note_error(struct sma_store *store, const char *text);
 /** Out of memory ends the program: nothing is lost, the disk has it. */

@@ -110,11 +110,9 @@ static void tell_agent(struct sma_store *store, const struct store_chat *chat,
 {
     for (const struct sma_state_chat *at = chat->state; at != NULL;
          at = sma_state_chat_next_former(at)) {
-        struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, at->key.len + 1);
-        struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
-        order->control = (uint8_t)control;
-        order->mark_seq = mark;
-        order->chat_key = sma_msg_dup(msg, at->key);
+        const struct sma_control_order order = {
+            .control = (uint8_t)control, .mark_seq = mark, .chat_key = at->key};
+        struct sma_msg *msg = sma_store_made(store, sma_msg_make_control(&order));
         sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
     }
 }
@@ -123,11 +121,8 @@ static void tell_dispatcher(struct sma_store *store, const struct store_chat *ch
 {
     for (const struct sma_state_chat *at = chat->state; at != NULL;
          at = sma_state_chat_next_former(at)) {
-        struct sma_msg *msg =
-            STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, at->key.len + 1);
-        struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
-        cancel->mark_seq = mark;
-        cancel->chat_key = sma_msg_dup(msg, at->key);
+        const struct sma_cancel_deliver cancel = {.chat_key = at->key, .mark_seq = mark};
+        struct sma_msg *msg = sma_store_made(store, sma_msg_make_cancel_deliver(&cancel));
         sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
     }
 }

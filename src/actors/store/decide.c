@@ -377,10 +377,8 @@ enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
 static void answer_decided(struct sma_store *store, const struct sma_msg *question,
                            const struct store_ruling *ruling)
 {
-    struct sma_msg *answer = STORE_MSG(store, DECIDED, struct sma_decided, sizeof ruling->text + 1);
-    struct sma_decided *decided = SMA_MSG_BODY(answer, struct sma_decided);
-    decided->status = ruling->status;
-    decided->text = sma_msg_dup(answer, sma_str(ruling->text));
+    const struct sma_decided decided = {.status = ruling->status, .text = sma_str(ruling->text)};
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_decided(&decided));
     sma_store_answer_later(store, question, &answer, 0);
 }
 

@@ -149,9 +149,8 @@ void sma_store_revoke(struct sma_store *store, struct sma_msg **question)
             said = (struct revocation){503, "it could not be stored; try again"};
         }
     }
-    struct sma_msg *answer = STORE_MSG(store, DECIDED, struct sma_decided, 0);
-    *SMA_MSG_BODY(answer, struct sma_decided) =
-        (struct sma_decided){.status = said.status, .text = sma_str(said.text)};
+    const struct sma_decided decided = {.status = said.status, .text = sma_str(said.text)};
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_decided(&decided));
     sma_store_answer_later(store, *question, &answer, 0);
 }
 

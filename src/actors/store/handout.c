@@ -87,27 +87,25 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
     SMA_TRY(count_replies(store, row, &replies));
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
-    struct sma_msg *msg = STORE_MSG(store, DELIVER, struct sma_deliver,
-                                    sma_route_space(&to) + delivery->text.len + 1);
-    struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
-    deliver->outbox_id = row->id;
-    deliver->seq = sma_state_outbox_seq(row->id);
-    deliver->route = sma_route_dup(msg, &to);
-    deliver->text = sma_msg_dup(msg, delivery->text);
-    deliver->language =
-        sma_store_language(store, &to) == SMA_LANGUAGE_ZH ? SMA_STR("zh") : SMA_STR("en");
-    deliver->intent = delivery->intent;
-    deliver->renderer_version = delivery->renderer_version;
-    deliver->part_done_count = delivery->part_done_count;
-    deliver->is_repeat = row->is_repeat;
-    deliver->salt = delivery->salt;
-    deliver->has_waiter = row->has_waiter;
-    deliver->attempt_count = delivery->attempt_count;
-    deliver->waited_ms = row->out != NULL ? row->out->waited_ms : 0;
-    if (stamps != NULL)
-        deliver->stamps = *stamps;
-    deliver->reply_count = replies.count;
-    deliver->message_wall_ms = replies.wall_ms;
+    const struct sma_deliver deliver = {
+        .outbox_id = row->id,
+        .seq = sma_state_outbox_seq(row->id),
+        .route = to,
+        .text = delivery->text,
+        .language = sma_str(sma_store_language(store, &to) == SMA_LANGUAGE_ZH ? "zh" : "en"),
+        .intent = delivery->intent,
+        .renderer_version = delivery->renderer_version,
+        .part_done_count = delivery->part_done_count,
+        .is_repeat = row->is_repeat,
+        .has_waiter = row->has_waiter,
+        .salt = delivery->salt,
+        .attempt_count = delivery->attempt_count,
+        .waited_ms = row->out != NULL ? row->out->waited_ms : 0,
+        .reply_count = replies.count,
+        .message_wall_ms = replies.wall_ms,
+        .stamps = stamps != NULL ? *stamps : (struct sma_stamps){0},
+    };
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_deliver(&deliver));
     sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
     return SMA_ERR_OK;
 }

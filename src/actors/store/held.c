@@ -41,10 +41,11 @@ void sma_store_hold_row(struct sma_store *store, struct store_row *row, uint64_t
 static void answer(struct sma_store *store, const struct sma_msg *question,
                    enum sma_step_verdict verdict, bool is_now)
 {
-    struct sma_msg *msg = STORE_MSG(store, RECEIPT_DONE, struct sma_receipt_done, 0);
-    struct sma_receipt_done *done = SMA_MSG_BODY(msg, struct sma_receipt_done);
-    done->outbox_id = SMA_MSG_BODY((struct sma_msg *)question, struct sma_receipt)->outbox_id;
-    done->verdict = (uint8_t)verdict;
+    const struct sma_receipt *receipt =
+        SMA_MSG_BODY((struct sma_msg *)question, struct sma_receipt);
+    struct sma_msg *msg =
+        sma_store_made(store, sma_msg_make_receipt_done(&(struct sma_receipt_done){
+                                  .outbox_id = receipt->outbox_id, .verdict = (uint8_t)verdict}));
     if (is_now)
         sma_ctx_answer(store->ctx, question, &msg);
     else

@@ -32,19 +32,9 @@ static enum sma_err keep_fact(void *user, struct sma_str target, struct sma_str 
 
 static void send_lesson(struct sma_store *store, const struct lesson *lesson)
 {
-    struct sma_msg *msg =
-        STORE_MSG(store, LEARNED, struct sma_learned,
-                  lesson->bytes.len + 1 + 16 + lesson->count * sizeof(struct sma_learned_fact));
-    struct sma_learned *learned = SMA_MSG_BODY(msg, struct sma_learned);
-    const char *base = sma_msg_dup(msg, sma_buf_str(&lesson->bytes)).ptr;
-    learned->fact_count = lesson->count;
-    learned->facts = sma_msg_space(msg, lesson->count * sizeof *learned->facts);
-    for (uint32_t i = 0; i < lesson->count; i++) {
-        const struct sma_learned_fact *from = &lesson->facts[i];
-        learned->facts[i] = (struct sma_learned_fact){
-            .target = {base + (size_t)from->target.ptr, from->target.len},
-            .member = {base + (size_t)from->member.ptr, from->member.len}};
-    }
+    struct sma_learned learned = {.fact_count = lesson->count, .facts = lesson->facts};
+    sma_msg_place(SMA_MSG_LEARNED, &learned, lesson->bytes.ptr);
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_learned(&learned));
     sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
 }
 

@@ -37,9 +37,9 @@ static void free_first(struct sma_store *store)
 
 static void answer(struct sma_store *store, struct store_list *list)
 {
-    struct sma_str json = list->json.err == SMA_ERR_OK ? sma_buf_str(&list->json) : SMA_STR("{}");
-    struct sma_msg *msg = STORE_MSG(store, QUERY_RESULT, struct sma_query_result, json.len + 1);
-    SMA_MSG_BODY(msg, struct sma_query_result)->json = sma_msg_dup(msg, json);
+    const struct sma_query_result result = {
+        .json = list->json.err == SMA_ERR_OK ? sma_buf_str(&list->json) : SMA_STR("{}")};
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_query_result(&result));
     sma_ctx_answer(store->ctx, list->question, &msg);
 }
 

@@ -306,9 +306,8 @@ void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question
     }
     char line[256];
     format_line(line, sizeof line, &answer);
-    struct sma_msg *msg = STORE_MSG(store, DECIDED, struct sma_decided, strlen(line) + 1);
-    SMA_MSG_BODY(msg, struct sma_decided)->status = answer.status;
-    SMA_MSG_BODY(msg, struct sma_decided)->text = sma_msg_dup(msg, sma_str(line));
+    const struct sma_decided decided = {.status = answer.status, .text = sma_str(line)};
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_decided(&decided));
     if (err == SMA_ERR_OK)
         sma_store_answer_later(store, *question, &msg, 0);
     else

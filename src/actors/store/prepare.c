@@ -277,13 +277,11 @@ static enum sma_err make_question(void *user, const struct sma_state_message *me
     sma_store_follow_route(message->chat, &facts.route);
     facts.route.adapter =
         (uint8_t)asking->store->adapters[asking->question->adapter].adapter->actor;
-    asking->msg = STORE_MSG(asking->store, PREPARE, struct sma_prepare,
-                            sma_route_space(&facts.route) + facts.preparation.len + 1);
-    struct sma_prepare *prepare = SMA_MSG_BODY(asking->msg, struct sma_prepare);
-    prepare->seq = message->seq;
-    prepare->route = sma_route_dup(asking->msg, &facts.route);
-    prepare->preparation = sma_msg_dup(asking->msg, facts.preparation);
-    prepare->wants_role = facts.wants_role || facts.may_answer;
+    const struct sma_prepare prepare = {.seq = message->seq,
+                                        .route = facts.route,
+                                        .preparation = facts.preparation,
+                                        .wants_role = facts.wants_role || facts.may_answer};
+    asking->msg = sma_store_made(asking->store, sma_msg_make_prepare(&prepare));
     return SMA_ERR_OK;
 }
 

@@ -121,8 +121,8 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
 static void answer_json(struct sma_store *store, const struct sma_msg *question,
                         struct sma_str json)
 {
-    struct sma_msg *answer = STORE_MSG(store, QUERY_RESULT, struct sma_query_result, json.len + 1);
-    SMA_MSG_BODY(answer, struct sma_query_result)->json = sma_msg_dup(answer, json);
+    struct sma_msg *answer =
+        sma_store_made(store, sma_msg_make_query_result(&(struct sma_query_result){.json = json}));
     sma_ctx_answer(store->ctx, question, &answer);
 }
 
@@ -284,25 +284,19 @@ static void answer_lines(struct sma_store *store, struct store_search *search, e
     bool is_cut = false;
     const struct sma_history_item *items =
         err == SMA_ERR_OK ? sma_history_read_items(search->reader, &count, &is_cut) : NULL;
-    struct sma_str text =
-        err == SMA_ERR_OK ? SMA_STR("") : sma_str(error->text[0] ? error->text : sma_err_text(err));
-    size_t space = text.len + 1 + 16 + count * sizeof(struct sma_history_line);
+    struct sma_history_lines lines = {.err = (uint8_t)err, .is_cut = is_cut, .line_count = count};
+    if (err != SMA_ERR_OK)
+        lines.error = sma_str(error->text[0] ? error->text : sma_err_text(err));
+    SMA_AUTO(sma_freep) struct sma_history_line *list = calloc(count + 1, sizeof *list);
+    sma_store_need(store, list != NULL);
     for (uint32_t i = 0; i < count; i++)
-        space += items[i].user_id.len + items[i].user_name.len + items[i].text.len + 3;
-    struct sma_msg *answer = STORE_MSG(store, HISTORY_LINES, struct sma_history_lines, space);
-    struct sma_history_lines *lines = SMA_MSG_BODY(answer, struct sma_history_lines);
-    lines->err = (uint8_t)err;
-    lines->error = sma_msg_dup(answer, text);
-    lines->is_cut = is_cut;
-    lines->line_count = count;
-    lines->lines = sma_msg_space(answer, count * sizeof *lines->lines);
-    for (uint32_t i = 0; i < count; i++)
-        lines->lines[i] =
-            (struct sma_history_line){.wall_ms = items[i].wall_ms,
-                                      .is_user = items[i].is_user,
-                                      .user_id = sma_msg_dup(answer, items[i].user_id),
-                                      .user_name = sma_msg_dup(answer, items[i].user_name),
-                                      .text = sma_msg_dup(answer, items[i].text)};
+        list[i] = (struct sma_history_line){.wall_ms = items[i].wall_ms,
+                                            .is_user = items[i].is_user,
+                                            .user_id = items[i].user_id,
+                                            .user_name = items[i].user_name,
+                                            .text = items[i].text};
+    lines.lines = list;
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_history_lines(&lines));
     sma_ctx_answer(store->ctx, search->question, &answer);
 }
 
@@ -415,11 +409,6 @@ static enum sma_err load_turn(void *user, uint64_t seq, struct sma_str wire,
     return list->buf->err;
 }
 
-static struct sma_str place(const char *base, struct sma_str text)
-{
-    return (struct sma_str){base + (size_t)text.ptr, text.len};
-}
-
 void sma_store_session(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_session_ask *ask = SMA_MSG_BODY(*msg, struct sma_session_ask);
@@ -437,19 +426,10 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg)
         list.count = 0;
         sma_buf_clear(list.buf);
     }
-    struct sma_msg *answer = STORE_MSG(store, SESSION_TURNS, struct sma_session_turns,
-                                       list.buf->len + 1 + ask->chat_key.len + 1 + 16 +
-                                           list.count * sizeof(struct sma_turn));
-    struct sma_session_turns *turns = SMA_MSG_BODY(answer, struct sma_session_turns);
-    const char *base = sma_msg_dup(answer, sma_buf_str(list.buf)).ptr;
-    turns->chat_key = sma_msg_dup(answer, ask->chat_key);
-    turns->turn_count = list.count;
-    turns->turns = sma_msg_space(answer, list.count * sizeof *turns->turns);
-    for (uint32_t i = 0; i < list.count; i++)
-        turns->turns[i] = (struct sma_turn){.seq = list.turns[i].seq,
-                                            .wire = place(base, list.turns[i].wire),
-                                            .message_id = place(base, list.turns[i].message_id),
-                                            .bytes = place(base, list.turns[i].bytes)};
+    struct sma_session_turns turns = {.turn_count = list.count, .turns = list.turns};
+    sma_msg_place(SMA_MSG_SESSION_TURNS, &turns, list.buf->ptr);
+    turns.chat_key = ask->chat_key;
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_session_turns(&turns));
     free(list.turns);
     sma_ctx_answer(store->ctx, *msg, &answer);
 }
@@ -506,6 +486,13 @@ static bool has_another_name(struct sma_store *store, const struct sma_state_con
            !sma_str_is_equal_nocase(newest.user_name, found->user_name);
 }
 
+static void answer_people(struct sma_store *store, const struct sma_msg *question,
+                          const struct sma_contact_result *result)
+{
+    struct sma_msg *answer = sma_store_made(store, sma_msg_make_contact_result(result));
+    sma_ctx_answer(store->ctx, question, &answer);
+}
+
 static void answer_contact(struct sma_store *store, const struct sma_msg *question,
                            const struct sma_state_contact *found)
 {
@@ -524,17 +511,15 @@ static void answer_contact(struct sma_store *store, const struct sma_msg *questi
     struct sma_str whom = is_good ? (struct sma_str){store->scratch.text.ptr + json_len,
                                                      store->scratch.text.len - json_len}
                                   : SMA_STR("");
-    struct sma_msg *answer = STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result,
-                                       sma_route_space(&route) + json.len + whom.len + 2);
-    struct sma_contact_result *result = SMA_MSG_BODY(answer, struct sma_contact_result);
-    result->is_found = true;
-    result->count = 1;
-    result->is_doubtful = strcmp(standing, sma_access_standing_name(SMA_ACCESS_STRANGER)) == 0 ||
-                          has_another_name(store, found);
-    result->route = sma_route_dup(answer, &route);
-    result->contact_json = sma_msg_dup(answer, json);
-    result->whom = sma_msg_dup(answer, whom);
-    sma_ctx_answer(store->ctx, question, &answer);
+    bool is_stranger = strcmp(standing, sma_access_standing_name(SMA_ACCESS_STRANGER)) == 0;
+    answer_people(
+        store, question,
+        &(struct sma_contact_result){.is_found = true,
+                                     .route = route,
+                                     .contact_json = json,
+                                     .count = 1,
+                                     .is_doubtful = is_stranger || has_another_name(store, found),
+                                     .whom = whom});
 }
 
 /* Several people have the name: which one is meant is for the user to say. */
@@ -549,12 +534,8 @@ static void answer_namesakes(struct sma_store *store, const struct sma_msg *ques
     }
     sma_buf_put_char(json, ']');
     struct sma_str list = json->err == SMA_ERR_OK ? sma_buf_str(json) : SMA_STR("[]");
-    struct sma_msg *answer =
-        STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result, list.len + 1);
-    struct sma_contact_result *result = SMA_MSG_BODY(answer, struct sma_contact_result);
-    result->count = count;
-    result->contact_json = sma_msg_dup(answer, list);
-    sma_ctx_answer(store->ctx, question, &answer);
+    answer_people(store, question,
+                  &(struct sma_contact_result){.count = count, .contact_json = list});
 }
 
 void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
@@ -575,8 +556,7 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
         answer_namesakes(store, *msg, found, count);
         return;
     }
-    struct sma_msg *answer = STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result, 0);
-    sma_ctx_answer(store->ctx, *msg, &answer);
+    answer_people(store, *msg, &(struct sma_contact_result){0});
 }
 
 bool sma_store_is_searching(const struct sma_store *store)

@@ -88,10 +88,10 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
         sma_store_take_back_row(store, row, *msg);
         return;
     }
-    struct sma_msg *answer = STORE_MSG(store, RECEIPT_DONE, struct sma_receipt_done, 0);
+    struct sma_msg *answer =
+        sma_store_made(store, sma_msg_make_receipt_done(&(struct sma_receipt_done){
+                                  .outbox_id = receipt->outbox_id, .verdict = SMA_STEP_DURABLE}));
     struct sma_receipt_done *done = SMA_MSG_BODY(answer, struct sma_receipt_done);
-    done->outbox_id = receipt->outbox_id;
-    done->verdict = SMA_STEP_DURABLE;
     if (row == NULL) {
         done->verdict = SMA_STEP_STOPPED;
         sma_store_answer_later(store, *msg, &answer, 0);

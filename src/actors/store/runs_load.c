@@ -92,11 +92,10 @@ void sma_store_free_kept_runs(struct sma_store *store)
 
 static void take_back(struct sma_store *store, const struct store_run *run)
 {
-    struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, run->key_len + 1);
-    struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
-    order->control = SMA_CONTROL_STOP;
-    order->mark_seq = run->seq + 1;
-    order->chat_key = sma_msg_dup(msg, (struct sma_str){run->key, run->key_len});
+    const struct sma_control_order order = {.control = SMA_CONTROL_STOP,
+                                            .mark_seq = run->seq + 1,
+                                            .chat_key = {run->key, run->key_len}};
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_control(&order));
     sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
 }
 

@@ -12,19 +12,15 @@
 
 #include "runtime/chat/state_read.h"
 
+/* Its deliveries are filled in as they are written. */
 static struct sma_msg *make_answer(struct sma_store *store, unsigned kind, uint64_t seq,
                                    uint32_t number, uint32_t delivery_count)
 {
-    struct sma_msg *answer =
-        sma_store_msg(store, kind, sizeof(struct sma_step_done),
-                      delivery_count * sizeof(struct sma_step_delivery_state) + 16);
-    struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);
-    done->seq = seq;
-    done->number = number;
-    done->verdict = SMA_STEP_DURABLE;
-    done->delivery_count = delivery_count;
-    done->deliveries = sma_msg_space(answer, delivery_count * sizeof *done->deliveries);
-    return answer;
+    return sma_store_made(
+        store, sma_msg_make(kind, &(struct sma_step_done){.seq = seq,
+                                                          .number = number,
+                                                          .verdict = SMA_STEP_DURABLE,
+                                                          .delivery_count = delivery_count}));
 }
 
 static void answer_verdict(struct sma_store *store, const struct sma_msg *question, unsigned kind,
