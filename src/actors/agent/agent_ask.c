@@ -6,12 +6,10 @@
 
 #include <stdlib.h>
 
-#define ROOM_ALIGN 16 /* what one sma_msg_space may cost besides its bytes */
 #define NS_PER_S UINT64_C(1000000000)
 
-struct sma_msg *agent_make(struct sma_agent *agent, unsigned kind, size_t body_bytes, size_t space)
+struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg)
 {
-    struct sma_msg *msg = sma_msg_create(kind, body_bytes, space);
     if (msg == NULL)
         sma_ctx_fatal(agent->ctx, "the agent is out of memory; its runs continue after a restart");
     return msg;
@@ -146,25 +144,17 @@ void agent_drop_blocked(struct sma_agent *agent, uint64_t seq)
 static void ask_session(struct sma_agent *agent, struct agent_run *entry,
                         const struct sma_session_ask *from)
 {
-    struct sma_msg *msg =
-        agent_make(agent, SMA_MSG_SESSION, sizeof(struct sma_session_ask), from->chat_key.len + 1);
-    struct sma_session_ask *body = SMA_MSG_BODY(msg, struct sma_session_ask);
-    *body = *from;
-    body->chat_key = sma_msg_dup(msg, from->chat_key);
-    ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
+    ask(agent, SMA_ACTOR_STORE, entry, 0, agent_need(agent, sma_msg_make_session(from)), 0);
 }
 
+/* The request is written straight into the message: it is large. */
 static void ask_model(struct sma_agent *agent, struct agent_run *entry)
 {
-    size_t size = sma_run_request_size(entry->run);
-    struct sma_msg *msg =
-        agent_make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask),
-                   size + sma_run_order_of(entry->run)->route.chat_key.len + ROOM_ALIGN);
+    struct sma_model_ask question = {.body = {NULL, sma_run_request_size(entry->run)},
+                                     .chat_key = sma_run_order_of(entry->run)->route.chat_key};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_model(&question));
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
-    char *bytes = sma_msg_space(msg, size);
-    sma_run_request_write(entry->run, bytes, body);
-    body->body = (struct sma_str){bytes, size};
-    body->chat_key = sma_msg_dup(msg, body->chat_key);
+    sma_run_request_write(entry->run, sma_msg_fill(msg, body->body), body);
     ask(agent, SMA_ACTOR_MODEL, entry, 0, msg,
         sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * NS_PER_S);
 }
@@ -185,9 +175,8 @@ static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
 
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id)
 {
-    struct sma_msg *msg =
-        agent_make(agent, SMA_MSG_MODEL_CANCEL, sizeof(struct sma_model_cancel), 0);
-    SMA_MSG_BODY(msg, struct sma_model_cancel)->ask_id = ask_id;
+    const struct sma_model_cancel cancel = {.ask_id = ask_id};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_model_cancel(&cancel));
     if (sma_ctx_send(agent->ctx, SMA_ACTOR_MODEL, &msg) != SMA_ERR_OK)
         sma_msg_destroy(msg); /* the answer then comes for nothing and is thrown away */
 }
@@ -195,31 +184,14 @@ void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id)
 static void ask_contact(struct sma_agent *agent, struct agent_run *entry,
                         const struct sma_run_action *action)
 {
-    const struct sma_contact_ask *from = &action->contact;
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_CONTACT, sizeof(struct sma_contact_ask),
-                                     from->user_name.len + from->channel.len + 2);
-    struct sma_contact_ask *body = SMA_MSG_BODY(msg, struct sma_contact_ask);
-    body->user_name = sma_msg_dup(msg, from->user_name);
-    body->channel = sma_msg_dup(msg, from->channel);
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_contact(&action->contact));
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
 static void ask_history(struct sma_agent *agent, struct agent_run *entry,
                         const struct sma_run_action *action)
 {
-    const struct sma_history_ask *from = &action->history;
-    size_t ids_bytes = from->session_id_count * sizeof(struct sma_str);
-    size_t space = from->chat_key.len + 1 + from->keyword.len + 1 + ids_bytes + ROOM_ALIGN;
-    for (uint32_t i = 0; i < from->session_id_count; i++)
-        space += from->session_ids[i].len + 1;
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_HISTORY, sizeof(struct sma_history_ask), space);
-    struct sma_history_ask *body = SMA_MSG_BODY(msg, struct sma_history_ask);
-    *body = *from;
-    body->chat_key = sma_msg_dup(msg, from->chat_key);
-    body->keyword = sma_msg_dup(msg, from->keyword);
-    body->session_ids = sma_msg_space(msg, ids_bytes);
-    for (uint32_t i = 0; i < from->session_id_count; i++)
-        body->session_ids[i] = sma_msg_dup(msg, from->session_ids[i]);
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_history(&action->history));
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
@@ -235,39 +207,16 @@ static uint64_t send_wait_ns(const struct sma_agent *agent)
 static void ask_send(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_run_action *action)
 {
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_SEND, sizeof(struct sma_send), 0);
-    *SMA_MSG_BODY(msg, struct sma_send) = (struct sma_send){entry->seq, action->outbox_id};
+    const struct sma_send question = {.seq = entry->seq, .outbox_id = action->outbox_id};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_send(&question));
     ask(agent, SMA_ACTOR_DISPATCHER, entry, action->call, msg,
         sma_ctx_now(agent->ctx) + send_wait_ns(agent));
-}
-
-static size_t grants_space(const struct sma_tool_ask *from)
-{
-    size_t space = from->grant_count * sizeof *from->grants + ROOM_ALIGN;
-    for (uint32_t i = 0; i < from->grant_count; i++)
-        space += from->grants[i].id.len + from->grants[i].tool.len + from->grants[i].rule.len + 3;
-    return space;
 }
 
 static void ask_tool(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_tool_ask *from)
 {
-    size_t space = from->name.len + from->arguments.len + from->chat_key.len + from->receiver.len +
-                   4 + grants_space(from);
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_TOOL, sizeof(struct sma_tool_ask), space);
-    struct sma_tool_ask *body = SMA_MSG_BODY(msg, struct sma_tool_ask);
-    *body = *from;
-    body->name = sma_msg_dup(msg, from->name);
-    body->arguments = sma_msg_dup(msg, from->arguments);
-    body->chat_key = sma_msg_dup(msg, from->chat_key);
-    body->receiver = sma_msg_dup(msg, from->receiver);
-    body->grants = sma_msg_space(msg, from->grant_count * sizeof *body->grants);
-    for (uint32_t i = 0; i < from->grant_count; i++)
-        body->grants[i] = (struct sma_grant){.id = sma_msg_dup(msg, from->grants[i].id),
-                                             .tool = sma_msg_dup(msg, from->grants[i].tool),
-                                             .rule = sma_msg_dup(msg, from->grants[i].rule),
-                                             .until_ms = from->grants[i].until_ms};
-    ask(agent, SMA_ACTOR_TOOLS, entry, from->call, msg, 0);
+    ask(agent, SMA_ACTOR_TOOLS, entry, from->call, agent_need(agent, sma_msg_make_tool(from)), 0);
 }
 
 /* What was never asked is not asked any more; what was is ended there. Its answers find no run that
@@ -275,8 +224,8 @@ static void ask_tool(struct sma_agent *agent, struct agent_run *entry,
 static void cancel_tools(struct sma_agent *agent, const struct agent_run *entry)
 {
     drop_blocked(agent, SMA_ACTOR_TOOLS, entry->seq);
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_TOOL_CANCEL, sizeof(struct sma_tool_cancel), 0);
-    SMA_MSG_BODY(msg, struct sma_tool_cancel)->seq = entry->seq;
+    const struct sma_tool_cancel cancel = {.seq = entry->seq};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_tool_cancel(&cancel));
     enum sma_err err = sma_ctx_send(agent->ctx, SMA_ACTOR_TOOLS, &msg);
     if (err == SMA_ERR_FULL)
         sma_ctx_log(agent->ctx, SMA_LOG_WARN,
@@ -286,56 +235,23 @@ static void cancel_tools(struct sma_agent *agent, const struct agent_run *entry)
         sma_msg_destroy(msg);
 }
 
-static size_t deliveries_space(const struct sma_step_delivery *deliveries, uint32_t count)
-{
-    size_t space = count * sizeof *deliveries + ROOM_ALIGN;
-    for (uint32_t i = 0; i < count; i++)
-        space += sma_route_space(&deliveries[i].route) + deliveries[i].text.len + 1;
-    return space;
-}
-
-static struct sma_step_delivery *
-dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from, uint32_t count)
-{
-    struct sma_step_delivery *copies = sma_msg_space(msg, count * sizeof *copies);
-    for (uint32_t i = 0; i < count; i++) {
-        copies[i] = from[i];
-        copies[i].route = sma_route_dup(msg, &from[i].route);
-        copies[i].text = sma_msg_dup(msg, from[i].text);
-    }
-    return copies;
-}
-
-/* Moves what the run has noted into the message. A step that comes back for want of disk has lost
- * it: it only tells. */
-static struct sma_str take_trace(struct sma_msg *msg, struct sma_trace *trace)
-{
-    struct sma_str taken = sma_msg_dup(msg, sma_trace_bytes(trace));
-    sma_trace_clear(trace);
-    return taken;
-}
-
 static int64_t run_wall_now(const struct sma_agent *agent, const struct agent_run *entry)
 {
     return sma_run_wall_ms(entry->run, sma_ctx_now(agent->ctx));
 }
 
+/* What the run has noted moves into the message. A step that comes back for want of disk has lost
+ * it: it only tells. */
 static void store_step(struct sma_agent *agent, struct agent_run *entry,
                        const struct sma_step *from)
 {
     struct sma_trace *trace = sma_run_trace(entry->run);
     if (from->request_json.len > 0 || from->wait_ms > 0)
         sma_trace_wait(trace, run_wall_now(agent, entry), from->wait_ms);
-    size_t space = from->data.len + from->request_json.len + from->target.len + trace->len + 4 +
-                   deliveries_space(from->deliveries, from->delivery_count);
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
-    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
-    *body = *from;
-    body->data = sma_msg_dup(msg, from->data);
-    body->request_json = sma_msg_dup(msg, from->request_json);
-    body->target = sma_msg_dup(msg, from->target);
-    body->trace = take_trace(msg, trace);
-    body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
+    struct sma_step step = *from;
+    step.trace = sma_trace_bytes(trace);
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_step(&step));
+    sma_trace_clear(trace);
     ask(agent, SMA_ACTOR_STORE, entry, from->number, msg, 0);
 }
 
@@ -344,36 +260,23 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry,
 {
     struct sma_trace *trace = sma_run_trace(entry->run);
     sma_trace_end(trace, run_wall_now(agent, entry), from->outcome);
-    size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len +
-                   from->target.len + trace->len + 6 +
-                   deliveries_space(from->deliveries, from->delivery_count);
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
-    struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
-    *body = *from;
-    body->output = sma_msg_dup(msg, from->output);
-    body->tool_calls_json = sma_msg_dup(msg, from->tool_calls_json);
-    body->turn = sma_msg_dup(msg, from->turn);
-    body->wire = sma_msg_dup(msg, from->wire);
-    body->target = sma_msg_dup(msg, from->target);
-    body->trace = take_trace(msg, trace);
-    body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
+    struct sma_done done = *from;
+    done.trace = sma_trace_bytes(trace);
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_done(&done));
+    sma_trace_clear(trace);
     ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
 }
 
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text)
 {
-    const struct sma_route *route = &sma_run_order_of(entry->run)->route;
-    struct sma_msg *msg = sma_msg_create(SMA_MSG_PROGRESS, sizeof(struct sma_progress),
-                                         sma_route_space(route) + text.len + 1);
-    if (msg == NULL)
-        return; /* a signal may be lost */
-    struct sma_progress *body = SMA_MSG_BODY(msg, struct sma_progress);
-    body->seq = entry->seq;
-    body->kind = (uint8_t)kind;
-    body->route = sma_route_dup(msg, route);
-    body->text = sma_msg_dup(msg, text);
-    sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
+    struct sma_msg *msg =
+        sma_msg_make_progress(&(struct sma_progress){.seq = entry->seq,
+                                                     .kind = (uint8_t)kind,
+                                                     .route = sma_run_order_of(entry->run)->route,
+                                                     .text = text});
+    if (msg != NULL) /* a signal may be lost */
+        sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
 }
 
 void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,

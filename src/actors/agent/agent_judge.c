@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 
-#define ROOM_ALIGN 16
 #define QUESTION_BYTES_MAX (SMA_REQUEST_BYTES_MAX / 2)
 #define REASON_BYTES_MAX 4096
 
@@ -108,14 +107,12 @@ static SMA_CHECKED enum sma_err ask_target(struct sma_agent *agent, struct agent
     target->wire->put_tail(&body, target, (struct sma_str){0});
     enum sma_err err = question.err != SMA_ERR_OK ? question.err : body.err;
     if (err == SMA_ERR_OK) {
-        struct sma_msg *msg =
-            agent_make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), body.len + ROOM_ALIGN);
-        struct sma_model_ask *ask = SMA_MSG_BODY(msg, struct sma_model_ask);
-        *ask = (struct sma_model_ask){.llm = target->llm,
-                                      .seq = order->seq,
-                                      .body = sma_msg_dup(msg, sma_buf_str(&body)),
-                                      .turn_offset = (uint32_t)start,
-                                      .turn_end = (uint32_t)end};
+        const struct sma_model_ask ask = {.llm = target->llm,
+                                          .seq = order->seq,
+                                          .body = sma_buf_str(&body),
+                                          .turn_offset = (uint32_t)start,
+                                          .turn_end = (uint32_t)end};
+        struct sma_msg *msg = agent_need(agent, sma_msg_make_model(&ask));
         judge->llm = target->llm;
         judge->refused_count = target->refused_count;
         err = sma_ctx_ask(agent->ctx, SMA_ACTOR_MODEL, &msg, judge->due_ns, &judge->ask_id);
@@ -206,14 +203,12 @@ static SMA_CHECKED enum sma_err tell(struct sma_agent *agent, struct agent_judge
     const struct sma_judge *order = order_of(judge);
     struct sma_str response =
         judge->refused_mask != 0 ? sma_buf_str(&judge->response) : (struct sma_str){0};
-    struct sma_msg *msg = agent_make(agent, SMA_MSG_JUDGED, sizeof(struct sma_judged),
-                                     order->approval_id.len + response.len + 2);
-    struct sma_judged *body = SMA_MSG_BODY(msg, struct sma_judged);
-    *body = (struct sma_judged){.seq = order->seq,
-                                .approval_id = sma_msg_dup(msg, order->approval_id),
-                                .seems_to_agree = judge->seems_to_agree,
-                                .refused_mask = judge->refused_mask,
-                                .response = sma_msg_dup(msg, response)};
+    const struct sma_judged judged = {.seq = order->seq,
+                                      .approval_id = order->approval_id,
+                                      .seems_to_agree = judge->seems_to_agree,
+                                      .refused_mask = judge->refused_mask,
+                                      .response = response};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_judged(&judged));
     enum sma_err err = sma_ctx_ask(agent->ctx, SMA_ACTOR_STORE, &msg, 0, &judge->ask_id);
     sma_msg_destroy(msg);
     return err;

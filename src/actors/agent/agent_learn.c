@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#define ROOM_ALIGN 16
-
 static bool is_known(const struct sma_agent *agent, const struct sma_learned_fact *fact)
 {
     for (uint32_t i = 0; i < agent->learned_count; i++)
@@ -58,14 +56,9 @@ void agent_tell_learned(struct sma_agent *agent, const struct sma_learned_fact *
     sma_ctx_log(agent->ctx, SMA_LOG_WARN,
                 "%.*s refuses \"%.*s\": requests to it are made without it from now on",
                 (int)fact->target.len, fact->target.ptr, (int)fact->member.len, fact->member.ptr);
-    struct sma_msg *msg =
-        agent_make(agent, SMA_MSG_LEARN, sizeof(struct sma_learned),
-                   sizeof *fact + ROOM_ALIGN + fact->target.len + fact->member.len + 2);
-    struct sma_learned *body = SMA_MSG_BODY(msg, struct sma_learned);
-    body->fact_count = 1;
-    body->facts = sma_msg_space(msg, sizeof *body->facts);
-    body->facts[0] = (struct sma_learned_fact){.target = sma_msg_dup(msg, fact->target),
-                                               .member = sma_msg_dup(msg, fact->member)};
+    struct sma_learned_fact copy = *fact;
+    const struct sma_learned learned = {.fact_count = 1, .facts = &copy};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_learn(&learned));
     if (sma_ctx_send(agent->ctx, SMA_ACTOR_STORE, &msg) != SMA_ERR_OK)
         sma_msg_destroy(msg); /* it is learned again after the next start */
 }

@@ -138,7 +138,7 @@ void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to);
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
 /* Takes the oldest call whose question found nobody; false: there is none. */
 bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask);
-struct sma_msg *agent_make(struct sma_agent *agent, unsigned kind, size_t body_bytes, size_t space);
+struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg);
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text);

@@ -186,24 +186,19 @@ static struct sma_msg *make_attempt(const struct row *row)
     struct sma_str bytes = {row->bytes.ptr + from, row->part_ends[row->part] - from};
     struct sma_msg *msg = NULL;
     if (key.err == SMA_ERR_OK)
-        msg = SMA_MSG_NEW(SMA_MSG_ATTEMPT, struct sma_attempt,
-                          sma_route_space(&deliver->route) + bytes.len + key.len + 2);
-    if (msg != NULL) {
-        struct sma_attempt *attempt = SMA_MSG_BODY(msg, struct sma_attempt);
-        *attempt = (struct sma_attempt){
+        msg = sma_msg_make_attempt(&(struct sma_attempt){
             .outbox_id = deliver->outbox_id,
             .seq = deliver->seq,
             .part = row->part,
             .part_count = row->part_count,
+            .route = deliver->route,
+            .part_bytes = bytes,
+            .idempotency_key = sma_buf_str(&key),
             .intent = deliver->intent,
             .is_repeat = row->try.unknown_count > 0,
             .reply_count = deliver->reply_count,
             .message_wall_ms = deliver->message_wall_ms,
-        };
-        attempt->route = sma_route_dup(msg, &deliver->route);
-        attempt->part_bytes = sma_msg_dup(msg, bytes);
-        attempt->idempotency_key = sma_msg_dup(msg, sma_buf_str(&key));
-    }
+        });
     sma_buf_fini(&key);
     return msg;
 }

@@ -16,31 +16,24 @@ static void fill_hold(struct sma_receipt *receipt, const struct row *row, uint64
 
 static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
 {
-    struct sma_str platform_id = sma_str(row->platform_id), error = sma_str(row->error);
-    struct sma_str reply_id = sma_str(row->reply_id);
+    const struct sma_adapter_ops *ops = row->platform->ops;
     bool is_failure = row->receipt_state != SMA_DELIVERY_SENT;
-    SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt,
-                                      platform_id.len + reply_id.len + error.len + 3);
-    if (msg != NULL) {
-        struct sma_receipt *receipt = SMA_MSG_BODY(msg, struct sma_receipt);
-        *receipt = (struct sma_receipt){
-            .outbox_id = row->deliver->outbox_id,
-            .part = row->part,
-            .part_count = row->part_count,
-            .renderer_version =
-                row->platform->ops == NULL ? 0 : row->platform->ops->renderer_version,
-            .state = row->receipt_state,
-            .is_final = row->is_ended,
-            .attempt_count = row->try.attempt_count,
-            .sent_ms = is_failure ? 0 : row->sent_ms,
-            .reply_ns = row->reply_ns,
-        };
-        fill_hold(receipt, row, sma_ctx_now(ctx));
-        receipt->reply_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : reply_id);
-        receipt->platform_message_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : platform_id);
-        receipt->error = sma_msg_dup(msg, is_failure ? error : SMA_STR(""));
-    }
+    struct sma_receipt receipt = {
+        .outbox_id = row->deliver->outbox_id,
+        .part = row->part,
+        .part_count = row->part_count,
+        .renderer_version = ops == NULL ? 0 : ops->renderer_version,
+        .state = row->receipt_state,
+        .is_final = row->is_ended,
+        .attempt_count = row->try.attempt_count,
+        .platform_message_id = sma_str(is_failure ? "" : row->platform_id),
+        .error = sma_str(is_failure ? row->error : ""),
+        .reply_id = sma_str(is_failure ? "" : row->reply_id),
+        .sent_ms = is_failure ? 0 : row->sent_ms,
+        .reply_ns = row->reply_ns,
+    };
+    fill_hold(&receipt, row, sma_ctx_now(ctx));
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = sma_msg_make_receipt(&receipt);
     if (msg == NULL || sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, NULL) != SMA_ERR_OK) {
         row->phase = ROW_RECEIPT_HELD;
         sma_timers_set(&dispatcher->timers, &row->timer,

@@ -57,13 +57,12 @@ struct answer
 static void answer_send(struct sma_ctx *ctx, const struct answer *answer)
 {
     struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_SEND_RESULT, struct sma_send_result, answer->error.len + 1);
+        sma_msg_make_send_result(&(struct sma_send_result){.seq = answer->seq,
+                                                           .outbox_id = answer->outbox_id,
+                                                           .state = (uint8_t)answer->state,
+                                                           .error = answer->error});
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory while answering a delivery question");
-    struct sma_send_result *result = SMA_MSG_BODY(msg, struct sma_send_result);
-    *result = (struct sma_send_result){
-        .seq = answer->seq, .outbox_id = answer->outbox_id, .state = (uint8_t)answer->state};
-    result->error = sma_msg_dup(msg, answer->error);
     sma_ctx_answer_to(ctx, answer->asker, answer->ask_id, &msg);
 }
 

@@ -3,26 +3,6 @@
 
 #include "sma/metrics.h"
 
-static struct sma_msg *new_answer(const struct sma_msg *question, size_t space)
-{
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL_ANSWER, struct sma_model_answer, space);
-    if (msg != NULL) {
-        const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
-        SMA_MSG_BODY(msg, struct sma_model_answer)->seq = ask->seq;
-    }
-    return msg;
-}
-
-static size_t answer_space(const struct sma_decoded *decoded)
-{
-    size_t space = decoded->text.len + decoded->fragment.len + 2;
-    space += decoded->call_count * sizeof *decoded->calls + 16;
-    for (size_t i = 0; i < decoded->call_count; i++)
-        space += decoded->calls[i].id.len + decoded->calls[i].name.len +
-                 decoded->calls[i].arguments.len + decoded->calls[i].problem.len + 4;
-    return space;
-}
-
 static void count(const struct sma_model *model, const struct model_outcome *outcome)
 {
     const struct sma_usage *usage = &outcome->usage;
@@ -35,49 +15,32 @@ static void count(const struct sma_model *model, const struct model_outcome *out
         SMA_METRIC_ADD(model_errors_total, 1);
 }
 
-static void put_calls(struct sma_msg *msg, struct sma_model_answer *answer,
-                      const struct sma_decoded *decoded)
-{
-    answer->call_count = (uint32_t)decoded->call_count;
-    if (decoded->call_count > 0)
-        answer->calls = sma_msg_space(msg, decoded->call_count * sizeof *answer->calls);
-    for (size_t i = 0; i < decoded->call_count; i++) {
-        const struct sma_model_call *call = &decoded->calls[i];
-        answer->calls[i] = *call;
-        answer->calls[i].id = sma_msg_dup(msg, call->id);
-        answer->calls[i].name = sma_msg_dup(msg, call->name);
-        answer->calls[i].arguments = sma_msg_dup(msg, call->arguments);
-        answer->calls[i].problem = sma_msg_dup(msg, call->problem);
-    }
-}
-
 static struct sma_msg *make_answer(const struct sma_msg *question,
                                    const struct model_outcome *outcome)
 {
+    const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
     const struct sma_decoded *decoded = outcome->decoded;
-    size_t space = outcome->error.len + outcome->refused_member.len + 2;
-    struct sma_msg *msg =
-        new_answer(question, space + (decoded == NULL ? 0 : answer_space(decoded)));
-    if (msg == NULL)
-        return NULL;
-    struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
-    answer->status = (uint8_t)outcome->status;
-    answer->http_status = decoded == NULL ? outcome->http_status : 200;
-    answer->error = sma_msg_dup(msg, outcome->error);
-    answer->trouble = (uint8_t)outcome->trouble;
-    answer->retry_after_ms = outcome->retry_after_ms;
-    answer->refused_member = sma_msg_dup(msg, outcome->refused_member);
-    answer->window_tokens = outcome->window_tokens;
-    answer->usage = outcome->usage;
-    answer->out_ns = outcome->out_ns;
-    answer->first_token_ns = outcome->first_token_ns;
-    if (decoded == NULL)
-        return msg;
-    answer->finish = (uint8_t)decoded->finish;
-    put_calls(msg, answer, decoded);
-    answer->text = sma_msg_dup(msg, decoded->text);
-    answer->fragment = sma_msg_dup(msg, decoded->fragment);
-    return msg;
+    struct sma_model_answer answer = {
+        .seq = ask->seq,
+        .status = (uint8_t)outcome->status,
+        .http_status = decoded == NULL ? outcome->http_status : 200,
+        .error = outcome->error,
+        .trouble = (uint8_t)outcome->trouble,
+        .retry_after_ms = outcome->retry_after_ms,
+        .refused_member = outcome->refused_member,
+        .window_tokens = outcome->window_tokens,
+        .usage = outcome->usage,
+        .out_ns = outcome->out_ns,
+        .first_token_ns = outcome->first_token_ns,
+    };
+    if (decoded != NULL) {
+        answer.finish = (uint8_t)decoded->finish;
+        answer.call_count = (uint32_t)decoded->call_count;
+        answer.calls = decoded->calls;
+        answer.text = decoded->text;
+        answer.fragment = decoded->fragment;
+    }
+    return sma_msg_make_model_answer(&answer);
 }
 
 void model_answer(struct sma_model *model, const struct model_target *target,
@@ -120,14 +83,10 @@ void model_signal_delta(struct sma_model *model, const struct sma_msg *question,
                         struct sma_str text, bool is_send_text)
 {
     const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL_DELTA, struct sma_model_delta, text.len + 1);
-    if (msg == NULL)
-        return; /* a signal: may be lost */
-    struct sma_model_delta *delta = SMA_MSG_BODY(msg, struct sma_model_delta);
-    delta->seq = ask->seq;
-    delta->is_send_text = is_send_text;
-    delta->text = sma_msg_dup(msg, text);
-    sma_ctx_signal(model->ctx, (enum sma_actor_id)question->from, &msg);
+    struct sma_msg *msg = sma_msg_make_model_delta(
+        &(struct sma_model_delta){.seq = ask->seq, .is_send_text = is_send_text, .text = text});
+    if (msg != NULL) /* a signal: may be lost */
+        sma_ctx_signal(model->ctx, (enum sma_actor_id)question->from, &msg);
 }
 
 void model_show(struct model_request *request, uint64_t now_ns)

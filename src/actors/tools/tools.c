@@ -347,17 +347,16 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
     struct sma_str item = verdict == SMA_TOOL_ASKS && job->ask->mode == SMA_TOOL_CHECK
                               ? sma_buf_str(&job->item)
                               : (struct sma_str){NULL, 0};
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_TOOL_ANSWER, struct sma_tool_answer, content.len + item.len + 2);
+    struct sma_msg *msg = sma_msg_make_tool_answer(&(struct sma_tool_answer){
+        .seq = job->ask->seq,
+        .call = job->ask->call,
+        .verdict = (uint8_t)verdict,
+        .is_error = is_error,
+        .content = content,
+        .item_json = item,
+    });
     if (msg == NULL)
         sma_ctx_fatal(job->tools->ctx, "out of memory: a tool's answer cannot be given");
-    struct sma_tool_answer *answer = SMA_MSG_BODY(msg, struct sma_tool_answer);
-    answer->seq = job->ask->seq;
-    answer->call = job->ask->call;
-    answer->verdict = (uint8_t)verdict;
-    answer->is_error = is_error;
-    answer->content = sma_msg_dup(msg, content);
-    answer->item_json = sma_msg_dup(msg, item);
     give_place_back(job);
     sma_ctx_answer(job->tools->ctx, job->question, &msg);
     job->state = TOOLS_ANSWERED;

@@ -176,8 +176,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
 
 /** Bytes of the request that ASK_MODEL is about. */
 size_t sma_run_request_size(const struct sma_run *run);
-/** Write exactly that many bytes; fills round, turn_offset, turn_end, read_ns of *ask (not
- *  body). */
+/** Write exactly that many bytes; fills the numbers of *ask, not its slices. */
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask);
 /** What was noted since it was cleared last; for STEP and DONE. */
 struct sma_trace *sma_run_trace(struct sma_run *run);

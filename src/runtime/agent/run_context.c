@@ -95,7 +95,6 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     at = copy_tail(run, at);
     SMA_ASSERT((size_t)(at - bytes) == sma_run_request_size(run));
     ask->llm = run->target->llm;
-    ask->chat_key = run->order->route.chat_key;
     ask->seq = run->order->seq;
     ask->round = run->round;
     ask->read_ns = run->order->stamps.read_ns;
