@@ -1,4 +1,7 @@
-/* messages.c — made from message_table.h: names, sizes and copies of all messages; what a webhook's headers say. */
+/*
+ * messages.c — made from message_table.h: names, sizes and copies of all messages; what a webhook's
+ * headers say.
+ */
 #include "sma/messages.h"
 #include "sma/text.h"
 
@@ -14,7 +17,7 @@ const char *sma_msg_kind_name(unsigned kind)
     return kind < SMA_MSG_KIND_COUNT ? names[kind] : "UNKNOWN";
 }
 
-/* -- room: bytes behind the body that its texts and lists take ----------------------------------- */
+/* -- room: bytes behind the body that its texts and lists take --------------------------------- */
 typedef size_t room_fn(const void *body);
 typedef void copy_fn(struct sma_msg *msg, void *body);
 typedef void place_fn(void *body, const char *base);
@@ -53,7 +56,7 @@ static size_t room_list(const void *items, uint32_t count, size_t item_bytes, ro
 #include "sma/message_table.h"
 /* clang-format on */
 
-/* -- copies: every slice of a body that was copied bit by bit gets its own bytes in the message ----- */
+/* -- copies: every slice of a body that was copied bit by bit gets its own bytes in the message  */
 static void copy_text(struct sma_msg *msg, void *text)
 {
     struct sma_str *it = text;
@@ -94,7 +97,7 @@ static void *copy_list(struct sma_msg *msg, const void *items, uint32_t count, s
 #include "sma/message_table.h"
 /* clang-format on */
 
-/* -- places: offsets become slices ----------------------------------------------------------------- */
+/* -- places: offsets become slices ------------------------------------------------------------- */
 static void place_text(void *text, const char *base)
 {
     struct sma_str *it = text;
@@ -128,7 +131,7 @@ static void place_list(void *items, uint32_t count, size_t item_bytes, const cha
 #include "sma/message_table.h"
 /* clang-format on */
 
-/* -- by kind ----------------------------------------------------------------------------------------- */
+/* -- by kind ----------------------------------------------------------------------------------- */
 struct shape
 {
     size_t body_bytes;
@@ -173,7 +176,8 @@ struct sma_route sma_route_dup(struct sma_msg *msg, const struct sma_route *rout
     return copy;
 }
 
-/* One line of the headers is `name: value CR LF`; the parser that took them has refused everything else. */
+/* One line of the headers is `name: value CR LF`; the parser that took them has refused everything
+ * else. */
 struct sma_str sma_webhook_header(const struct sma_webhook *webhook, const char *name)
 {
     size_t name_len = strlen(name);

@@ -1,4 +1,4 @@
-/* edges.c — made from message_table.h: which kind may travel where, in which class, and the lanes. */
+/* edges.c — made from message_table.h: which kind may go where, in which class, and the lanes. */
 #include "kernel_priv.h"
 
 /* Roles: an actor id, or one of these. */

@@ -51,7 +51,7 @@ bool sma_store_hands_out(const struct sma_store *store, unsigned kind, uint64_t 
 void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);
 /** Try the hand-offs whose lane was full. */
 void sma_store_send_deferred(struct sma_store *store);
-/** A message just made; NULL, out of memory, ends the program (nothing is lost: the disk has it). */
+/** A message just made; NULL (no memory) ends the program: nothing is lost, the disk has it. */
 struct sma_msg *sma_store_made(struct sma_store *store, struct sma_msg *msg);
 void sma_store_note_finished(struct sma_store *store, uint64_t seq);
 void sma_store_note_error(struct sma_store *store, const char *text);

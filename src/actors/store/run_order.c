@@ -1,8 +1,8 @@
 /*
  * What RUN carries: from the event itself when it starts at once, otherwise from the rows.
  *
- * Loading puts every string into one scratch buffer and remembers offsets, which become slices of it
- * when the message is made.
+ * Loading puts every string into one scratch buffer and remembers offsets, which become slices of
+ * it when the message is made.
  */
 #include "consent.h"
 #include "facts.h"

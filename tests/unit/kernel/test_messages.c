@@ -1,8 +1,9 @@
 /*
- * Aim: the promises of messages.h and message_table.h: a made message owns all that it points at, costs one allocation
- * and is made whole or not at all; the rows agree with each other; ARCHITECTURE.md shows them.
- * Method: bodies of every kind are filled by what the table says of them, and compared with a second body filled alike
- * after the first one's memory was overwritten. The linker wraps malloc.
+ * Aim: the promises of messages.h and message_table.h: a made message owns all that it points at,
+ * costs one allocation and is made whole or not at all; the rows agree with each other;
+ * ARCHITECTURE.md shows them.
+ * Method: bodies of every kind are filled by what the table says of them, and compared with a
+ * second body filled alike after the first one's memory was overwritten. The linker wraps malloc.
  *   test_messages --print   prints the table of ARCHITECTURE.md
  */
 #include "sma/messages.h"
@@ -10,7 +11,7 @@
 
 #include <ctype.h>
 
-/* -- memory ----------------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 static size_t allocation_count;
 static bool has_no_memory;
 
@@ -23,7 +24,7 @@ void *__wrap_malloc(size_t bytes)
     return has_no_memory ? NULL : __real_malloc(bytes);
 }
 
-/* -- bodies filled by the table --------------------------------------------------------------------------------- */
+/* -- bodies filled by the table ---------------------------------------------------------------- */
 struct filler
 {
     max_align_t memory[4096];
@@ -145,7 +146,7 @@ static void *fill(const struct kind *kind, struct filler *filler, unsigned numbe
     return body;
 }
 
-/* -- making ----------------------------------------------------------------------------------------------------- */
+/* -- making ------------------------------------------------------------------------------------ */
 static void a_message_owns_all_that_it_points_at(void)
 {
     static struct filler given, wanted;
@@ -234,7 +235,7 @@ static void collected_offsets_become_slices(void)
     CHECK_STR("two", order.route.user_id);
 }
 
-/* -- the rows --------------------------------------------------------------------------------------------------- */
+/* -- the rows ---------------------------------------------------------------------------------- */
 struct row
 {
     const char *kind, *from, *to, *class;
@@ -316,7 +317,7 @@ static void every_question_has_its_answer_and_every_answer_its_question(void)
     }
 }
 
-/* -- the document ----------------------------------------------------------------------------------------------- */
+/* -- the document ------------------------------------------------------------------------------ */
 #define DOCUMENT_BEGIN "<!-- made of include/sma/message_table.h by test_messages --print -->\n"
 #define DOCUMENT_END "<!-- end -->\n"
 
