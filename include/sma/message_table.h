@@ -128,7 +128,8 @@ BODY(sma_route)
     FIELD(uint8_t, adapter)                  /* enum sma_actor_id */
     /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
     TEXT(channel)
-    TEXT(chat_key)                           /* protocols/project.md §5.1; decides order and session */
+    /* protocols/project.md §5.1; decides order and session */
+    TEXT(chat_key)
     TEXT(chat_id)                            /* where the talk happens, platform's id */
     /* platform's word ("private", "group", "c2c" ...); may be empty */
     TEXT(chat_type)
@@ -556,7 +557,8 @@ END
 BODY(sma_contact_result)
     FIELD(bool, is_found)
     PART(sma_route, route)                   /* of the contact's last message */
-    TEXT(contact_json)                       /* project.md §7.6, and "standing"; of several a list */
+    /* protocols/project.md §7.6, and "standing"; of several a list */
+    TEXT(contact_json)
     /* people who have this name: of more than one none is meant */
     FIELD(uint32_t, count)
     /* a stranger, or somebody who has another name by now: sending is always asked */
