@@ -136,6 +136,8 @@ static void carry_out(struct sma_ctx *ctx, const struct world_order *order)
         deliver->intent = order->intent;
         deliver->is_repeat = order->is_repeat;
         deliver->reply_count = order->reply_count;
+        deliver->renderer_version = order->renderer_version;
+        deliver->part_done_count = order->part_done_count;
         deliver->message_wall_ms = order->message_wall_ms;
         deliver->route = sma_route_dup(msg, &route);
         deliver->text = sma_msg_dup(msg, text);

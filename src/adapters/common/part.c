@@ -22,25 +22,34 @@ static size_t get_length(struct sma_str bytes, size_t at)
     return len;
 }
 
-enum sma_err sma_part_render_whole(const struct sma_deliver *row, char mark, sma_part_fn *each,
-                                   void *user)
+static bool is_card(struct sma_str text, enum sma_err *ret_err)
 {
-    struct sma_buf bytes;
-    if (row->intent != SMA_INTENT_REACTION) {
-        struct sma_card card;
-        enum sma_err err = sma_card_parse(row->text, &card);
-        if (err != SMA_ERR_OK)
-            return err;
+    struct sma_card card;
+    *ret_err = sma_card_parse(text, &card);
+    if (*ret_err == SMA_ERR_OK)
         sma_card_fini(&card);
-    }
+    return *ret_err != SMA_ERR_BADINPUT;
+}
+
+bool sma_part_render_whole(const struct sma_deliver *row, sma_part_fn *each, void *user,
+                           enum sma_err *ret_err)
+{
+    bool is_reaction = row->intent == SMA_INTENT_REACTION;
+    bool may_be_card =
+        row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME;
+    struct sma_buf bytes;
+    *ret_err = SMA_ERR_OK;
+    if (!is_reaction && !(may_be_card && is_card(row->text, ret_err)))
+        return false;
     sma_buf_init(&bytes, row->text.len + 2);
-    sma_buf_put_char(&bytes, mark);
+    sma_buf_put_char(&bytes, is_reaction ? SMA_PART_REACTION : SMA_PART_CARD);
     sma_buf_put_str(&bytes, row->text);
-    enum sma_err err = bytes.err;
-    if (err == SMA_ERR_OK)
+    if (*ret_err == SMA_ERR_OK)
+        *ret_err = bytes.err;
+    if (*ret_err == SMA_ERR_OK)
         each(user, sma_buf_str(&bytes));
     sma_buf_fini(&bytes);
-    return err;
+    return true;
 }
 
 void sma_part_begin_text(struct sma_buf *bytes)

@@ -1,10 +1,10 @@
 /*
  * part.h — the bytes of a part, as render makes them and an ATTEMPT brings them back.
  *
- * A card or a reaction is a mark and its text, for every adapter. A text in two forms (marked and
- * plain) and a file are 'T', 4 bytes length of the marked form (little-endian), marked form, plain
- * form; or 'F', kind, 4 bytes length of the target, target, caption. The store keeps these bytes
- * over restarts: who changes them raises renderer_version.
+ * One form for every adapter. A card or a reaction is a mark and its text. A text in two forms
+ * (marked and plain) and a file are 'T', 4 bytes length of the marked form (little-endian), marked
+ * form, plain form; or 'F', kind, 4 bytes length of the target, target, caption. The store keeps no
+ * such bytes, only how many parts are out: who cuts or counts differently raises renderer_version.
  * Threads: any; no state.
  */
 #ifndef SMA_ADAPTERS_COMMON_PART_H
@@ -19,10 +19,13 @@
 #define SMA_PART_CARD 'C'
 #define SMA_PART_REACTION 'R'
 
-/** One part: the row's text behind its mark. OK | NOMEM | TOOBIG | BADINPUT: a row that is no
- *  reaction and no card. */
-SMA_CHECKED enum sma_err sma_part_render_whole(const struct sma_deliver *row, char mark,
-                                               sma_part_fn *each, void *user);
+/**
+ * A row that is not text: a reaction, a request for approval or its outcome, as one part.
+ * @return  whether it was one and *ret_err tells how it went (OK, NOMEM, TOOBIG); false: render it
+ *          as text, which what calls itself a card and is none is, too: better read than lost
+ */
+bool sma_part_render_whole(const struct sma_deliver *row, sma_part_fn *each, void *user,
+                           enum sma_err *ret_err);
 
 /** Clear bytes and begin a text: put the marked form, if there is one; end it; put the plain
  *  form. */

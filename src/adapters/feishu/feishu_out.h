@@ -25,7 +25,7 @@
 #include "sma/messages.h"
 #include "sma/net.h"
 
-#define FEISHU_RENDERER_VERSION 1
+#define FEISHU_RENDERER_VERSION 2
 #define FEISHU_TEXT_BODY_BYTES_MAX (150 * 1024) /* whole request body of a text message */
 #define FEISHU_CARD_BODY_BYTES_MAX (30 * 1024)  /* whole request body of a card */
 #define FEISHU_BODY_OVERHEAD_BYTES \

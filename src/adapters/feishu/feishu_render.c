@@ -6,15 +6,9 @@
 #include "adapters/common/part.h"
 #include "runtime/delivery/split.h"
 #include "runtime/markup/markup.h"
+#include "runtime/text/attach_text.h"
 #include "sma/limits.h"
 #include "sma/text.h"
-
-/* The first byte of a part says what follows. */
-#define PART_TEXT 't'
-#define PART_CARD 'c'
-#define PART_FILE 'f' /* kind, newline, target */
-#define PART_CONSENT 'q'
-#define PART_REACTION 'r'
 
 #define AT_TAG_BYTES_MAX 256
 #define SOURCE_BYTES_MAX (4 * SMA_TEXT_BYTES_MAX)
@@ -23,115 +17,42 @@ struct render
 {
     sma_part_fn *each;
     void *user;
-    char kind;
+    bool is_card; /* Markdown; else plain text */
     struct sma_buf part;
-};
-/* A line that asks for a file. Slices point into the line. */
-struct attach
-{
-    const char *kind;
-    struct sma_str target, caption;
 };
 
 static void emit(struct render *render)
 {
-    if (render->part.err == SMA_ERR_OK && render->part.len > 1)
+    if (render->part.err == SMA_ERR_OK)
         render->each(render->user, sma_buf_str(&render->part));
 }
 
+static void put_whole(struct sma_buf *buf, const struct sma_split_part *part)
+{
+    sma_buf_put_str(buf, part->prefix);
+    sma_buf_put_str(buf, part->body);
+    sma_buf_put_str(buf, part->suffix);
+}
+
+/* A card's Markdown is its plain form, too: as good a text as any where the card is refused. */
 static void emit_split(void *user, const struct sma_split_part *part)
 {
     struct render *render = user;
     if (sma_text_is_blank(part->body)) /* a message of blanks is refused */
         return;
-    sma_buf_clear(&render->part);
-    sma_buf_put_char(&render->part, render->kind);
-    sma_buf_put_str(&render->part, part->prefix);
-    sma_buf_put_str(&render->part, part->body);
-    sma_buf_put_str(&render->part, part->suffix);
+    sma_part_begin_text(&render->part);
+    if (render->is_card)
+        put_whole(&render->part, part);
+    sma_part_end_marked(&render->part);
+    put_whole(&render->part, part);
     emit(render);
 }
 
 static enum sma_err put_parts(struct render *render, struct sma_str text)
 {
-    uint32_t units_max = render->kind == PART_CARD ? FEISHU_CARD_UNITS_MAX : FEISHU_TEXT_UNITS_MAX;
+    uint32_t units_max = render->is_card ? FEISHU_CARD_UNITS_MAX : FEISHU_TEXT_UNITS_MAX;
     enum sma_err err = sma_text_split(text, units_max, emit_split, render);
     return err == SMA_ERR_OK ? render->part.err : err;
-}
-
-/* -- lines ------------------------------------------------------------------------------------- */
-
-static struct sma_str take_line(struct sma_str *rest) /* with its newline */
-{
-    const char *end = memchr(rest->ptr, '\n', rest->len);
-    size_t len = end == NULL ? rest->len : (size_t)(end + 1 - rest->ptr);
-    struct sma_str line = {rest->ptr, len};
-    rest->ptr += len;
-    rest->len -= len;
-    return line;
-}
-
-/* Length of the fence marker at the line's head, 0 = none; the same character closes it. */
-static size_t fence_length(struct sma_str line, char *ret_mark)
-{
-    size_t from = 0;
-    while (from < line.len && from < 4 && line.ptr[from] == ' ')
-        from++;
-    if (from == 4 || from == line.len || (line.ptr[from] != '`' && line.ptr[from] != '~'))
-        return 0;
-    size_t len = 0;
-    while (from + len < line.len && line.ptr[from + len] == line.ptr[from])
-        len++;
-    *ret_mark = line.ptr[from];
-    return len >= 3 ? len : 0;
-}
-
-/* Where the reader stands relative to fenced code, line by line. */
-struct fence_state
-{
-    size_t len; /* 0 = outside */
-    char mark;
-};
-
-/* @return whether this line belongs to fenced code (its fences included) */
-static bool step_fence(struct fence_state *state, struct sma_str line)
-{
-    char mark = 0;
-    size_t len = fence_length(line, &mark);
-    if (state->len == 0) {
-        *state = (struct fence_state){len, mark};
-        return len > 0;
-    }
-    if (len >= state->len && mark == state->mark)
-        *state = (struct fence_state){0};
-    return true;
-}
-
-static bool read_attach(struct sma_str line, struct attach *ret_attach)
-{
-    static const char *const kinds[] = {"photo", "document", "voice", "audio"};
-    struct sma_str rest = sma_str_trim(line);
-    struct sma_str head = SMA_STR("@attach ");
-    if (rest.len <= head.len ||
-        !sma_str_is_equal_nocase((struct sma_str){rest.ptr, head.len}, head))
-        return false;
-    rest = sma_str_trim((struct sma_str){rest.ptr + head.len, rest.len - head.len});
-    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
-        size_t len = strlen(kinds[i]);
-        if (rest.len <= len || (rest.ptr[len] != ' ' && rest.ptr[len] != '\t') ||
-            !sma_str_is_equal_nocase((struct sma_str){rest.ptr, len}, sma_str(kinds[i])))
-            continue;
-        struct sma_str target = {rest.ptr + len, rest.len - len}, caption = {"", 0};
-        const char *bar = memchr(target.ptr, '|', target.len);
-        if (bar != NULL) {
-            caption = sma_str_trim(
-                (struct sma_str){bar + 1, (size_t)(target.ptr + target.len - bar - 1)});
-            target.len = (size_t)(bar - target.ptr);
-        }
-        *ret_attach = (struct attach){kinds[i], sma_str_trim(target), caption};
-        return ret_attach->target.len > 0;
-    }
-    return false;
 }
 
 /* -- cleaning ---------------------------------------------------------------------------------- */
@@ -174,18 +95,15 @@ static void put_clean_line(struct sma_buf *buf, struct sma_str line, bool is_mar
     }
 }
 
-/* The text without @attach lines, cleaned for its kind of message. */
+/* The text without lines that ask for files, cleaned for its kind of message. */
 static void put_clean(struct sma_buf *buf, struct sma_str text, bool is_markdown, bool has_attach)
 {
-    struct fence_state fence = {0};
-    struct attach attach;
-    while (text.len > 0) {
-        struct sma_str line = take_line(&text);
-        bool is_code = step_fence(&fence, line);
-        if (has_attach && !is_code && read_attach(line, &attach))
-            continue;
-        put_clean_line(buf, line, is_markdown && !is_code);
-    }
+    struct sma_attach_reader reader;
+    struct sma_attach_item item;
+    sma_attach_reader_init(&reader, text);
+    while (sma_attach_next(&reader, &item))
+        if (!has_attach || !item.is_attachment)
+            put_clean_line(buf, item.line, is_markdown && !item.is_fenced);
 }
 
 /* -- cards ------------------------------------------------------------------------------------- */
@@ -206,22 +124,22 @@ static bool is_table_rule(struct sma_str line)
 /* Cards of at most FEISHU_CARD_TABLE_COUNT_MAX tables: cut before the head of the next one. */
 static enum sma_err put_cards(struct render *render, struct sma_str text)
 {
-    struct fence_state fence = {0};
-    struct sma_str rest = text, before = {text.ptr, 0};
+    struct sma_attach_reader reader;
+    struct sma_attach_item item;
+    struct sma_str before = {text.ptr, 0};
     const char *from = text.ptr;
     size_t table_count = 0;
     enum sma_err err = SMA_ERR_OK;
-    while (rest.len > 0 && err == SMA_ERR_OK) {
-        struct sma_str line = take_line(&rest);
-        bool is_code = step_fence(&fence, line);
+    sma_attach_reader_init(&reader, text);
+    while (err == SMA_ERR_OK && sma_attach_next(&reader, &item)) {
         bool has_head = before.len > 0 && memchr(before.ptr, '|', before.len) != NULL;
-        if (!is_code && has_head && is_table_rule(line) && !is_table_rule(before) &&
+        if (!item.is_fenced && has_head && is_table_rule(item.line) && !is_table_rule(before) &&
             table_count++ == FEISHU_CARD_TABLE_COUNT_MAX) {
             err = put_parts(render, (struct sma_str){from, (size_t)(before.ptr - from)});
             from = before.ptr;
             table_count = 1;
         }
-        before = line;
+        before = item.line;
     }
     if (err != SMA_ERR_OK)
         return err;
@@ -257,7 +175,7 @@ static enum sma_err put_text(struct render *render, struct sma_str text, bool ha
         err = clean.err;
         core = sma_str_trim(sma_buf_str(&clean));
     }
-    render->kind = is_card ? PART_CARD : PART_TEXT;
+    render->is_card = is_card;
     if (err == SMA_ERR_OK)
         err = is_card ? put_cards(render, core) : put_parts(render, core);
     sma_buf_fini(&clean);
@@ -266,18 +184,14 @@ static enum sma_err put_text(struct render *render, struct sma_str text, bool ha
 
 static enum sma_err put_files(struct render *render, struct sma_str text)
 {
-    struct fence_state fence = {0};
-    struct attach attach;
+    struct sma_attach_reader reader;
+    struct sma_attach_line attach;
     enum sma_err err = SMA_ERR_OK;
-    while (text.len > 0 && err == SMA_ERR_OK) {
-        struct sma_str line = take_line(&text);
-        if (step_fence(&fence, line) || !read_attach(line, &attach))
-            continue;
-        if (attach.caption.len > 0)
+    sma_attach_reader_init(&reader, text);
+    while (err == SMA_ERR_OK && sma_attach_next_file(&reader, &attach)) {
+        if (attach.caption.len > 0) /* the platform has none: a text in front of the file */
             err = put_text(render, attach.caption, false, false);
-        sma_buf_clear(&render->part);
-        sma_buf_printf(&render->part, "%c%s\n", PART_FILE, attach.kind);
-        sma_buf_put_str(&render->part, attach.target);
+        sma_part_begin_file(&render->part, attach.kind, attach.target);
         emit(render);
         if (err == SMA_ERR_OK)
             err = render->part.err;
@@ -292,18 +206,13 @@ void feishu_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_mar
 
 enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
-    if (row->intent == SMA_INTENT_REACTION)
-        return sma_part_render_whole(row, PART_REACTION, each, user);
-    if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME) {
-        enum sma_err card_err = sma_part_render_whole(row, PART_CONSENT, each, user);
-        if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
-            return card_err;
-    }
+    enum sma_err err;
+    if (sma_part_render_whole(row, each, user, &err))
+        return err;
     bool is_own = row->intent == SMA_INTENT_ASSISTANT_TEXT;
     struct render render = {.each = each, .user = user};
-    sma_buf_init(&render.part, SOURCE_BYTES_MAX);
-    enum sma_err err =
-        row->text.len == 0 ? SMA_ERR_OK : put_text(&render, row->text, is_own, is_own);
+    sma_buf_init(&render.part, 2 * SOURCE_BYTES_MAX);
+    err = row->text.len == 0 ? SMA_ERR_OK : put_text(&render, row->text, is_own, is_own);
     if (err == SMA_ERR_OK && is_own && row->text.len > 0)
         err = put_files(&render, row->text);
     sma_buf_fini(&render.part);
@@ -312,28 +221,21 @@ enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, voi
 
 enum sma_err feishu_part_decode(struct sma_str part_bytes, struct feishu_part *ret_part)
 {
-    if (part_bytes.len < 2)
-        return SMA_ERR_BADINPUT;
-    struct sma_str rest = {part_bytes.ptr + 1, part_bytes.len - 1};
-    if (part_bytes.ptr[0] == PART_TEXT || part_bytes.ptr[0] == PART_CARD) {
-        *ret_part = (struct feishu_part){.kind = part_bytes.ptr[0] == PART_TEXT ? FEISHU_PART_TEXT
-                                                                                : FEISHU_PART_CARD,
-                                         .text = rest};
-        return SMA_ERR_OK;
-    }
-    if (part_bytes.ptr[0] == PART_CONSENT || part_bytes.ptr[0] == PART_REACTION) {
+    struct sma_part read;
+    SMA_TRY(sma_part_decode(part_bytes, &read));
+    if (read.mark == SMA_PART_CARD)
+        *ret_part = (struct feishu_part){.kind = FEISHU_PART_CONSENT, .text = read.first};
+    else if (read.mark == SMA_PART_REACTION)
+        *ret_part = (struct feishu_part){.kind = FEISHU_PART_REACTION, .text = read.first};
+    else if (read.mark == SMA_PART_FILE)
         *ret_part = (struct feishu_part){
-            .kind = part_bytes.ptr[0] == PART_CONSENT ? FEISHU_PART_CONSENT : FEISHU_PART_REACTION,
-            .text = rest};
-        return SMA_ERR_OK;
-    }
-    const char *end = memchr(rest.ptr, '\n', rest.len);
-    if (part_bytes.ptr[0] != PART_FILE || end == NULL || end + 1 == rest.ptr + rest.len)
+            .kind = FEISHU_PART_FILE, .file_kind = sma_str(read.file_kind), .target = read.first};
+    else if (read.second.len == 0)
         return SMA_ERR_BADINPUT;
-    size_t len = (size_t)(end - rest.ptr);
-    *ret_part = (struct feishu_part){.kind = FEISHU_PART_FILE,
-                                     .file_kind = {rest.ptr, len},
-                                     .target = {end + 1, rest.len - len - 1}};
+    else if (read.first.len > 0)
+        *ret_part = (struct feishu_part){.kind = FEISHU_PART_CARD, .text = read.first};
+    else
+        *ret_part = (struct feishu_part){.kind = FEISHU_PART_TEXT, .text = read.second};
     return SMA_ERR_OK;
 }
 

@@ -21,7 +21,7 @@
 #include "sma/adapter.h"
 #include "sma/net.h"
 
-#define QQ_RENDERER_VERSION 1
+#define QQ_RENDERER_VERSION 2
 #define QQ_PART_UNITS 2000 /* UTF-16 units of a part; the platform does not document its limit */
 #define QQ_PART_UNITS_LARGE 4000 /* of a part when there would be too many of the size above */
 #define QQ_CAPTION_UNITS_MAX 500

@@ -4,7 +4,7 @@
 #include "adapters/common/part.h"
 #include "runtime/delivery/split.h"
 #include "runtime/markup/markup.h"
-#include "runtime/text/attach.h"
+#include "runtime/text/attach_text.h"
 #include "sma/limits.h"
 #include "sma/notices.h"
 #include "sma/text.h"
@@ -31,12 +31,6 @@ static struct sma_str take_line(struct sma_str text, size_t *at) /* with its new
     size_t from = *at;
     *at = end == NULL ? text.len : (size_t)(end - text.ptr) + 1;
     return slice(text, from, *at);
-}
-
-static bool is_fence(struct sma_str line)
-{
-    line = sma_str_trim(line);
-    return sma_str_starts_with(line, SMA_STR("```")) || sma_str_starts_with(line, SMA_STR("~~~"));
 }
 
 /* `![words](target` at the head of rest: an image. */
@@ -80,31 +74,24 @@ static void put_clean_line(struct sma_buf *buf, struct sma_str line, bool has_im
 }
 
 /* The text as it may be sent, without attachment lines. @return how many of those there were */
-static size_t put_clean(struct sma_buf *buf, struct sma_str text, bool is_assistant)
+static size_t put_clean(struct sma_buf *buf, struct sma_str text, bool is_markdown, bool has_files)
 {
-    struct sma_attach_line attach;
+    struct sma_attach_reader reader;
+    struct sma_attach_item item;
     size_t file_count = 0;
-    bool is_in_fence = false;
-    for (size_t at = 0; at < text.len;) {
-        struct sma_str line = take_line(text, &at);
-        if (is_assistant && sma_attach_read_line(line, &attach)) {
+    sma_attach_reader_init(&reader, text);
+    while (sma_attach_next(&reader, &item)) {
+        if (has_files && item.is_attachment)
             file_count++;
-            continue;
-        }
-        is_in_fence ^= is_assistant && is_fence(line);
-        put_clean_line(buf, line, is_assistant && !is_in_fence);
+        else
+            put_clean_line(buf, item.line, is_markdown && !item.is_fenced);
     }
     return file_count;
 }
 
 void qq_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown)
 {
-    bool is_in_fence = false;
-    for (size_t at = 0; at < text.len;) {
-        struct sma_str line = take_line(text, &at);
-        is_in_fence ^= is_markdown && is_fence(line);
-        put_clean_line(buf, line, is_markdown && !is_in_fence);
-    }
+    (void)put_clean(buf, text, is_markdown, false); /* no line of it is taken for a file */
 }
 
 /* -- text parts -------------------------------------------------------------------------------- */
@@ -319,10 +306,11 @@ static void make_file_part(struct output *output, const struct sma_attach_line *
 
 static void render_files(struct output *output, struct sma_str text)
 {
+    struct sma_attach_reader reader;
     struct sma_attach_line attach;
-    for (size_t at = 0; at < text.len && output->err == SMA_ERR_OK;)
-        if (sma_attach_read_line(take_line(text, &at), &attach))
-            make_file_part(output, &attach);
+    sma_attach_reader_init(&reader, text);
+    while (output->err == SMA_ERR_OK && sma_attach_next_file(&reader, &attach))
+        make_file_part(output, &attach);
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
@@ -344,19 +332,15 @@ static size_t parts_left(const struct sma_deliver *row, size_t file_count)
 
 enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
-    if (row->intent == SMA_INTENT_REACTION)
-        return sma_part_render_whole(row, SMA_PART_REACTION, each, user);
-    if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME) {
-        enum sma_err card_err = sma_part_render_whole(row, SMA_PART_CARD, each, user);
-        if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
-            return card_err;
-    }
+    enum sma_err err;
+    if (sma_part_render_whole(row, each, user, &err))
+        return err;
     bool is_assistant = row->intent == SMA_INTENT_ASSISTANT_TEXT;
     struct output output = {.each = each, .user = user, .is_markdown = is_assistant};
     struct sma_buf clean;
     sma_buf_init(&clean, 2 * row->text.len + 64);
     sma_buf_init(&output.bytes, 8 * row->text.len + 64 * 1024);
-    size_t file_count = put_clean(&clean, row->text, is_assistant);
+    size_t file_count = put_clean(&clean, row->text, is_assistant, is_assistant);
     output.err = clean.err;
     if (output.err == SMA_ERR_OK && clean.len > 0)
         render_text(&output, sma_buf_str(&clean), parts_left(row, file_count), row);

@@ -21,7 +21,7 @@
 #include "sma/net.h"
 
 /* raised whenever telegram_render would cut or count parts differently */
-#define TELEGRAM_RENDERER_VERSION 1
+#define TELEGRAM_RENDERER_VERSION 2
 #define TELEGRAM_PART_UNITS 4000 /* what we cut at; the platform refuses over 4096 after parsing */
 #define TELEGRAM_PART_BYTES_MAX 32000  /* of HTML; the server refuses over 32,768 before parsing */
 #define TELEGRAM_CAPTION_UNITS_MAX 900 /* the platform's limit is 1024 */

@@ -2,7 +2,7 @@
 #include "telegram_out_priv.h"
 
 #include "adapters/common/part.h"
-#include "runtime/text/attach.h"
+#include "runtime/text/attach_text.h"
 #include "sma/text.h"
 
 #define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + SMA_PART_TEXT_HEAD_BYTES)
@@ -14,53 +14,6 @@ const struct sma_markup_limits telegram_markup_limits = {
 };
 static const char *const link_schemes[] = {"http:", "https:", "tg:", NULL};
 const struct sma_markup_options telegram_markup_options = {link_schemes};
-
-/* -- attachment lines -------------------------------------------------------------------------- */
-static struct sma_str slice(struct sma_str text, size_t from, size_t to)
-{
-    return (struct sma_str){text.ptr + from, to - from};
-}
-
-/* First word of *rest, which moves behind it and the white space after. */
-static struct sma_str take_word(struct sma_str *rest)
-{
-    size_t len = 0;
-    while (len < rest->len && rest->ptr[len] != ' ' && rest->ptr[len] != '\t')
-        len++;
-    struct sma_str word = slice(*rest, 0, len);
-    *rest = sma_str_trim(slice(*rest, len, rest->len));
-    return word;
-}
-
-/* The next line of text from *at on, without its end; *at moves behind it. */
-static struct sma_str take_line(struct sma_str text, size_t *at)
-{
-    const char *end = memchr(text.ptr + *at, '\n', text.len - *at);
-    size_t to = end == NULL ? text.len : (size_t)(end - text.ptr);
-    struct sma_str line = slice(text, *at, to);
-    *at = end == NULL ? to : to + 1;
-    return line;
-}
-
-static bool may_have_attachments(struct sma_str text)
-{
-    return text.len > 0 && memchr(text.ptr, '@', text.len) != NULL;
-}
-
-/* Copy the lines that are none. @return whether there were attachment lines */
-static bool put_without_attachments(struct sma_buf *buf, struct sma_str text)
-{
-    struct sma_attach_line attachment;
-    bool has_some = false;
-    for (size_t at = 0; at < text.len;) {
-        size_t from = at;
-        if (sma_attach_read_line(take_line(text, &at), &attachment))
-            has_some = true;
-        else
-            sma_buf_put_str(buf, slice(text, from, at));
-    }
-    return has_some;
-}
 
 /* -- text parts -------------------------------------------------------------------------------- */
 struct output
@@ -92,8 +45,8 @@ static void make_text_part(void *user, const struct sma_markup_part *part)
     finish_part(output);
 }
 
-/* Not one letter or digit, of any script: what is left when the attachment lines stood in a fence
- * or under a rule. */
+/* Not one letter or digit, of any script: what is left when the attachment lines stood under a
+ * rule. */
 static bool is_decoration(struct sma_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -130,10 +83,11 @@ static void make_file_part(struct output *output, const struct sma_attach_line *
 
 static void render_files(struct output *output, struct sma_str text)
 {
+    struct sma_attach_reader reader;
     struct sma_attach_line attachment;
-    for (size_t at = 0; at < text.len && output->err == SMA_ERR_OK;)
-        if (sma_attach_read_line(take_line(text, &at), &attachment))
-            make_file_part(output, &attachment);
+    sma_attach_reader_init(&reader, text);
+    while (output->err == SMA_ERR_OK && sma_attach_next_file(&reader, &attachment))
+        make_file_part(output, &attachment);
 }
 
 static void init_output(struct output *output, sma_part_fn *each, void *user, size_t bytes_max)
@@ -144,25 +98,19 @@ static void init_output(struct output *output, sma_part_fn *each, void *user, si
 
 enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
-    if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME ||
-        row->intent == SMA_INTENT_REACTION) {
-        enum sma_err card_err = sma_part_render_whole(
-            row, row->intent == SMA_INTENT_REACTION ? SMA_PART_REACTION : SMA_PART_CARD, each,
-            user);
-        if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
-            return card_err;
-    }
     struct output output;
     struct sma_buf rest;
+    enum sma_err err;
+    if (sma_part_render_whole(row, each, user, &err))
+        return err;
     init_output(&output, each, user, PART_ROOM + row->text.len);
     sma_buf_init(&rest, row->text.len + 1);
     bool is_markdown = row->intent == SMA_INTENT_ASSISTANT_TEXT;
-    bool has_files =
-        is_markdown && may_have_attachments(row->text) && put_without_attachments(&rest, row->text);
-    struct sma_str text = has_files ? sma_buf_str(&rest) : row->text;
-    enum sma_err err = rest.err;
+    bool has_files = is_markdown && sma_attach_put_rest(&rest, row->text, false) > 0;
+    err = rest.err;
     if (err == SMA_ERR_OK)
-        err = render_text(&output, text, is_markdown, has_files);
+        err = render_text(&output, has_files ? sma_buf_str(&rest) : row->text, is_markdown,
+                          has_files);
     if (err == SMA_ERR_OK && has_files) {
         render_files(&output, row->text);
         err = output.err;
@@ -172,32 +120,17 @@ enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, v
     return err;
 }
 
-/* Could this line, whose end is still to come, become an attachment line? */
-static bool is_attachment_begun(struct sma_str line)
-{
-    struct sma_str rest = sma_str_trim(line), name = SMA_STR("@attach");
-    struct sma_str word = take_word(&rest);
-    return word.len > 0 && word.len <= name.len &&
-           sma_str_is_equal_nocase(word, slice(name, 0, word.len)) &&
-           (word.len == name.len || rest.len == 0);
-}
-
 enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, void *user)
 {
     struct output output;
     struct sma_buf rest;
     init_output(&output, each, user, PART_ROOM + text.len);
     output.is_last_only = true;
-    size_t end = text.len;
-    while (end > 0 && text.ptr[end - 1] != '\n')
-        end--;
-    if (may_have_attachments(text) && is_attachment_begun(slice(text, end, text.len)))
-        text.len = end;
     sma_buf_init(&rest, text.len + 1);
-    bool has_files = may_have_attachments(text) && put_without_attachments(&rest, text);
+    bool has_files = sma_attach_put_rest(&rest, text, true) > 0;
     enum sma_err err = rest.err;
     if (err == SMA_ERR_OK)
-        err = render_text(&output, has_files ? sma_buf_str(&rest) : text, true, has_files);
+        err = render_text(&output, sma_buf_str(&rest), true, has_files);
     if (err == SMA_ERR_OK && output.bytes.len > 0)
         each(user, sma_buf_str(&output.bytes));
     sma_buf_fini(&rest);

@@ -127,8 +127,8 @@ void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sm
     sma_buf_put_text(buf, "The attachment ");
     label = sma_str_trim(label);
     label.len = sma_utf8_cut(label, SMA_ATTACH_LABEL_BYTES_MAX);
-    /* the name is a stranger's: it must not close its quotes */
-    sma_buf_put_json_string(buf, label);
+    sma_buf_put_json_string(buf,
+                            label); /* the name is a stranger's: it must not close its quotes */
     sma_buf_put_text(buf, " could not be fetched (");
     sma_buf_put_text(buf, why);
     sma_buf_put_text(buf, "); there is no file at ");
@@ -153,8 +153,9 @@ bool sma_attach_read_line(struct sma_str line, struct sma_attach_line *ret_line)
     static const struct
     {
         const char *name, *kind;
-    } kinds[] = {{"photo", "photo"},   {"image", "photo"}, {"document", "document"},
-                 {"file", "document"}, {"voice", "voice"}, {"audio", "audio"}};
+    } kinds[] = {{"photo", "photo"},   {"image", "photo"},    {"document", "document"},
+                 {"file", "document"}, {"video", "document"}, {"voice", "voice"},
+                 {"audio", "audio"}};
     struct sma_str rest = sma_str_trim(line), caption = {"", 0};
     if (rest.len == 0 || rest.ptr[0] != '@' ||
         !sma_str_is_equal_nocase(take_word(&rest), SMA_STR("@attach")))

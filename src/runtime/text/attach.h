@@ -44,8 +44,8 @@ struct sma_attach_line
     struct sma_str target;  /* URL or path, as written: check it before use; never empty */
     struct sma_str caption; /* may be empty */
 };
-/** Is this line `@attach <kind> <target> [| caption]`? Any case; "image" is photo, "file" is
- *  document. */
+/** Is this line `@attach <kind> <target> [| caption]`? Any case; "image" is photo, "file" and
+ *  "video" are documents. A text is read by attach_text.h, which knows what is code. */
 bool sma_attach_read_line(struct sma_str line, struct sma_attach_line *ret_line);
 /** The line for the model when a file could not be fetched; why in plain words, no final dot. */
 void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sma_str path,

@@ -29,11 +29,14 @@ static void check_card(const char *content, const char *shown)
     free(text);
 }
 
+static size_t kept_len; /* of the last part */
+
 static void keep_part(void *user, struct sma_str bytes)
 {
     char **kept = user;
     CHECK(*kept == NULL); /* one part, never more */
-    *kept = strndup(bytes.ptr, bytes.len);
+    *kept = memcpy(malloc(bytes.len), bytes.ptr, bytes.len);
+    kept_len = bytes.len;
 }
 
 static struct feishu_part part_of(uint8_t intent, const char *json, char **ret_bytes)
@@ -43,7 +46,7 @@ static struct feishu_part part_of(uint8_t intent, const char *json, char **ret_b
     CHECK_OK(feishu_render(&(struct sma_deliver){.intent = intent, .text = sma_str(json)},
                            keep_part, ret_bytes));
     CHECK(*ret_bytes != NULL);
-    CHECK_OK(feishu_part_decode(sma_str(*ret_bytes), &part));
+    CHECK_OK(feishu_part_decode((struct sma_str){*ret_bytes, kept_len}, &part));
     return part;
 }
 

@@ -87,10 +87,10 @@ static void attachments_become_file_parts(void)
 {
     struct parts parts = render(
         "Here:\n@attach photo out/a b.png | The plot\n@ATTACH Document https://x.y/z.pdf\n"
-        "@attach video no.mp4\n@attach photo  | nothing\n```\n@attach photo code.png\n```\nend");
+        "@attach dance no.mp4\n@attach photo  | nothing\n```\n@attach photo code.png\n```\nend");
     CHECK_INT(4, parts.count);
     CHECK_INT(FEISHU_PART_CARD, parts.parts[0].kind);
-    CHECK_STR("Here:\n@attach video no.mp4\n@attach photo  | nothing\n```\n@attach photo "
+    CHECK_STR("Here:\n@attach dance no.mp4\n@attach photo  | nothing\n```\n@attach photo "
               "code.png\n```\nend",
               parts.parts[0].text);
     CHECK_INT(FEISHU_PART_TEXT, parts.parts[1].kind);

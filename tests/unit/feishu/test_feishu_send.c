@@ -192,6 +192,30 @@ static void secrets_and_strange_files_are_never_sent(void)
     world_close();
 }
 
+/* The program was updated while the row was half sent: its parts had another form, and were cut
+ * otherwise. What is left is delivered all the same. */
+static void a_row_begun_by_an_older_version_is_finished(void)
+{
+    world_open("");
+    write_file("report.pdf", "%PDF-1.4 report");
+    uint64_t row = world_give(&(struct world_order){.kind = WORLD_DELIVER,
+                                                    .seq = 1,
+                                                    .renderer_version = 1,
+                                                    .part_done_count = 2,
+                                                    .is_repeat = true,
+                                                    .chat = WORLD_CHAT,
+                                                    .chat_type = "p2p",
+                                                    .text = "Here it is.\n"
+                                                            "@attach file report.pdf | A report"});
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    CHECK_INT(1, platform_count("POST", "/open-apis/im/v1/files"));
+    CHECK_INT(1, platform_count("POST", MESSAGES)); /* text and caption had gone out before */
+    struct platform_request message = platform_request_at("POST", MESSAGES, 0);
+    CHECK(holds(&message, "\"msg_type\":\"file\"") && holds(&message, "\"uuid\":\"sma-1-2\""));
+    WORLD_WAIT(world_log_count("cut by an older version of adapter feishu") == 1);
+    world_close();
+}
+
 int main(void)
 {
     RUN(private_chats_get_a_message_groups_a_reply);
@@ -203,5 +227,6 @@ int main(void)
     RUN(what_can_never_work_is_given_up_in_words);
     RUN(files_are_uploaded_and_then_sent);
     RUN(secrets_and_strange_files_are_never_sent);
+    RUN(a_row_begun_by_an_older_version_is_finished);
     return check_summary();
 }

@@ -123,6 +123,7 @@ static void lines_are_read_again(void)
         {"  @ATTACH  Image\ta b.png | c | d \r\n", "photo", "a b.png", "c | d"},
         {"@attach file https://x/y|z", "document", "https://x/y", "z"},
         {"@attach document d |", "document", "d", ""},
+        {"@attach video v.mp4", "document", "v.mp4", ""},
         {"@attach voice v", "voice", "v", ""},
         {"@attach audio v", "audio", "v", ""},
         {"@attach", NULL, "", ""},
