@@ -29,8 +29,7 @@ struct sma_capabilities
     uint32_t chat_per_minute;  /* sends per chat, 0 = no limit */
     uint32_t chat_burst;       /* sends a chat may make at once before the rate counts; 0 = 1 */
     uint32_t group_per_minute; /* sends per group (see is_group), 0 = as chat_per_minute */
-    uint32_t adapter_per_second; /* sends of the whole adapter, 0 = no limit */
-    uint32_t adapter_burst;      /* sends of the whole adapter that may go at once; 0 = 1 */
+    uint32_t adapter_per_second; /* sends of the whole adapter, evenly spaced; 0 = no limit */
 };
 
 /* Called by render() for every part, in order. */

@@ -162,6 +162,8 @@
 /* attempts of one part, about 80 minutes of back-off; then given up */
 #define SMA_ATTEMPT_COUNT_MAX 24
 #define SMA_ATTEMPT_TIMEOUT_S 60
+#define SMA_DELIVERY_LONG_HOLD_S \
+    600 /* a delivery that may not be tried for so long waits in the store, which tells the owner */
 #define SMA_RETRY_DELAY_MAX_S 300
 /* open deliveries of one chat; chat_send fails beyond */
 #define SMA_OUTBOX_CHAT_COUNT_MAX 1024

@@ -701,8 +701,9 @@ BODY(sma_deliver)
     FIELD(uint32_t, waited_ms)
     /* parts that answered the same message before this row, for platforms that count replies */
     FIELD(uint32_t, reply_count)
-    /* when the message that is answered was written; 0 = unknown */
-    FIELD(int64_t, message_wall_ms)
+    /* when the row was made: how old an answer may get; 0 = unknown */
+    FIELD(int64_t, made_wall_ms)
+    FIELD(bool, is_interim)                  /* a text before the end of its run */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -729,6 +730,9 @@ BODY(sma_receipt)
     /* WAITING: nothing is open, and nothing may be tried for hold_ms: the row is given back with
      * its credit and comes again when it is due. Answered at once, nothing is written */
     FIELD(bool, is_held)
+    /* with is_held: the platform holds all its chats, not this one alone */
+    FIELD(bool, is_platform_held)
+    FIELD(bool, is_content_refused)          /* FAILED: as in ATTEMPT_RESULT */
     FIELD(uint32_t, hold_ms)
     FIELD(uint32_t, waited_ms)
     /* the row is finished: returns the credit, writes the history line if SENT or UNKNOWN */
@@ -760,14 +764,18 @@ BODY(sma_attempt)
     FIELD(bool, is_repeat)
     /* as in DELIVER: before this row, so this part is reply number reply_count + part */
     FIELD(uint32_t, reply_count)
-    FIELD(int64_t, message_wall_ms)          /* as in DELIVER */
+    FIELD(bool, is_interim)                  /* as in DELIVER */
 END
 
 BODY(sma_attempt_result)
     FIELD(uint64_t, outbox_id)
     FIELD(uint32_t, part)
     FIELD(uint8_t, attempt_class)            /* enum sma_attempt_class */
-    FIELD(bool, is_adapter_wide)
+    FIELD(bool, is_adapter_wide)             /* of RETRY_AFTER: it holds for all chats ... */
+    /* ... for this one alone; neither: the platform does not say, the dispatcher judges */
+    FIELD(bool, is_chat_only)
+    /* of GIVE_UP: these words, or this form of them; other words would be taken */
+    FIELD(bool, is_content_refused)
     /* of UNKNOWN: the platform answered that it failed, or hides a repeat: repeat until it heals */
     FIELD(bool, is_likely_unsent)
     FIELD(uint32_t, retry_after_ms)

@@ -261,7 +261,7 @@ enum sma_send_state
 enum sma_attempt_class
 {
     SMA_ATTEMPT_SENT,
-    /* rate limited: retry_after_ms, for the chat or (is_adapter_wide) the whole adapter */
+    /* rate limited: retry_after_ms, whom it is for: is_adapter_wide, is_chat_only, or not said */
     SMA_ATTEMPT_RETRY_AFTER,
     /* refused or not reached: certainly not sent, try again with back-off */
     SMA_ATTEMPT_RETRY,

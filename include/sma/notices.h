@@ -84,6 +84,9 @@
       "This conversation has grown too long for the model even after shortening it. Send /clear " \
       "to start afresh, then ask again.", \
       "对话过长，缩短后模型仍无法处理。请发送 /清除 重新开始后再问。") \
+    X(ANSWER_REFUSED, \
+      "I have an answer, but this platform refuses to show its words. Please ask in another way.", \
+      "我已写好回答，但平台拒绝显示其中的内容。请换一种方式再问。") \
     X(GIVEN_UP, \
       "I was interrupted three times while working on this message and have given it up. Please " \
       "send it again.", \

@@ -4,8 +4,10 @@
  */
 #include "fake_qq_priv.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WINDOW_C2C_MS (60 * 60 * 1000)
 #define WINDOW_MS (5 * 60 * 1000)
@@ -107,12 +109,32 @@ static struct verdict check_keyboard(const struct fake_qq *fake, const json_t *k
     return verdict;
 }
 
+/* With a scheme or without: labels, a dot, and a last label of letters; or four numbers. */
+static bool has_url(const char *text)
+{
+    if (strcasestr(text, "http://") != NULL || strcasestr(text, "https://") != NULL)
+        return true;
+    for (const char *dot = strchr(text, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+        size_t letters = strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        unsigned char before = dot == text ? ' ' : (unsigned char)dot[-1];
+        int part[4], len = 0;
+        if ((isalnum(before) || before >= 0x80) && letters >= 2)
+            return true;
+        const char *number = dot;
+        while (number > text && isdigit((unsigned char)number[-1]))
+            number--;
+        if (sscanf(number, "%3d.%3d.%3d.%3d%n", &part[0], &part[1], &part[2], &part[3], &len) == 4)
+            return true;
+    }
+    return false;
+}
+
 static struct verdict check_text(const struct fake_qq *fake, const char *text)
 {
     if (fake->text_max > 0 && count_characters(text) > (size_t)fake->text_max)
         return no(40054007, "message is too long");
-    if (fake->refuses_urls && (strstr(text, "http://") != NULL || strstr(text, "https://") != NULL))
-        return no(40054010, "url is not allowed");
+    if (fake->refuses_urls && has_url(text))
+        return no(40034028, "请求参数不允许包含url");
     if (strstr(text, "[[forbidden]]") != NULL)
         return no(40034006, "content is not allowed");
     return fine;

@@ -138,7 +138,7 @@ static void carry_out(struct sma_ctx *ctx, const struct world_order *order)
         deliver->reply_count = order->reply_count;
         deliver->renderer_version = order->renderer_version;
         deliver->part_done_count = order->part_done_count;
-        deliver->message_wall_ms = order->message_wall_ms;
+        deliver->is_interim = order->is_interim;
         deliver->route = sma_route_dup(msg, &route);
         deliver->text = sma_msg_dup(msg, text);
         CHECK_OK(sma_ctx_send(ctx, SMA_ACTOR_DISPATCHER, &msg));

@@ -35,7 +35,7 @@ struct world_order
     bool wants_role, is_repeat;
     uint32_t reply_count;
     uint32_t renderer_version, part_done_count; /* of a row that was half sent before a restart */
-    int64_t message_wall_ms;
+    bool is_interim;
     uint64_t seq;
     uint64_t id; /* of a delivery: 0 = a new row */
     const char *chat, *chat_type, *thread, *reply, *user;

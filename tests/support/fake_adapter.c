@@ -25,7 +25,7 @@ struct waiting
     uint64_t at_ns, ask_id, outbox_id;
     uint32_t part, retry_after_ms;
     uint8_t asker, attempt_class;
-    bool is_adapter_wide, is_likely_unsent, is_used;
+    bool is_adapter_wide, is_chat_only, is_likely_unsent, is_used;
 };
 struct fake_adapter
 {
@@ -203,6 +203,10 @@ static void read_word(struct sma_str word, struct fake_plan *plan)
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY_AFTER,
                                    .retry_after_ms = (uint32_t)ms,
                                    .is_adapter_wide = true};
+    else if (take_word(word, "chat", &ms))
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY_AFTER,
+                                   .retry_after_ms = (uint32_t)ms,
+                                   .is_chat_only = true};
     else if (take_word(word, "unknown", &ms))
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN, .is_seen = true};
     else if (take_word(word, "lost", &ms))
@@ -241,6 +245,7 @@ static void answer(const struct waiting *waiting, struct sma_ctx *ctx)
                                           .part = waiting->part,
                                           .attempt_class = waiting->attempt_class,
                                           .is_adapter_wide = waiting->is_adapter_wide,
+                                          .is_chat_only = waiting->is_chat_only,
                                           .is_likely_unsent = waiting->is_likely_unsent,
                                           .retry_after_ms = waiting->retry_after_ms};
     result->platform_message_id = sma_msg_dup(msg, is_sent ? sma_str(text) : SMA_STR(""));
@@ -292,6 +297,7 @@ static void take_attempt(struct fake_adapter *fake, const struct sma_msg *msg,
                               .asker = msg->from,
                               .attempt_class = plan.attempt_class,
                               .is_adapter_wide = plan.is_adapter_wide,
+                              .is_chat_only = plan.is_chat_only,
                               .is_likely_unsent = plan.is_likely_unsent};
     if (plan.delay_ns == 0)
         answer(&waiting, ctx);

@@ -5,13 +5,14 @@
  * fake_adapter_create. Under the simulation or on a thread, without a loop. scripted_adapter_ops is
  * the same platform with a unix socket for events, for a real binary (see there).
  *
- * Parts: render() cuts the text at every '|'. Chat keys: "<channel>:chat:<chat>". What happens to
- * an attempt: the plan callback decides; without one, the part's own text does. A text that begins
- * with "{word word ...}" gives the outcomes of the first, second, ... attempt of that part; after
- * the last word, and without braces, "sent". Words:
- *   sent | retry | giveup | after:<ms> | wide:<ms> (whole adapter) | unknown (seen, answered
- *   unknown) | lost (not seen, answered unknown) | slow:<ms> (seen at once, answered "sent" late) |
- *   never (seen, no answer)
+ * Parts: render() cuts the text at every '|'. Chat keys: "<channel>:chat:<chat>".
+ * What happens to an attempt: the plan callback decides; without one, the part's own text does. A
+ * text that begins with "{word word ...}" gives the outcomes of the first, second, ... attempt of
+ * that part; after the last word, and without braces, "sent". Words:
+ *   sent | retry | giveup | after:<ms> | wide:<ms> (whole adapter) | chat:<ms> (this chat alone) |
+ *   unknown (seen, answered unknown) |
+ *   lost (not seen, answered unknown) | slow:<ms> (seen at once, answered "sent" late) | never
+ *   (seen, no answer)
  *
  * What the platform saw is recorded before the answer: in memory, and as a line `SAW <chat> <key>
  * <text as JSON>` in a file when saw_path is given (O_APPEND, one write). With is_idempotent a key
@@ -30,7 +31,7 @@ struct fake_plan
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_seen;          /* the platform takes it, whatever the answer says */
-    bool is_adapter_wide, is_likely_unsent;
+    bool is_adapter_wide, is_chat_only, is_likely_unsent;
     uint32_t retry_after_ms;
     uint64_t delay_ns; /* until the answer; FAKE_NEVER = none */
 };

@@ -27,8 +27,7 @@ static void init_platform(struct platform *platform, const struct sma_adapter *a
                                                                    : capabilities.group_per_minute;
     platform->ops = adapter->ops;
     platform->label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(adapter->ops->name));
-    platform->rate =
-        sma_rate_make(capabilities.adapter_per_second, NS_PER_S, capabilities.adapter_burst);
+    platform->rate = sma_rate_make(capabilities.adapter_per_second, NS_PER_S, 1);
     platform->chat_rate =
         sma_rate_make(capabilities.chat_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
     platform->group_rate = sma_rate_make(group_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
@@ -98,6 +97,18 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
+/* An answer that comes a day late answers nothing any more. One that is as old already, from before
+ * a restart, has an hour. */
+static uint64_t expires_at(const struct sma_deliver *deliver, struct sma_ctx *ctx)
+{
+    const uint64_t max_ns = SMA_DELIVERY_AGE_MAX_S * NS_PER_S;
+    uint64_t least_ns = deliver->waited_ms > 0 ? 0 : SMA_DELIVERY_AGE_LEAST_S * NS_PER_S;
+    int64_t age_ms = deliver->made_wall_ms == 0 ? 0 : sma_ctx_wall(ctx) - deliver->made_wall_ms;
+    uint64_t age_ns = age_ms <= 0 ? 0 : (uint64_t)age_ms * NS_PER_MS;
+    uint64_t left_ns = age_ns < max_ns ? max_ns - age_ns : 0;
+    return sma_ctx_now(ctx) + (left_ns > least_ns ? left_ns : least_ns);
+}
+
 static void on_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     unsigned actor = SMA_MSG_BODY(*msg, struct sma_deliver)->route.adapter;
@@ -108,6 +119,7 @@ static void on_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg, 
         sma_ctx_fatal(ctx,
                       "out of memory while taking a delivery; it is kept and sent after a restart");
     struct chat *chat = row->chat;
+    row->expires_ns = expires_at(row->deliver, ctx);
     if (platform->ops == NULL) {
         sma_dispatcher_unlink_row(row);
         sma_dispatcher_end_row(dispatcher, row, SMA_DELIVERY_FAILED,

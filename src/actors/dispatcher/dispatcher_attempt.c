@@ -7,6 +7,8 @@
  */
 #include "dispatcher_priv.h"
 
+#include "sma/text.h"
+
 #include <stdio.h>
 
 static void copy_text(char *to, size_t size, struct sma_str from)
@@ -42,6 +44,11 @@ static void set_phase(struct sma_dispatcher *dispatcher, struct chat *chat, enum
     if (chat->phase == CHAT_IDLE)
         dispatcher->chat_idle_count--;
     chat->phase = (uint8_t)phase;
+}
+
+static bool is_long(uint64_t wait_ns)
+{
+    return wait_ns >= SMA_DELIVERY_LONG_HOLD_S * NS_PER_S;
 }
 
 static void hold(struct sma_dispatcher *dispatcher, struct chat *chat, uint64_t until_ns)
@@ -126,10 +133,25 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
 
 /* Nothing of it can be on its way: an attempt whose outcome is unknown may still be answered, and
  * that counts. */
-static bool may_give_back(const struct row *row)
+static bool may_give_back(const struct row *row, uint64_t wait_ns)
 {
-    return row->platform->row_count > DISPATCHER_HELD_COUNT && row->try.unknown_count == 0 &&
-           row->next_in_chat == NULL;
+    return (row->platform->row_count > DISPATCHER_HELD_COUNT || is_long(wait_ns)) &&
+           row->try.unknown_count == 0 && row->next_in_chat == NULL;
+}
+
+/* The platform takes nothing here until the row is too old to be worth sending. @return whether it
+ * has ended */
+static bool end_expired(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+{
+    uint64_t until = later_of(row->chat->hold_until_ns, row->platform->hold_until_ns);
+    if (until <= sma_ctx_now(ctx) || until <= row->expires_ns)
+        return false;
+    bool is_certain = row->try.unknown_count == 0;
+    set_phase(dispatcher, row->chat, CHAT_BUSY);
+    sma_dispatcher_end_row(dispatcher, row, is_certain ? SMA_DELIVERY_FAILED : SMA_DELIVERY_UNKNOWN,
+                           SMA_STR("the platform takes no message here until this one is too old"),
+                           ctx);
+    return true;
 }
 
 void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat,
@@ -149,11 +171,16 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
         sma_timers_clear(&dispatcher->timers, &chat->timer);
         return;
     }
-    if (!row->is_rendered && !prepare(dispatcher, row, ctx))
+    if (end_expired(dispatcher, row, ctx) || (!row->is_rendered && !prepare(dispatcher, row, ctx)))
         return;
     uint64_t gate = later_of(chat->hold_until_ns, sma_rate_ready_at(chat->rate, chat->taken_ns));
-    if (gate > now && may_give_back(row)) {
+    uint64_t platform_gate = chat->platform->hold_until_ns;
+    bool is_platform_held =
+        platform_gate > gate && platform_gate > now && is_long(platform_gate - now);
+    gate = is_platform_held ? platform_gate : gate;
+    if (gate > now && may_give_back(row, gate - now)) {
         set_phase(dispatcher, chat, CHAT_BUSY);
+        row->is_platform_held = is_platform_held;
         sma_dispatcher_give_back(dispatcher, row, gate, ctx);
         return;
     }
@@ -197,7 +224,7 @@ static struct sma_msg *make_attempt(const struct row *row)
             .intent = deliver->intent,
             .is_repeat = row->try.unknown_count > 0,
             .reply_count = deliver->reply_count,
-            .message_wall_ms = deliver->message_wall_ms,
+            .is_interim = deliver->is_interim,
         });
     sma_buf_fini(&key);
     return msg;
@@ -289,17 +316,34 @@ void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row
     sma_dispatcher_send_receipt(dispatcher, row, SMA_DELIVERY_SENT, ctx);
 }
 
-/* Hold the chat, or the whole platform where it said so. */
-static void delay(struct sma_dispatcher *dispatcher, struct row *row,
-                  const struct sma_delivery_decision *decision, bool is_adapter_wide,
-                  struct sma_ctx *ctx)
+/* Whom the platform has told to wait: it says so, or it shows in whom else it tells. */
+static bool is_for_all(struct sma_dispatcher *dispatcher, const struct chat *chat,
+                       const struct sma_attempt_result *result, uint64_t until_ns, uint64_t now_ns)
 {
-    uint64_t until = sma_ctx_now(ctx) + decision->delay_ns;
+    if (result->is_adapter_wide || result->is_chat_only)
+        return result->is_adapter_wide;
+    uint64_t hash = sma_siphash(dispatcher->hash_key, chat->key, chat->key_len);
+    return sma_limits_note(&chat->platform->limits, hash, chat->rate == &chat->platform->group_rate,
+                           until_ns, now_ns);
+}
+
+/* What is ordered holds whatever becomes of the row: asking on would make the wait longer. */
+static void note_hold(struct sma_dispatcher *dispatcher, const struct row *row,
+                      const struct sma_delivery_decision *decision,
+                      const struct sma_attempt_result *result, struct sma_ctx *ctx)
+{
+    uint64_t now = sma_ctx_now(ctx), until = now + decision->delay_ns;
     struct chat *chat = row->chat;
-    if (decision->is_ordered && is_adapter_wide)
+    if (decision->is_ordered && is_for_all(dispatcher, chat, result, until, now))
         chat->platform->hold_until_ns = later_of(chat->platform->hold_until_ns, until);
-    else
+    else if (decision->delay_ns > 0)
         chat->hold_until_ns = until;
+}
+
+static void delay(struct sma_dispatcher *dispatcher, struct row *row,
+                  const struct sma_delivery_decision *decision, struct sma_ctx *ctx)
+{
+    struct chat *chat = row->chat;
     /* certainly not sent: let the store keep the count of attempts; a wait by order costs none */
     if (decision->next == SMA_DELIVERY_NEXT_WAIT && !decision->is_ordered) {
         sma_dispatcher_send_receipt(dispatcher, row, SMA_DELIVERY_WAITING, ctx);
@@ -319,13 +363,16 @@ static void note_sent(struct row *row, const struct sma_attempt_result *result)
 static void decide(struct sma_dispatcher *dispatcher, struct row *row,
                    const struct sma_attempt_result *result, struct sma_ctx *ctx)
 {
+    uint64_t now = sma_ctx_now(ctx);
     if (result->attempt_class == SMA_ATTEMPT_UNKNOWN)
         SMA_METRIC_ADD(deliveries_unknown_total, 1);
+    row->try.left_ns = row->expires_ns > now ? row->expires_ns - now : 0;
     struct sma_delivery_decision decision = sma_delivery_decide(
         &row->try, (enum sma_attempt_class)result->attempt_class, result->retry_after_ms,
         row->platform->ops->capabilities.has_idempotency || result->is_likely_unsent,
         sma_ctx_random(ctx));
     copy_text(row->error, sizeof row->error, result->error);
+    note_hold(dispatcher, row, &decision, result, ctx);
     switch (decision.next) {
     case SMA_DELIVERY_NEXT_SENT:
         note_sent(row, result);
@@ -333,9 +380,10 @@ static void decide(struct sma_dispatcher *dispatcher, struct row *row,
         return;
     case SMA_DELIVERY_NEXT_WAIT:
     case SMA_DELIVERY_NEXT_REPEAT:
-        delay(dispatcher, row, &decision, result->is_adapter_wide, ctx);
+        delay(dispatcher, row, &decision, ctx);
         return;
     case SMA_DELIVERY_NEXT_FAILED:
+        row->is_content_refused = result->is_content_refused;
         sma_dispatcher_end_row(dispatcher, row, SMA_DELIVERY_FAILED, result->error, ctx);
         return;
     case SMA_DELIVERY_NEXT_UNKNOWN:

@@ -79,9 +79,12 @@ struct row
     uint32_t attempt_total; /* of all parts, here */
     uint8_t phase;          /* enum row_phase */
     bool is_rendered, is_attempted, has_excess;
-    bool is_ended;      /* its final receipt is on the way: outcome in receipt_state */
-    bool is_given_back; /* its receipt says: not before give_until_ns */
+    bool is_ended;           /* its final receipt is on the way: outcome in receipt_state */
+    bool is_given_back;      /* its receipt says: not before give_until_ns */
+    bool is_content_refused; /* why it failed */
+    bool is_platform_held;   /* ... because the platform holds all its chats */
     uint64_t give_until_ns;
+    uint64_t expires_ns;   /* an order to wait beyond this fails it */
     bool is_late_sent;     /* an older attempt's success arrived while a receipt was open */
     uint8_t receipt_state; /* enum sma_delivery_state */
     uint64_t reply_ns;
@@ -108,6 +111,7 @@ struct platform
     enum sma_actor_id actor;
     unsigned label; /* in labels.h */
     struct sma_rate rate, chat_rate, group_rate;
+    struct sma_limits limits; /* that chats met lately */
     uint64_t taken_ns, hold_until_ns;
     struct chat *ready_first, *ready_last;
     struct sma_timer timer;

@@ -10,8 +10,9 @@ static void fill_hold(struct sma_receipt *receipt, const struct row *row, uint64
 {
     uint64_t left_ns = row->give_until_ns > now ? row->give_until_ns - now : 0;
     receipt->is_held = row->is_given_back;
+    receipt->is_platform_held = row->is_given_back && row->is_platform_held;
     receipt->hold_ms = row->is_given_back ? (uint32_t)((left_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
-    receipt->waited_ms = (uint32_t)(row->try.waited_ns / NS_PER_MS); /* at most an hour */
+    receipt->waited_ms = (uint32_t)(row->try.waited_ns / NS_PER_MS); /* at most a day */
 }
 
 static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
@@ -25,6 +26,7 @@ static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, stru
         .renderer_version = ops == NULL ? 0 : ops->renderer_version,
         .state = row->receipt_state,
         .is_final = row->is_ended,
+        .is_content_refused = row->is_ended && row->is_content_refused,
         .attempt_count = row->try.attempt_count,
         .platform_message_id = sma_str(is_failure ? "" : row->platform_id),
         .error = sma_str(is_failure ? row->error : ""),

@@ -37,45 +37,43 @@ bool sma_store_is_row_damage(const struct sma_store *store, enum sma_err err)
 }
 
 /* -- DELIVER ----------------------------------------------------------------------------------- */
-struct replies
-{
-    uint32_t count;
-    int64_t wall_ms;
-};
-
-static void count_reply(struct replies *replies, const struct store_row *row,
-                        const struct sma_state_delivery *delivery)
-{
-    bool is_before = delivery->outbox_id < row->id && delivery->chat == row->chat->state;
-    bool is_shown = delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN;
-    if (is_before && is_shown)
-        replies->count += delivery->part_done_count > 0 ? delivery->part_done_count : 1;
-}
-
-/* The rows of a chat go out one after the other, so every earlier answer to the same message is
- * settled by now and the count is the same when this row is handed out again after a restart. What
- * cannot be read is not known: the row goes. */
+/* How many parts answered the same message before this row. The rows of a chat go out one after the
+ * other, so every earlier one is settled by now and the count is the same when this row is handed
+ * out again after a restart. What cannot be read is not known: the row goes. */
 static SMA_CHECKED enum sma_err count_replies(struct sma_store *store, const struct store_row *row,
-                                              struct replies *replies)
+                                              uint32_t *ret_count)
 {
-    *replies = (struct replies){0};
+    *ret_count = 0;
     if (!store->adapters[row->adapter].adapter->ops->capabilities.counts_replies)
         return SMA_ERR_OK;
-    uint64_t seq = sma_state_outbox_seq(row->id);
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_deliveries deliveries;
-    struct sma_state_message message;
-    struct store_facts facts;
-    enum sma_err err = sma_state_deliveries_read(store->state, seq, &rows, &deliveries);
-    for (size_t i = 0; err == SMA_ERR_OK && i < deliveries.count; i++)
-        count_reply(replies, row, &deliveries.items[i]);
-    if (err == SMA_ERR_OK || sma_store_is_row_damage(store, err))
-        err = sma_state_message_read(store->state, seq, &rows, &message);
-    if (err == SMA_ERR_OK)
-        err = sma_store_facts_get(message.facts, &facts);
-    if (err == SMA_ERR_OK)
-        replies->wall_ms = facts.wall_ms;
+    enum sma_err err =
+        sma_state_deliveries_read(store->state, sma_state_outbox_seq(row->id), &rows, &deliveries);
+    for (size_t i = 0; err == SMA_ERR_OK && i < deliveries.count; i++) {
+        const struct sma_state_delivery *delivery = &deliveries.items[i];
+        bool is_before = delivery->outbox_id < row->id && delivery->chat == row->chat->state;
+        if (is_before &&
+            (delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN))
+            *ret_count += delivery->part_done_count > 0 ? delivery->part_done_count : 1;
+    }
     return sma_store_is_row_damage(store, err) ? SMA_ERR_OK : err;
+}
+
+/* DONE's row is handed out by the transaction that ends the run, so an open run has made texts
+ * before its last one only. */
+bool sma_store_is_interim(struct sma_store *store, const struct store_row *row)
+{
+    uint64_t seq = sma_state_outbox_seq(row->id);
+    struct sma_state_head head;
+    if (!row->has_waiter || sma_state_outbox_call(row->id) >= STORE_CARD_CALL)
+        return false;
+    for (const struct store_row *later = row->next; later != NULL; later = later->next)
+        if (sma_state_outbox_seq(later->id) == seq &&
+            sma_state_outbox_step(later->id) != STORE_NOTICE_STEP)
+            return true;
+    return sma_state_head_get(store->state, seq, &head) == SMA_ERR_OK &&
+           sma_row_is_open(head.state);
 }
 
 static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct store_row *row,
@@ -83,8 +81,8 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
                                          const struct sma_state_delivery *delivery,
                                          const struct sma_stamps *stamps)
 {
-    struct replies replies;
-    SMA_TRY(count_replies(store, row, &replies));
+    uint32_t reply_count;
+    SMA_TRY(count_replies(store, row, &reply_count));
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
     const struct sma_deliver deliver = {
@@ -101,8 +99,10 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
         .salt = delivery->salt,
         .attempt_count = delivery->attempt_count,
         .waited_ms = row->out != NULL ? row->out->waited_ms : 0,
-        .reply_count = replies.count,
-        .message_wall_ms = replies.wall_ms,
+        .made_wall_ms = row->made_ms,
+        .reply_count = reply_count,
+        .is_interim =
+            delivery->intent == SMA_INTENT_ASSISTANT_TEXT && sma_store_is_interim(store, row),
         .stamps = stamps != NULL ? *stamps : (struct sma_stamps){0},
     };
     struct sma_msg *msg = sma_store_made(store, sma_msg_make_deliver(&deliver));

@@ -9,6 +9,7 @@
 #include "outbox.h"
 #include "outbox_priv.h"
 #include "store.h"
+#include "trouble.h"
 
 #define MS_NS UINT64_C(1000000)
 
@@ -66,6 +67,58 @@ static void stop_row(struct sma_store *store, struct store_row *row, const struc
     answer(store, question, SMA_STEP_NO_DISK, true);
 }
 
+/* -- who waits for long ------------------------------------------------------------------------ */
+#define LONG_MS (SMA_DELIVERY_LONG_HOLD_S * 1000u)
+static const char trouble_name[] = "platform limit";
+
+/* Whose limit it is: of the platform, or of this chat. */
+static struct sma_str limited(const struct sma_store *store, const struct store_row *row,
+                              bool is_platform_held)
+{
+    const struct sma_adapter *adapter = store->adapters[row->adapter].adapter;
+    return is_platform_held ? sma_str(adapter->ops->channel) : sma_store_chat_key(row->chat);
+}
+
+static void tell_long_hold(struct sma_store *store, struct store_row *row,
+                           const struct sma_receipt *receipt)
+{
+    struct sma_str whose = limited(store, row, receipt->is_platform_held);
+    row->is_long_held = receipt->hold_ms >= LONG_MS;
+    if (!row->is_long_held || sma_store_has_trouble(store, trouble_name, whose))
+        return;
+    char what[320], until[40];
+    struct sma_buf time = {0};
+    sma_buf_init(&time, sizeof until);
+    sma_buf_put_iso_time(&time, sma_ctx_wall(store->ctx) + receipt->hold_ms);
+    snprintf(until, sizeof until, "%.*s", (int)time.len, time.len == 0 ? "" : time.ptr);
+    sma_buf_fini(&time);
+    snprintf(what, sizeof what,
+             "%.*s: the platform takes no message %s before %s; what is to be sent waits",
+             (int)whose.len, whose.ptr, receipt->is_platform_held ? "of this bot" : "in this chat",
+             until);
+    sma_store_trouble(store,
+                      &(struct store_trouble){
+                          .name = trouble_name,
+                          .chat_key = whose,
+                          .what = what,
+                          .remedy = "it is sent then, unless it is older than a day; write "
+                                    "less often, or raise the bot's limits with the platform"});
+    store->outbox->long_hold_count++;
+}
+
+void sma_store_heal_long_hold(struct sma_store *store, const struct store_row *row)
+{
+    if (store->outbox->long_hold_count == 0)
+        return;
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        struct sma_str whose = limited(store, row, is_wide);
+        if (!sma_store_has_trouble(store, trouble_name, whose))
+            continue;
+        sma_store_healed(store, trouble_name, whose);
+        store->outbox->long_hold_count--;
+    }
+}
+
 void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
                              const struct sma_msg *question)
 {
@@ -84,6 +137,7 @@ void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
     out->is_out = row->is_handed = false;
     row->is_repeat = false; /* it is known that nothing of it is on its way */
     store->outbox->lanes[row->adapter].credits++;
+    tell_long_hold(store, row, receipt);
     if (receipt->hold_ms > 0) {
         out->due_ns = sma_ctx_now(store->ctx) + receipt->hold_ms * MS_NS;
         sma_store_hold_row(store, row, out->due_ns);
@@ -104,6 +158,8 @@ void sma_store_expire_held_rows(struct sma_store *store)
             continue;
         }
         sma_store_unhold_row(store, row);
+        if (row->is_long_held)
+            sma_store_heal_long_hold(store, row); /* the time that was told has come */
         sma_store_wait_for_credit(store, row->chat);
     }
     store->outbox->held_wake_ns = wake;

@@ -38,6 +38,7 @@ struct store_row
     bool is_stopped; /* as in store_out */
     uint8_t aside;   /* nobody can deliver it now, another start may: index in asides + 1 */
     bool has_waiter, is_repeat;
+    bool is_long_held; /* so long that the owner was told */
     /* given back: not to be attempted before due_ns, in the list of such rows; 0 = it may be */
     struct store_row *held_prev, *held_next;
     uint64_t due_ns;
@@ -85,8 +86,9 @@ struct store_outbox
     uint32_t open_count;
     struct store_row *held_first; /* rows that wait for their time */
     uint32_t held_count;
-    uint64_t held_wake_ns; /* none is due before it */
-    uint64_t *lost;        /* ids of rows that cannot be read: to be ended */
+    uint64_t held_wake_ns;    /* none is due before it */
+    uint32_t long_hold_count; /* troubles told of */
+    uint64_t *lost;           /* ids of rows that cannot be read: to be ended */
     uint32_t lost_count, lost_cap;
     struct store_missing_channel asides[STORE_ASIDE_COUNT];
     uint32_t aside_count;   /* used ones */
@@ -114,6 +116,8 @@ SMA_CHECKED enum sma_err sma_store_note_out(struct sma_store *store, const struc
 SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
 /** It is not the weather: these bytes will never be better. */
 bool sma_store_is_row_damage(const struct sma_store *store, enum sma_err err);
+/** A text of a run that has yet to say its last word. */
+bool sma_store_is_interim(struct sma_store *store, const struct store_row *row);
 /** A row just added leaves with the open transaction, which says "begun". */
 SMA_CHECKED enum sma_err sma_store_hand_out_new(struct sma_store *store, struct store_row *row,
                                                 const struct sma_route *route,
@@ -128,6 +132,8 @@ SMA_CHECKED enum sma_err sma_store_delivery_line(struct sma_store *store, struct
 /** RECEIPT with is_held. The question is answered. */
 void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
                              const struct sma_msg *question);
+/** The platform has taken a row again: nobody is told of its limit any more. */
+void sma_store_heal_long_hold(struct sma_store *store, const struct store_row *row);
 /** In the list of rows that wait for their time. */
 void sma_store_hold_row(struct sma_store *store, struct store_row *row, uint64_t due_ns);
 /** The row leaves, or goes out: it waits for no time any more. */

@@ -3,13 +3,18 @@
  */
 #include "consent.h"
 #include "facts.h"
+#include "intake.h"
 #include "map.h"
 #include "outbox.h"
 #include "outbox_priv.h"
+#include "runs.h"
 #include "store.h"
 
 #include "runtime/approval/consent.h"
 #include "runtime/chat/state_read.h"
+#include "sma/notices.h"
+
+#define NOTICE_BYTES_MAX 4096
 
 /* It was sent, whatever stands in its row: what cannot be read is missing in the history, and the
  * receipt counts. */
@@ -44,6 +49,38 @@ static bool may_ride(const struct store_row *row, const struct sma_receipt *rece
            sma_state_outbox_call(row->id) < STORE_CARD_CALL;
 }
 
+/* The platform does not show these words, and nobody but the person can say it differently: the run
+ * is over. Of a text before its end the model hears, and can. */
+static SMA_CHECKED enum sma_err tell_refused(struct sma_store *store, const struct store_row *row)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_delivery refused;
+    struct store_facts facts;
+    if (sma_store_is_interim(store, row))
+        return SMA_ERR_OK;
+    enum sma_err err = sma_state_delivery_read(store->state, row->id, &rows, &refused);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get(refused.route, &facts);
+    if (err != SMA_ERR_OK)
+        return sma_store_is_row_damage(store, err) ? SMA_ERR_OK : err;
+    if (refused.intent != SMA_INTENT_ASSISTANT_TEXT)
+        return SMA_ERR_OK;
+    facts.route.chat_key = row->chat->state->key;
+    struct sma_buf text;
+    sma_buf_init(&text, NOTICE_BYTES_MAX);
+    sma_notice_format(&text, sma_store_language(store, &facts.route), SMA_NOTICE_ANSWER_REFUSED);
+    struct sma_step_delivery delivery = {.call = STORE_REFUSED_CALL,
+                                         .intent = SMA_INTENT_ERROR,
+                                         .route = facts.route,
+                                         .text = sma_buf_str(&text)};
+    struct store_delivery_facts of = {
+        .seq = sma_state_outbox_seq(row->id), .step = STORE_NOTICE_STEP, .is_about_cards = true};
+    struct sma_step_delivery_state state;
+    err = text.err != SMA_ERR_OK ? text.err : sma_store_deliver(store, &of, &delivery, &state);
+    sma_buf_fini(&text);
+    return err;
+}
+
 static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct store_row *row,
                                               const struct sma_receipt *receipt)
 {
@@ -75,8 +112,12 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         err = sma_store_approval_delivered(store, row->id);
     if (err != SMA_ERR_OK)
         return err;
+    if (is_sent)
+        sma_store_heal_long_hold(store, row);
     if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN)
         err = write_sent_line(store, row);
+    else if (receipt->is_content_refused)
+        err = tell_refused(store, row);
     return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
 }
 

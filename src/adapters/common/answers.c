@@ -2,7 +2,6 @@
 #include "answers.h"
 
 #include "sma/config.h"
-#include "sma/text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define EAGER_COUNT 16
@@ -52,18 +51,12 @@ uint64_t sma_adapter_eager_backoff_ns(struct sma_ctx *ctx, unsigned failure_coun
     return sma_adapter_backoff_ns(ctx, failure_count, max_s < EAGER_S_MAX ? max_s : EAGER_S_MAX);
 }
 
-bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
-                            uint32_t retry_after_ms, uint64_t apart_ns, uint64_t now_ns)
+uint32_t sma_adapter_wait_ms(int64_t said_ms, uint32_t otherwise_ms, bool is_rate_limit)
 {
-    static const uint8_t key[16] = "flood of a chat"; /* nothing is gained by a collision */
-    uint64_t chat = sma_siphash(key, chat_id.ptr, chat_id.len);
-    bool is_second = flood->until_ns > now_ns && flood->chat != chat;
-    uint64_t until_ns = now_ns + retry_after_ms * UINT64_C(1000000);
-    uint64_t between_ns =
-        until_ns > flood->until_ns ? until_ns - flood->until_ns : flood->until_ns - until_ns;
-    if (!is_second || until_ns > flood->until_ns)
-        *flood = (struct sma_adapter_flood){chat, until_ns};
-    return is_second && between_ns <= apart_ns;
+    int64_t most_ms = is_rate_limit ? SMA_ADAPTER_LIMIT_MS_MAX : SMA_ADAPTER_PAUSE_MS_MAX;
+    if (said_ms <= 0)
+        return otherwise_ms;
+    return said_ms > most_ms ? (uint32_t)most_ms : (uint32_t)said_ms;
 }
 
 void sma_adapter_tell_reload(struct sma_ctx *ctx, const struct sma_config *config, const char *name,

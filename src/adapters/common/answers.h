@@ -29,20 +29,15 @@ static inline bool sma_adapter_is_worth_telling(unsigned count)
     return (count & (count - 1)) == 0;
 }
 
-/* A platform that does not say whom a rate limit is for: one chat, until another is limited within
- * the same time. */
-struct sma_adapter_flood
-{
-    uint64_t chat, until_ns; /* the last limited chat's hash; until when */
-};
-/**
- * Note a limit met in chat_id.
- * @apart_ns  the ends of one limit, as two chats are told them, differ by this at most; UINT64_MAX:
- * by anything
- * @return    whether it is everybody's
+/*
+ * What is believed when a platform says how long to wait. Of a rate limit a day: bans last for
+ * hours, and asking on makes them longer; later answers answer nothing. Of anything else (a front
+ * that says "unavailable") ten minutes.
  */
-bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
-                            uint32_t retry_after_ms, uint64_t apart_ns, uint64_t now_ns);
+#define SMA_ADAPTER_LIMIT_MS_MAX (24 * 3600 * 1000)
+#define SMA_ADAPTER_PAUSE_MS_MAX (600 * 1000)
+/** @said_ms  of the platform; 0 and less: nothing, then otherwise_ms */
+uint32_t sma_adapter_wait_ms(int64_t said_ms, uint32_t otherwise_ms, bool is_rate_limit);
 
 /** RELOAD: say so when the adapter's block, whose text was `json`, has changed; it takes effect at
  *  the next start. */

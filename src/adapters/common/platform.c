@@ -74,7 +74,6 @@ void sma_platform_configure(const void *state, struct sma_capabilities *capabili
 {
     struct sma_platform_facts facts = platform_of(state)->ops->facts(state);
     capabilities->adapter_per_second = facts.per_second;
-    capabilities->adapter_burst = facts.per_second;
     capabilities->chat_per_minute = facts.per_chat_minute;
     capabilities->group_per_minute =
         facts.per_group_minute == 0 ? UINT32_MAX : facts.per_group_minute;

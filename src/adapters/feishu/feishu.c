@@ -134,11 +134,11 @@ const struct sma_adapter_ops sma_feishu_adapter_ops = {
                      .has_files = true,
                      .has_reactions = true,
                      .has_idempotency = true,
-                     .chat_per_minute = 300,
-                     .chat_burst = 5,
-                     .group_per_minute = 300,
-                     .adapter_per_second = 50,
-                     .adapter_burst = 50},
+                     .chat_per_minute =
+                         240, /* with the burst four a second: all bots of a group share five */
+                     .chat_burst = 2,
+                     .group_per_minute = 240,
+                     .adapter_per_second = 50},
     .renderer_version = FEISHU_RENDERER_VERSION,
     .is_chinese_by_default = true,
     .create = create,

@@ -2,22 +2,16 @@
 #include "feishu_code.h"
 #include "feishu_out.h"
 
-#define RATE_WAIT_MS 1000u       /* when the platform does not say how long */
-#define RATE_WAIT_MS_MAX 600000u /* and what is believed when it does */
+#include "adapters/common/answers.h"
 
-static uint32_t wait_ms(const struct sma_net_answer *answer)
-{
-    if (answer->retry_after_ms <= 0)
-        return RATE_WAIT_MS;
-    return answer->retry_after_ms > RATE_WAIT_MS_MAX ? RATE_WAIT_MS_MAX
-                                                     : (uint32_t)answer->retry_after_ms;
-}
+#define RATE_WAIT_MS 1000u /* when the platform does not say how long */
 
-static void wait_for(struct feishu_outcome *outcome, uint32_t ms, bool is_adapter_wide)
+static void wait_for(struct feishu_outcome *outcome, const struct sma_net_answer *answer,
+                     bool is_chat_only)
 {
     outcome->attempt_class = SMA_ATTEMPT_RETRY_AFTER;
-    outcome->retry_after_ms = ms;
-    outcome->is_adapter_wide = is_adapter_wide;
+    outcome->retry_after_ms = sma_adapter_wait_ms(answer->retry_after_ms, RATE_WAIT_MS, true);
+    outcome->is_chat_only = is_chat_only;
 }
 
 /* The platform has answered with a code of its own. */
@@ -30,17 +24,17 @@ static void act_on_code(const struct sma_net_answer *answer, struct feishu_outco
         outcome->attempt_class = SMA_ATTEMPT_RETRY;
         break;
     case FEISHU_CODE_RATE:
-        wait_for(outcome, wait_ms(answer), true);
+        wait_for(outcome, answer, false);
         break;
     case FEISHU_CODE_RATE_CHAT:
     case FEISHU_CODE_SOON:
-        wait_for(outcome, wait_ms(answer), false);
+        wait_for(outcome, answer, true);
         break;
     case FEISHU_CODE_NO_REPLY:
         outcome->is_reply_gone = true;
         break;
     case FEISHU_CODE_NO_CARD:
-        outcome->is_card_refused = true;
+        outcome->is_card_refused = outcome->is_content_refused = true;
         break;
     case FEISHU_CODE_SCOPE:
         outcome->is_scope_missing = true;
@@ -48,7 +42,16 @@ static void act_on_code(const struct sma_net_answer *answer, struct feishu_outco
     case FEISHU_CODE_BUSY:
         outcome->attempt_class = SMA_ATTEMPT_UNKNOWN;
         break;
-    case FEISHU_CODE_GIVE_UP:
+    case FEISHU_CODE_CONTENT:
+        outcome->is_content_refused = true;
+        break;
+    case FEISHU_CODE_LONG:
+        outcome->is_too_long = outcome->is_content_refused = true;
+        break;
+    case FEISHU_CODE_GIVE_UP: /* it may be about what was replied to: nobody lists all of these */
+        outcome->is_reply_doubtful = true;
+        break;
+    case FEISHU_CODE_CHAT:
         break;
     }
 }
@@ -58,7 +61,7 @@ static void act_on_status(const struct sma_net_answer *answer, struct feishu_out
 {
     int status = answer->status;
     if (status == 429)
-        wait_for(outcome, wait_ms(answer), true);
+        wait_for(outcome, answer, false);
     else if (status == 408 || status == 425)
         outcome->attempt_class = SMA_ATTEMPT_RETRY;
     else if (status >= 400 && status < 500)

@@ -17,6 +17,9 @@ enum feishu_code_act
     FEISHU_CODE_RATE_CHAT, /* wait, then again; holds for the chat */
     FEISHU_CODE_SOON,      /* still being worked on: again in a moment */
     FEISHU_CODE_NO_REPLY,  /* the message replied to is gone */
+    FEISHU_CODE_CHAT,      /* nothing arrives in this chat, or of this app */
+    FEISHU_CODE_CONTENT,   /* the words are not allowed */
+    FEISHU_CODE_LONG,      /* too long */
     FEISHU_CODE_NO_CARD,   /* the card is refused, its text would not be */
     FEISHU_CODE_SCOPE,     /* the app lacks a right */
     FEISHU_CODE_BUSY,      /* the platform's fault: later */

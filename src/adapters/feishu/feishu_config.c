@@ -5,8 +5,9 @@
 #include "runtime/access/access.h"
 #include "sma/param.h"
 
-#define PER_SECOND 50       /* an app's calls of one kind */
-#define PER_CHAT_MINUTE 300 /* 5 a second to one user or into one group */
+#define PER_SECOND 50 /* an app's calls of one kind */
+#define PER_CHAT_MINUTE \
+    240 /* 4 a second: to one user or into one group are 5, and all bots of a group share them */
 #define SECRET_BYTES_MAX 512
 
 #define AT(member) SMA_PARAM_AT(struct feishu_settings, member)

@@ -97,8 +97,9 @@ struct feishu_target
     struct sma_str reply_to; /* empty = a new message */
     bool is_in_thread;       /* with reply_to */
 };
-/** Reply in groups and threads when there is a message to reply to; else a new message. */
-struct feishu_target feishu_target_make(const struct sma_route *route);
+/** Reply when there is a message to reply to: in a topic always, else it would leave it; in a group
+ *  with the first part alone. Else a new message. */
+struct feishu_target feishu_target_make(const struct sma_route *route, uint32_t part);
 /** Append the path and query below the domain: ".../im/v1/messages?receive_id_type=chat_id" or
  *  ".../{id}/reply". */
 void feishu_put_send_path(struct sma_buf *buf, const struct feishu_target *target);
@@ -173,7 +174,7 @@ void feishu_put_toast(struct sma_buf *buf, const char *type, struct sma_str text
 struct feishu_outcome
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
-    bool is_adapter_wide;  /* of RETRY_AFTER */
+    bool is_chat_only;     /* of RETRY_AFTER; else the dispatcher judges whom it is for */
     bool
         /* not sent: drop the token, fetch a new one, send again once (class RETRY until then) */
         is_token_invalid;
@@ -185,8 +186,11 @@ struct feishu_outcome
     bool
         /* the owner must change the app in the console: worth a line in the log */
         is_scope_missing;
-    uint32_t retry_after_ms;                          /* of RETRY_AFTER */
-    int64_t code;                                     /* the platform's; -1 = none was readable */
+    bool is_reply_doubtful;  /* as is_reply_gone, if it was a reply: the code does not say */
+    bool is_too_long;        /* not sent: send half of it (class GIVE_UP until then) */
+    bool is_content_refused; /* of GIVE_UP: other words would be taken */
+    uint32_t retry_after_ms; /* of RETRY_AFTER */
+    int64_t code;            /* the platform's; -1 = none was readable */
     char message_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* of SENT; "" when the answer named none */
     char chat_id[96]; /* of SENT: where that message is; "" when the answer does not say */
     int64_t sent_ms;  /* of SENT: the message's create_time; 0 = not said */

@@ -192,7 +192,7 @@ struct feishu_attempt
     struct feishu_part part;
     struct feishu_consent consent; /* of a CONSENT part */
     uint64_t until_ns;
-    bool is_plain, is_no_reply, is_held; /* held: until the run's card is at rest */
+    bool is_plain, is_short, is_no_reply, is_held; /* held: until the run's card is at rest */
     bool is_key_taken; /* the platform knows the part's uuid from another chat: under one more */
     char card_id[FEISHU_MESSAGE_ID_BYTES_MAX +
                  1]; /* of the progress card that becomes this part; "" = none */
@@ -273,7 +273,6 @@ struct feishu
     unsigned scope_count;
 
     struct feishu_attempt attempts[FEISHU_ATTEMPT_COUNT_MAX];
-    struct sma_adapter_flood flood;
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
     struct feishu_progress progress;

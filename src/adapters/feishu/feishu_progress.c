@@ -446,7 +446,7 @@ static bool shows_card(const struct feishu *feishu, const struct sma_route *rout
 
 static struct feishu_card_run *open_run(struct feishu *feishu, const struct sma_progress *progress)
 {
-    struct feishu_target target = feishu_target_make(&progress->route);
+    struct feishu_target target = feishu_target_make(&progress->route, 0);
     struct feishu_card_run *run = free_place(feishu);
     if (run == NULL || target.chat_id.len == 0 || target.chat_id.len >= sizeof run->chat_id ||
         target.reply_to.len >= sizeof run->reply_to)

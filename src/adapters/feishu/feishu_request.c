@@ -11,10 +11,11 @@
 
 static const char MESSAGES_PATH[] = "/open-apis/im/v1/messages";
 
-struct feishu_target feishu_target_make(const struct sma_route *route)
+struct feishu_target feishu_target_make(const struct sma_route *route, uint32_t part)
 {
     bool has_thread = route->thread_id.len > 0;
-    bool is_reply = route->message_id.len > 0 && (has_thread || feishu_is_group(route));
+    bool is_reply =
+        route->message_id.len > 0 && (has_thread || (part == 0 && feishu_is_group(route)));
     return (struct feishu_target){.chat_id = route->chat_id,
                                   .reply_to =
                                       is_reply ? route->message_id : (struct sma_str){"", 0},

@@ -10,6 +10,7 @@
 
 #include "adapters/common/answers.h"
 #include "adapters/common/project_file.h"
+#include "adapters/common/shorten.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -35,7 +36,8 @@ static void answer(struct feishu_attempt *attempt, const struct feishu_outcome *
     sma_adapter_answer_attempt(attempt->feishu->ctx, attempt->msg,
                                &(struct sma_attempt_result){
                                    .attempt_class = outcome->attempt_class,
-                                   .is_adapter_wide = outcome->is_adapter_wide,
+                                   .is_chat_only = outcome->is_chat_only,
+                                   .is_content_refused = outcome->is_content_refused,
                                    .retry_after_ms = outcome->retry_after_ms,
                                    .platform_message_id = sma_str(outcome->message_id),
                                    .sent_ms = outcome->sent_ms,
@@ -56,7 +58,7 @@ static void answer_class(struct feishu_attempt *attempt, enum sma_attempt_class 
 static struct feishu_target target_of(const struct feishu_attempt *attempt)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    struct feishu_target target = feishu_target_make(&asked->route);
+    struct feishu_target target = feishu_target_make(&asked->route, asked->part);
     if (attempt->is_no_reply) {
         target.reply_to = SMA_STR("");
         target.is_in_thread = false;
@@ -85,23 +87,13 @@ static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *ou
         attempt->is_plain = true;
         return true;
     }
-    if (outcome->is_reply_gone && !attempt->is_no_reply && target_of(attempt).reply_to.len > 0) {
-        attempt->is_no_reply = true;
-        return true;
-    }
+    bool is_text = attempt->part.kind == FEISHU_PART_TEXT || attempt->part.kind == FEISHU_PART_CARD;
+    if (outcome->is_too_long && !attempt->is_short && is_text)
+        return attempt->is_short = true;
+    bool may_be_reply = outcome->is_reply_gone || outcome->is_reply_doubtful;
+    if (may_be_reply && !attempt->is_no_reply && target_of(attempt).reply_to.len > 0)
+        return attempt->is_no_reply = true;
     return false;
-}
-
-/* The same code for one chat's limit and for the app's: the app's when several chats meet it at
- * once. */
-static void judge_limit(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
-{
-    struct feishu *feishu = attempt->feishu;
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER && outcome->is_adapter_wide)
-        outcome->is_adapter_wide =
-            sma_adapter_flood_note(&feishu->flood, asked->route.chat_id, outcome->retry_after_ms,
-                                   UINT64_MAX, sma_ctx_now(feishu->ctx));
 }
 
 static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
@@ -118,7 +110,6 @@ static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outc
         feishu_tell_scope(feishu, outcome->error);
     else if (outcome->attempt_class == SMA_ATTEMPT_SENT)
         sma_adapter_health_heal(&feishu->base.health, SMA_CAUSE_RIGHTS);
-    judge_limit(attempt, outcome);
     answer(attempt, outcome);
 }
 
@@ -216,6 +207,23 @@ static void put_consent(struct sma_buf *body, const struct feishu_attempt *attem
         feishu_put_card_message(body, target, &card, uuid);
 }
 
+static void put_text_part(struct sma_buf *body, const struct feishu_attempt *attempt,
+                          const struct feishu_target *target, struct sma_str uuid)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    struct feishu_part part = attempt->part;
+    struct sma_buf cut;
+    sma_buf_init(&cut, BODY_BYTES_MAX);
+    if (attempt->is_short) {
+        sma_adapter_put_short(&cut, part.text, asked->route.language);
+        part.text = sma_buf_str(&cut);
+    }
+    feishu_put_part(body, target, &part, attempt->is_plain, uuid);
+    if (body->err == SMA_ERR_OK)
+        body->err = cut.err;
+    sma_buf_fini(&cut);
+}
+
 static void react(struct feishu_attempt *attempt)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
@@ -262,7 +270,7 @@ static void send_message(struct feishu_attempt *attempt)
     if (attempt->part.kind == FEISHU_PART_CONSENT) {
         put_consent(&body, attempt, &target, key);
     } else if (attempt->part.kind != FEISHU_PART_FILE) {
-        feishu_put_part(&body, &target, &attempt->part, attempt->is_plain, key);
+        put_text_part(&body, attempt, &target, key);
     } else if (is_link(
                    attempt->part
                        .target)) { /* the platform fetches nothing, and neither do we: people can */
@@ -302,7 +310,7 @@ static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_
             snprintf(outcome.error, sizeof outcome.error, "the upload's answer has no key");
     }
     outcome.message_id[0] = '\0';
-    outcome.is_card_refused = outcome.is_reply_gone = false;
+    outcome.is_card_refused = outcome.is_reply_gone = outcome.is_reply_doubtful = false;
     conclude(attempt, &outcome);
 }
 

@@ -3,9 +3,10 @@
 #include "qq_event.h"
 #include "qq_out.h"
 
-#define RATE_WAIT_MS 1000u       /* when the platform does not say how long */
-#define RATE_WAIT_MS_MAX 600000u /* and what is believed when it does */
-#define CHAT_WAIT_MS 10000u      /* muted, too many to one chat: short waits only use up attempts */
+#include "adapters/common/answers.h"
+
+#define RATE_WAIT_MS 1000u  /* when the platform does not say how long */
+#define CHAT_WAIT_MS 10000u /* muted, too many to one chat: short waits only use up attempts */
 #define QUOTA_WAIT_MS 60000u
 #define REFUSED_WAIT_MS \
     30000u /* as long as the owner has not mended it; rows must not run out of attempts */
@@ -15,16 +16,21 @@ static void classify_as(struct qq_outcome *outcome, enum sma_attempt_class attem
     outcome->attempt_class = (uint8_t)attempt_class;
 }
 
-static void wait_for(struct qq_outcome *outcome, const struct sma_net_answer *answer,
-                     uint32_t least_ms, bool is_adapter_wide)
+enum whom
 {
-    uint32_t ms = least_ms;
-    if (answer->retry_after_ms > 0)
-        ms = answer->retry_after_ms > RATE_WAIT_MS_MAX ? RATE_WAIT_MS_MAX
-                                                       : (uint32_t)answer->retry_after_ms;
+    WHOM_ALL,
+    WHOM_CHAT,
+    WHOM_UNSAID, /* the chat's or the bot's limit: the dispatcher judges */
+};
+
+static void wait_for(struct qq_outcome *outcome, const struct sma_net_answer *answer,
+                     uint32_t otherwise_ms, enum whom whom)
+{
     classify_as(outcome, SMA_ATTEMPT_RETRY_AFTER);
-    outcome->retry_after_ms = ms;
-    outcome->is_adapter_wide = is_adapter_wide;
+    outcome->retry_after_ms =
+        sma_adapter_wait_ms(answer->retry_after_ms, otherwise_ms, whom != WHOM_ALL);
+    outcome->is_adapter_wide = whom == WHOM_ALL;
+    outcome->is_chat_only = whom == WHOM_CHAT;
 }
 
 /* What the platform has plainly refused, and what may help. */
@@ -37,6 +43,9 @@ static void act_on_refusal(enum qq_code_act act, const struct qq_asked *asked,
     outcome->is_too_long = act == QQ_CODE_LONG;
     outcome->is_chat_closed = act == QQ_CODE_CHAT;
     outcome->is_active_refused = act == QQ_CODE_ACTIVE;
+    bool is_unknown = qq_code_find(outcome->code)->words[0] == '\0';
+    outcome->is_content_refused = act == QQ_CODE_CONTENT || act == QQ_CODE_LINK ||
+                                  act == QQ_CODE_LONG || act == QQ_CODE_PLAIN || is_unknown;
     outcome->is_window_closed =
         !asked->is_active && (act == QQ_CODE_WINDOW || act == QQ_CODE_QUOTA);
     if (act == QQ_CODE_DUPLICATE && asked->may_be_sent)
@@ -60,13 +69,16 @@ static void act_on_code(const struct sma_net_answer *answer, const struct qq_ask
         outcome->is_file_stale = true;
         break;
     case QQ_CODE_RATE:
-        wait_for(outcome, answer, RATE_WAIT_MS, true);
+        wait_for(outcome, answer, RATE_WAIT_MS, WHOM_UNSAID);
         break;
     case QQ_CODE_RATE_CHAT:
-        wait_for(outcome, answer, CHAT_WAIT_MS, false);
+        wait_for(outcome, answer, CHAT_WAIT_MS, WHOM_CHAT);
+        break;
+    case QQ_CODE_OFFLINE:
+        wait_for(outcome, answer, RATE_WAIT_MS, WHOM_ALL);
         break;
     case QQ_CODE_BOT:
-        wait_for(outcome, answer, REFUSED_WAIT_MS, true);
+        wait_for(outcome, answer, REFUSED_WAIT_MS, WHOM_ALL);
         outcome->is_bot_refused = true;
         break;
     case QQ_CODE_AUDIT:
@@ -75,7 +87,7 @@ static void act_on_code(const struct sma_net_answer *answer, const struct qq_ask
         break;
     case QQ_CODE_QUOTA:
         if (asked->is_active)
-            wait_for(outcome, answer, QUOTA_WAIT_MS, false);
+            wait_for(outcome, answer, QUOTA_WAIT_MS, WHOM_CHAT);
         else
             act_on_refusal(act, asked, outcome);
         break;
@@ -93,15 +105,15 @@ static void act_on_status(const struct sma_net_answer *answer, struct qq_outcome
         classify_as(outcome, SMA_ATTEMPT_RETRY);
         outcome->is_token_invalid = true;
     } else if (status == 429) {
-        wait_for(outcome, answer, RATE_WAIT_MS, true);
+        wait_for(outcome, answer, RATE_WAIT_MS, WHOM_UNSAID);
     } else if (status == 404 || status == 405 || (status >= 300 && status < 400)) {
-        wait_for(outcome, answer, REFUSED_WAIT_MS, true); /* apiRoot leads elsewhere */
+        wait_for(outcome, answer, REFUSED_WAIT_MS, WHOM_ALL); /* apiRoot leads elsewhere */
         outcome->is_bot_refused = true;
     } else if (status == 408 || status == 425) {
         classify_as(outcome, SMA_ATTEMPT_RETRY);
     } else if (status == 503) {
         if (answer->retry_after_ms > 0)
-            wait_for(outcome, answer, RATE_WAIT_MS, true);
+            wait_for(outcome, answer, RATE_WAIT_MS, WHOM_ALL);
         else
             classify_as(outcome, SMA_ATTEMPT_RETRY);
     } else if (status >= 400 && status < 500) {

@@ -13,17 +13,19 @@ enum qq_code_act
     QQ_CODE_GIVE_UP, /* unknown codes too: the platform has refused */
     QQ_CODE_AGAIN,   /* the platform's own failure, nothing was sent */
     QQ_CODE_TOKEN,   /* fetch a new token, then again */
-    QQ_CODE_RATE,    /* wait, then again; holds for the bot */
+    QQ_CODE_RATE,    /* wait, then again; of the chat or the bot */
     QQ_CODE_RATE_CHAT,
-    QQ_CODE_QUOTA,  /* no answer any more when passive; later when active */
-    QQ_CODE_BOT,    /* app id, right or ban: the owner must act */
-    QQ_CODE_CHAT,   /* nothing arrives in this chat */
-    QQ_CODE_WINDOW, /* no answer to this message any more */
-    QQ_CODE_ACTIVE, /* no active message here */
-    QQ_CODE_PLAIN,  /* text would be taken */
-    QQ_CODE_LINK,   /* a link is not allowed */
-    QQ_CODE_LONG,   /* too long */
-    QQ_CODE_FILE,   /* the upload is stale */
+    QQ_CODE_OFFLINE, /* nothing goes out until the bot is connected */
+    QQ_CODE_QUOTA,   /* no answer any more when passive; later when active */
+    QQ_CODE_BOT,     /* app id, right or ban: the owner must act */
+    QQ_CODE_CHAT,    /* nothing arrives in this chat */
+    QQ_CODE_WINDOW,  /* no answer to this message any more */
+    QQ_CODE_ACTIVE,  /* no active message here */
+    QQ_CODE_PLAIN,   /* text would be taken */
+    QQ_CODE_LINK,    /* a link is not allowed */
+    QQ_CODE_LONG,    /* too long */
+    QQ_CODE_CONTENT, /* the words are not allowed */
+    QQ_CODE_FILE,    /* the upload is stale */
     QQ_CODE_AUDIT,
     QQ_CODE_DUPLICATE,
 };

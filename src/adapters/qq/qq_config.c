@@ -10,9 +10,11 @@
 #define APP_ID_LEN_MAX 32
 #define SECRET_LEN_MAX 512
 /* The words of `intents`, and the platform's bit of each. */
-#define INTENTS "group_and_c2c,interaction,guild_at,direct,guild_all"
-#define INTENTS_DEFAULT 0x0f /* all but the last */
-static const uint8_t INTENT_BITS[] = {25, 26, 30, 12, 9};
+#define INTENTS "group_and_c2c,interaction,guild_at,direct,guild_all,audit"
+#define INTENTS_DEFAULT 0x2f /* all but guild_all */
+static const uint32_t INTENT_MASKS[] = {QQ_INTENT_GROUP_AND_C2C, QQ_INTENT_INTERACTION,
+                                        QQ_INTENT_GUILD_AT,      QQ_INTENT_DIRECT,
+                                        QQ_INTENT_GUILD_ALL,     QQ_INTENT_AUDIT};
 
 #define AT(member) SMA_PARAM_AT(struct qq_settings, member)
 static const struct sma_param ROWS[] = {
@@ -35,7 +37,7 @@ static const struct sma_param ROWS[] = {
      .doc = "connections that share the events"},
     {"intents", .type = SMA_PARAM_TYPE_WORDS, .words = INTENTS, .standard = INTENTS_DEFAULT,
      AT(intents), .text = "all but `guild_all`",
-     .doc = "kinds of events; those without a right are dropped with a line in the log"},
+     .doc = "kinds of events; without a right they are dropped one by one, with a line in the log"},
     {"markdown", SMA_PARAM_FLAG(1), AT(is_markdown), .doc = "answers are sent as Markdown"},
     {"keyboard", SMA_PARAM_FLAG(1), AT(is_keyboard),
      .doc = "buttons; without the right to them requests are numbered text"},
@@ -49,6 +51,19 @@ static const struct sma_param ROWS[] = {
 };
 #undef AT
 const struct sma_params qq_params = {"qq", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
+
+void qq_put_intents(struct sma_buf *buf, uint32_t mask)
+{
+    const char *word = INTENTS, *before = "";
+    for (size_t i = 0; i < SMA_COUNT_OF(INTENT_MASKS); i++) {
+        size_t len = strcspn(word, ",");
+        if ((mask & INTENT_MASKS[i]) != 0) {
+            sma_buf_printf(buf, "%s%.*s", before, (int)len, word);
+            before = ", ";
+        }
+        word += len + (word[len] == ',');
+    }
+}
 
 static bool is_decimal(const char *text)
 {
@@ -98,9 +113,9 @@ enum sma_err qq_settings_read(struct qq_settings *settings, const char *project_
     SMA_TRY(check_login(settings, error));
     uint32_t chosen = settings->intents;
     settings->intents = 0;
-    for (size_t i = 0; i < SMA_COUNT_OF(INTENT_BITS); i++)
+    for (size_t i = 0; i < SMA_COUNT_OF(INTENT_MASKS); i++)
         if ((chosen & UINT32_C(1) << i) != 0)
-            settings->intents |= UINT32_C(1) << INTENT_BITS[i];
+            settings->intents |= INTENT_MASKS[i];
     return choose_root(settings, error);
 }
 

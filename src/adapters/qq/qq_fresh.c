@@ -40,16 +40,24 @@ void qq_fresh_note(struct qq *qq, const struct sma_ingress *ingress)
             place = &qq->fresh[i];
             break;
         }
-        if (qq->fresh[i].wall_ms < place->wall_ms)
+        if (qq->fresh[i].noted_ns < place->noted_ns)
             place = &qq->fresh[i];
     }
-    *place = (struct qq_fresh){.wall_ms = sma_ctx_wall(qq->ctx)};
+    *place = (struct qq_fresh){.noted_ns = sma_ctx_now(qq->ctx)};
     snprintf(place->chat_id, sizeof place->chat_id, "%.*s", (int)route->chat_id.len,
              route->chat_id.ptr);
     snprintf(place->chat_type, sizeof place->chat_type, "%.*s", (int)route->chat_type.len,
              route->chat_type.len == 0 ? "" : route->chat_type.ptr);
     snprintf(place->message_id, sizeof place->message_id, "%.*s", (int)route->message_id.len,
              route->message_id.ptr);
+}
+
+/* Its time to be answered, from when we heard of it. */
+static bool is_over(const struct qq_fresh *fresh, uint64_t now_ns)
+{
+    bool is_c2c = strcmp(fresh->chat_type, "c2c") == 0;
+    uint64_t window_s = (is_c2c ? QQ_WINDOW_C2C_S : QQ_WINDOW_OTHER_S) - QQ_WINDOW_MARGIN_S;
+    return now_ns - fresh->noted_ns > window_s * QQ_NS_PER_S;
 }
 
 bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
@@ -69,8 +77,7 @@ bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
         instead.route.message_id = sma_str(fresh->message_id);
         instead.part = 0;
         instead.reply_count = fresh->used_count - is_again;
-        instead.message_wall_ms = fresh->wall_ms;
-        if (qq_way_choose(&instead, sma_ctx_wall(qq->ctx)) != QQ_PASSIVE)
+        if (is_over(fresh, sma_ctx_now(qq->ctx)) || qq_way_choose(&instead) != QQ_PASSIVE)
             return false;
         fresh->used_count += !is_again;
         fresh->outbox_id = attempt->outbox_id;

@@ -392,8 +392,38 @@ static void tell_link(struct qq *qq, const char *trouble)
 }
 
 /* -- what people are told ---------------------------------------------------------------------- */
-/* A link that comes and goes is told at its first, second, fourth ... loss, until one has
- * lasted. */
+static void tell_intents(struct qq_shard *shard)
+{
+    struct qq *qq = shard->qq;
+    uint32_t refused = qq->settings.intents & ~shard->session.intents;
+    if (refused == shard->told_intents)
+        return;
+    shard->told_intents = refused;
+    struct sma_buf names;
+    sma_buf_init(&names, 256);
+    qq_put_intents(&names, refused);
+    sma_ctx_log(qq->ctx, SMA_LOG_ERROR,
+                "qq: the bot has no right to all of adapters.qq.intents: connected without %s%s; "
+                "apply for it in the platform's console, or take it out of the list",
+                names.err == SMA_ERR_OK ? names.ptr : "some of them",
+                (refused & QQ_INTENT_INTERACTION) != 0
+                    ? " (no press of a button arrives, so requests are answered by words)"
+                    : "");
+    sma_buf_fini(&names);
+}
+
+bool qq_gateway_hears_buttons(const struct qq *qq)
+{
+    if (qq->settings.is_webhook)
+        return true; /* what is pushed there is chosen in the console */
+    for (unsigned i = 0; i < qq->settings.shard_count; i++)
+        if ((qq->shards[i].session.intents & QQ_INTENT_INTERACTION) == 0)
+            return false;
+    return true;
+}
+
+/* A link that comes and goes is told at its first, second, fourth ... loss, until one has lasted.
+ * */
 static void tell_ready(struct qq_shard *shard)
 {
     struct qq *qq = shard->qq;
@@ -407,10 +437,7 @@ static void tell_ready(struct qq_shard *shard)
                     qq->bot_name[0] == '\0' ? "the bot" : qq->bot_name, qq->bot_id,
                     shard->index + 1, qq->settings.shard_count,
                     shard->session.is_resuming ? "session resumed" : "new session");
-    if (is_first && shard->session.intents != qq->settings.intents)
-        sma_ctx_log(qq->ctx, SMA_LOG_WARN,
-                    "qq: the bot has no right to all of adapters.qq.intents, so it was connected "
-                    "with group and C2C messages alone");
+    tell_intents(shard);
 }
 
 static void tell_trouble(struct qq_shard *shard)

@@ -70,22 +70,28 @@ enum qq_way
     QQ_ACTIVE,  /* without: the window is over, the answers are used up, or nothing is answered */
 };
 /**
- * How to send this part first. A notice and the outcome of a request never take the last answer
- * that a message allows: such a notice goes as an active message, such an outcome is left out
- * (whoever decided has seen it).
- * @now_wall_ms  compared with attempt->message_wall_ms, when that is known
+ * How to send this part first: as an answer while any is left. Whether it is too late for one the
+ * platform says: its clock is not ours, and to be refused costs nothing.
  */
-enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms);
+enum qq_way qq_way_choose(const struct sma_attempt *attempt);
+/**
+ * This part never takes the last answer that a message allows, which is for the run's end: a text
+ * before it, a notice, the outcome of a request. Such texts and notices go as active messages, such
+ * an outcome is left out (whoever decided has seen it).
+ */
+bool qq_is_answer_kept(const struct sma_attempt *attempt);
 /**
  * msg_seq, in 1..2^31-1: the same for every attempt of this part in this form, over restarts too,
  * and different for all others of the run (an outbox id is the run's number << 16 and the row's
  * place in it). Two runs that answer the same message, by a contact, start at places of their own:
  * that these meet has a chance of one in a hundred million. It is not a count of the answers so
  * far: two rows can be under way at once, and a count would have to be stored before each attempt.
- * @is_fallback  the second form of the part (plain after Markdown was refused): the platform may
- *               have noted the number of what it refused.
+ * @form  0 = as it was meant, 1 = its second form (plain after Markdown was refused), ...: the
+ *        platform may have noted the
+ *        numbers of what it refused.
  */
-uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, bool is_fallback);
+#define QQ_FORM_COUNT_MAX 8
+uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, uint32_t form);
 
 /* -- requests: path below the API root, JSON body, appended to *buf; errors stay in buf->err --- */
 /** POST. "/v2/groups/{id}/messages", "/v2/users/…", "/channels/…", "/dms/…" by the route's
@@ -110,9 +116,11 @@ struct qq_send
     const struct sma_route *route;
     const struct qq_part *part;
     enum qq_way way;
-    uint32_t msg_seq;        /* of QQ_PASSIVE in c2c and group */
-    bool is_markdown;        /* send the Markdown form, if the part has one */
-    bool is_without_links;   /* the platform refuses links: only their hosts are named */
+    uint32_t msg_seq; /* of QQ_PASSIVE in c2c and group */
+    bool is_markdown; /* send the Markdown form, if the part has one */
+    /* the platform refuses links: addresses are written so that none is one */
+    bool is_without_links;
+    bool is_captionless;     /* it refuses the caption in every form */
     bool is_short;           /* the platform found it too long: half of it, with the visible note */
     struct sma_str language; /* of that note; empty = Chinese */
     const struct qq_button *buttons;
@@ -207,14 +215,15 @@ SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info)
  *   is_token_invalid    not sent: fetch a new token, send again (class RETRY)
  *   is_plain_wanted     Markdown or buttons refused: send again with is_markdown false, without
  *   buttons, is_fallback
- *   is_link_refused     send again with is_without_links, is_fallback
- *   is_too_long         send again with is_short, is_fallback
+ *   is_link_refused     send again with is_without_links; a file at last with is_captionless
+ *   is_too_long         send again with is_short
  *   is_window_closed    no answer to this message any more: send again as QQ_ACTIVE
  *   is_file_stale       file_info is no longer good: upload again (class RETRY)
  * and what it should tell:
  *   is_bot_refused      for every chat: app id, right or ban; the owner must act
  *   is_chat_closed      nothing will arrive in this chat
  *   is_active_refused   active messages are not allowed, or their quota is used up
+ *   is_content_refused  the words are refused, whatever they are sent as
  *   is_audit            taken, shown after somebody has looked at it; message_id is the audit's id.
  *   SENT
  *
@@ -235,11 +244,11 @@ struct qq_asked
 };
 struct qq_outcome
 {
-    uint8_t attempt_class; /* enum sma_attempt_class */
-    bool is_adapter_wide;
+    uint8_t attempt_class;              /* enum sma_attempt_class */
+    bool is_adapter_wide, is_chat_only; /* of RETRY_AFTER; neither: the dispatcher judges */
     bool is_token_invalid, is_plain_wanted, is_link_refused, is_too_long, is_window_closed,
         is_file_stale;
-    bool is_bot_refused, is_chat_closed, is_active_refused, is_audit;
+    bool is_bot_refused, is_chat_closed, is_active_refused, is_content_refused, is_audit;
     uint32_t retry_after_ms;                      /* of RETRY_AFTER, else 0 */
     int64_t code;                                 /* the platform's; 0 = none */
     char message_id[QQ_MESSAGE_ID_BYTES_MAX + 1]; /* "" when there is none */

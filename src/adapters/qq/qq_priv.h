@@ -66,6 +66,7 @@ extern const struct sma_params qq_params;
 SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const char *project_dir,
                                           const char *json, struct sma_error *error);
 void qq_settings_fini(struct qq_settings *settings); /* wipes the secret; accepts a zeroed struct */
+void qq_put_intents(struct sma_buf *buf, uint32_t mask); /* their names in adapters.qq.intents */
 
 /* -- one request to the platform (qq_call.c) --------------------------------------------------- */
 typedef void qq_call_fn(struct qq *qq, void *user, const struct sma_net_answer *answer);
@@ -133,6 +134,7 @@ struct qq_shard
     bool is_up;        /* READY, as last told */
     uint64_t ready_ns; /* since when, or when last; 0 = never */
     unsigned garbage_count, trouble_count;
+    uint32_t told_intents; /* that we may not have, as last told */
     char cursor_name[24];
     char kept_id[QQ_SESSION_ID_BYTES_MAX]; /* of the file, until the cursor is known */
     int64_t kept_seq;
@@ -150,6 +152,8 @@ void qq_gateway_resume_reading(struct qq *qq);
 /** Take no more events; links stay up, because the platform takes messages only from a bot that is
  *  connected. */
 void qq_gateway_stop_reading(struct qq *qq);
+/** Presses of buttons come: without that right a keyboard would be a wall of dead buttons. */
+bool qq_gateway_hears_buttons(const struct qq *qq);
 /** Everything at the store is answered: keep where we are. */
 void qq_gateway_keep(struct qq *qq);
 void qq_gateway_close(struct qq *qq);
@@ -186,8 +190,9 @@ struct qq_attempt
     struct qq_part part;
     uint64_t until_ns;
     enum qq_way way;
-    bool is_plain, is_without_links, is_short; /* mended already */
-    bool was_window_closed, is_uploaded_again;
+    bool is_plain, is_without_links, is_short, is_captionless; /* mended already */
+    bool is_link; /* the platform could not fetch the file from its address */
+    bool was_window_closed, was_answer_tried, is_uploaded_again;
     struct qq_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
     /* answered instead of the route's message; "" = that one */
     char answered[SMA_ID_BYTES_MAX + 1];
@@ -211,7 +216,7 @@ struct qq_fresh
 {
     char chat_id[128], chat_type[16];
     char message_id[SMA_ID_BYTES_MAX + 1]; /* as in a route; "" = free place */
-    int64_t wall_ms;
+    uint64_t noted_ns;                     /* by our own clock: the platform's may be another */
     uint32_t used_count;
     uint64_t outbox_id; /* the last part that took it */
     uint32_t part;

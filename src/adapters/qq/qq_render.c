@@ -327,6 +327,7 @@ static size_t parts_left(const struct sma_deliver *row, size_t file_count)
     if (row->route.message_id.len == 0)
         return SIZE_MAX;
     size_t left = row->reply_count < replies ? replies - row->reply_count : replies;
+    left -= row->is_interim && left > 1; /* the run has not said its last word */
     return left > file_count + 1 ? left - file_count : 1;
 }
 
@@ -374,26 +375,27 @@ enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
 }
 
 /* -- passive or active ------------------------------------------------------------------------- */
-enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms)
+bool qq_is_answer_kept(const struct sma_attempt *attempt)
 {
-    const struct sma_route *route = &attempt->route;
-    bool is_c2c = sma_str_is_equal(route->chat_type, SMA_STR("c2c"));
-    int64_t window_s = (is_c2c ? QQ_WINDOW_C2C_S : QQ_WINDOW_OTHER_S) - QQ_WINDOW_MARGIN_S;
-    uint32_t limit = replies_of(route);
-    if (attempt->intent == SMA_INTENT_NOTICE || attempt->intent == SMA_INTENT_APPROVAL_OUTCOME)
-        limit--;
-    if (route->message_id.len == 0 || attempt->reply_count >= limit ||
-        attempt->part >= limit - attempt->reply_count)
-        return QQ_ACTIVE;
-    bool is_over = attempt->message_wall_ms > 0 && now_wall_ms > attempt->message_wall_ms &&
-                   now_wall_ms - attempt->message_wall_ms > window_s * 1000;
-    return is_over ? QQ_ACTIVE : QQ_PASSIVE;
+    return attempt->is_interim || attempt->intent == SMA_INTENT_NOTICE ||
+           attempt->intent == SMA_INTENT_APPROVAL_OUTCOME;
 }
 
-uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, bool is_fallback)
+enum qq_way qq_way_choose(const struct sma_attempt *attempt)
+{
+    uint32_t limit = replies_of(&attempt->route) - qq_is_answer_kept(attempt);
+    bool is_answer = attempt->route.message_id.len > 0 && attempt->reply_count < limit &&
+                     attempt->part < limit - attempt->reply_count;
+    return is_answer ? QQ_PASSIVE : QQ_ACTIVE;
+}
+
+/* The first two forms have the numbers that they had in older versions: a part may be repeated by a
+ * newer one. */
+uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, uint32_t form)
 {
     static const uint8_t key[16] = "qq msg_seq"; /* no secret: it only has to spread */
     uint64_t run = outbox_id >> 16, row = outbox_id & 0xffff;
-    uint64_t place = (row * SMA_PART_COUNT_MAX + part % SMA_PART_COUNT_MAX) * 2 + is_fallback;
+    uint64_t place = (row * SMA_PART_COUNT_MAX + part % SMA_PART_COUNT_MAX) * 2 + form % 2 +
+                     (uint64_t)(form / 2) * 0x10000 * SMA_PART_COUNT_MAX * 2;
     return (uint32_t)((sma_siphash(key, &run, sizeof run) % INT32_MAX + place) % INT32_MAX + 1);
 }

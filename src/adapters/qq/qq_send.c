@@ -54,8 +54,10 @@ static void answer(struct qq_attempt *attempt, const struct qq_outcome *outcome)
         attempt->qq->ctx, attempt->msg,
         &(struct sma_attempt_result){.attempt_class = outcome->attempt_class,
                                      .is_adapter_wide = outcome->is_adapter_wide,
+                                     .is_chat_only = outcome->is_chat_only,
                                      .is_likely_unsent =
                                          outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
+                                     .is_content_refused = outcome->is_content_refused,
                                      .retry_after_ms = outcome->retry_after_ms,
                                      .platform_message_id = sma_str(outcome->message_id),
                                      .reply_id = sma_str(outcome->reply_id),
@@ -82,6 +84,15 @@ static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
         sma_ctx_log(qq->ctx, SMA_LOG_ERROR, "qq: the bot may not send: %s", outcome->error);
 }
 
+/* By our count no answer is left, and nothing may be said without one: the platform's own count is
+ * what holds. */
+static bool may_answer_all_the_same(const struct qq_attempt *attempt)
+{
+    const struct sma_attempt *asked = asked_of(attempt);
+    return attempt->way == QQ_ACTIVE && !attempt->was_window_closed && !attempt->was_answer_tried &&
+           asked->route.message_id.len > 0 && !qq_is_answer_kept(asked);
+}
+
 /* @return whether the same part goes out once more, differently */
 static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
 {
@@ -98,11 +109,18 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
         return attempt->is_without_links = true;
     if (outcome->is_too_long && !attempt->is_short)
         return attempt->is_short = true;
+    if (outcome->is_content_refused && attempt->part.caption.len > 0 && !attempt->is_captionless)
+        return attempt->is_captionless = true;
+    if (outcome->is_active_refused && may_answer_all_the_same(attempt)) {
+        attempt->way = QQ_PASSIVE;
+        return attempt->was_answer_tried = true;
+    }
     if (outcome->is_window_closed && attempt->way == QQ_PASSIVE) {
         bool is_answered =
             attempt->answered[0] == '\0' && qq_fresh_take(qq, asked_of(attempt), attempt->answered);
         attempt->way = is_answered ? QQ_PASSIVE : QQ_ACTIVE;
-        return attempt->was_window_closed = true;
+        attempt->was_window_closed = true;
+        return is_answered || !attempt->was_answer_tried; /* without one was refused already */
     }
     if (outcome->is_file_stale && !attempt->is_uploaded_again && attempt->file_info != NULL) {
         free(attempt->file_info);
@@ -113,14 +131,20 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
 }
 
 /* Neither an answer nor a message on our own: say both, so that model and owner know what to do. */
-static void explain_closed_window(struct qq_outcome *outcome)
+static void explain_no_answer(const struct qq_attempt *attempt, struct qq_outcome *outcome)
 {
     char reason[sizeof outcome->error];
     snprintf(reason, sizeof reason, "%s", outcome->error);
-    snprintf(outcome->error, sizeof outcome->error,
-             "QQ takes no further answer to this message (its time or number is used up), and no "
-             "message without one: ask the user to write again. %.110s",
-             reason);
+    if (!attempt->was_window_closed && asked_of(attempt)->is_interim)
+        snprintf(outcome->error, sizeof outcome->error,
+                 "QQ takes one more answer to this message, which is kept for your final text: say "
+                 "it there. %.140s",
+                 reason);
+    else if (attempt->was_window_closed || attempt->was_answer_tried)
+        snprintf(outcome->error, sizeof outcome->error,
+                 "QQ takes no further answer to this message (its time or number is used up), and "
+                 "no message without one: ask the user to write again. %.110s",
+                 reason);
 }
 
 static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_answer)
@@ -143,8 +167,9 @@ static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_
             answer_class(attempt, SMA_ATTEMPT_RETRY, outcome.error); /* refused: not shown */
         return;
     }
-    if (attempt->was_window_closed && outcome.attempt_class == SMA_ATTEMPT_GIVE_UP)
-        explain_closed_window(&outcome);
+    bool is_unanswerable = outcome.is_active_refused || attempt->was_window_closed;
+    if (is_unanswerable && outcome.attempt_class == SMA_ATTEMPT_GIVE_UP)
+        explain_no_answer(attempt, &outcome);
     answer(attempt, &outcome);
 }
 
@@ -179,14 +204,16 @@ static void send_message(struct qq_attempt *attempt)
     bool is_known_plain = !asked->is_repeat && (now_ns < qq->plain_until_ns ||
                                                 (button_count > 0 && now_ns < qq->wordy_until_ns));
     bool is_plain = attempt->is_plain || (may_be_markdown && is_known_plain);
-    bool is_fallback = is_plain || attempt->is_without_links || attempt->is_short;
+    uint32_t form = (uint32_t)is_plain + attempt->is_without_links + attempt->is_short +
+                    attempt->is_captionless; /* counts up with each mend */
     struct qq_send send = {.route = &route,
                            .part = &attempt->part,
                            .way = attempt->way,
-                           .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, is_fallback),
+                           .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, form),
                            .is_markdown = may_be_markdown && !is_plain,
                            .is_without_links = attempt->is_without_links,
                            .is_short = attempt->is_short,
+                           .is_captionless = attempt->is_captionless,
                            .language = asked->route.language,
                            .buttons = buttons,
                            .button_count = button_count};
@@ -220,16 +247,19 @@ static void send_part(struct qq_attempt *attempt)
         return;
     }
     bool needs_upload = attempt->part.kind == QQ_PART_FILE && attempt->file_info == NULL &&
-                        !is_guild(&asked_of(attempt)->route);
+                        !attempt->is_link && !is_guild(&asked_of(attempt)->route);
     if (needs_upload)
         qq_upload_begin(attempt);
     else
         send_message(attempt);
 }
 
+/* An address that the platform cannot fetch goes as words: people may be able to open it. */
 void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome)
 {
-    if (outcome == NULL)
+    attempt->is_link = outcome != NULL && outcome->attempt_class == SMA_ATTEMPT_GIVE_UP &&
+                       !outcome->is_chat_closed && qq_media_of(&attempt->part).is_url;
+    if (outcome == NULL || attempt->is_link)
         send_message(attempt);
     else
         answer(attempt, outcome);
@@ -253,7 +283,7 @@ static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt,
     err = qq_card_open(&attempt->part, &attempt->card);
     if (err != SMA_ERR_OK)
         return err;
-    bool has_keyboard = attempt->qq->settings.is_keyboard;
+    bool has_keyboard = attempt->qq->settings.is_keyboard && qq_gateway_hears_buttons(attempt->qq);
     attempt->part = (struct qq_part){.kind = QQ_PART_TEXT,
                                      .markdown = has_keyboard ? sma_buf_str(&attempt->card.markdown)
                                                               : SMA_STR(""),
@@ -282,13 +312,9 @@ void qq_attempt_take(struct qq *qq, struct sma_msg **msg)
     }
     uint32_t total_ms = attempt->part.kind == QQ_PART_FILE ? QQ_UPLOAD_MS : QQ_SEND_MS;
     attempt->until_ns = sma_ctx_now(qq->ctx) + total_ms * QQ_NS_PER_MS;
-    /* A repeat goes the way the first went, late or not: the platform knows whether it was
-     * shown. */
-    attempt->way = qq_way_choose(asked, sma_ctx_wall(qq->ctx));
+    attempt->way = qq_way_choose(asked);
     if (attempt->way == QQ_ACTIVE && qq_fresh_take(qq, asked, attempt->answered))
         attempt->way = QQ_PASSIVE;
-    else if (asked->is_repeat)
-        attempt->way = qq_way_choose(asked, 0);
     send_part(attempt);
 }
 

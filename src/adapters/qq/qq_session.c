@@ -10,10 +10,6 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define CLOSE_FOR_RESUME 4000u /* 1000 would end the session on the platform's side */
 
-/* Intents that every bot has. The others need a right, and asking without it closes the link with
- * 4014. */
-#define INTENTS_LEAST (1u << 25)
-
 enum reaction
 {
     REACT_RESUME,      /* the session lives */
@@ -230,17 +226,30 @@ static void lose_resume(struct qq_session *session)
         drop_session(session);
 }
 
+/* The platform does not say which one is too many: those of guilds go one after the other, presses
+ * of buttons last, for without them nobody can agree to anything by a button. */
+static uint32_t fewer_intents(uint32_t intents)
+{
+    static const uint32_t in_order[] = {QQ_INTENT_AUDIT, QQ_INTENT_GUILD_ALL, QQ_INTENT_DIRECT,
+                                        QQ_INTENT_GUILD_AT, QQ_INTENT_INTERACTION};
+    for (size_t i = 0; i < SMA_COUNT_OF(in_order); i++)
+        if ((intents & in_order[i]) != 0 && intents != in_order[i])
+            return intents & ~in_order[i];
+    return QQ_INTENT_GROUP_AND_C2C;
+}
+
 static void react(struct qq_session *session, const struct close_code *met, unsigned code,
                   uint64_t now_ns, uint64_t random)
 {
-    bool has_less = session->intents != INTENTS_LEAST;
+    uint32_t fewer = fewer_intents(session->intents);
+    bool has_less = fewer != session->intents;
     bool is_fatal = met->reaction == REACT_FATAL || (met->reaction == REACT_LESS && !has_less);
     if (session->state != QQ_CLOSING || code >= 4000)
         set_trouble(session, met->words, code, is_fatal);
     if (met->reaction == REACT_TOKEN)
         act(session, QQ_ACTION_DROP_TOKEN, 0);
     if (met->reaction == REACT_LESS)
-        session->intents = INTENTS_LEAST;
+        session->intents = fewer;
     if (met->reaction != REACT_RESUME && met->reaction != REACT_SLOW_RESUME)
         drop_session(session);
     if (is_fatal)

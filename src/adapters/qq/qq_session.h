@@ -43,6 +43,15 @@
 #define QQ_UNFINISHED_COUNT_MAX \
     4096 /* events handed on and not yet durable; at it the link is paused */
 
+/* What identify asks for. Each but the first needs a right, and asking without it closes the link
+ * with 4014. */
+#define QQ_INTENT_GROUP_AND_C2C (UINT32_C(1) << 25)
+#define QQ_INTENT_INTERACTION (UINT32_C(1) << 26)
+#define QQ_INTENT_AUDIT (UINT32_C(1) << 27)
+#define QQ_INTENT_GUILD_AT (UINT32_C(1) << 30)
+#define QQ_INTENT_DIRECT (UINT32_C(1) << 12)
+#define QQ_INTENT_GUILD_ALL (UINT32_C(1) << 9)
+
 enum qq_action_kind
 {
     QQ_ACTION_CONNECT,  /* open a socket: token and gateway address are the caller's affair */
@@ -72,7 +81,7 @@ enum qq_session_state
 struct qq_session
 {
     enum qq_session_state state;
-    uint32_t intents; /* what identify asks for; shrinks after 4014 */
+    uint32_t intents; /* what identify asks for; one less after each 4014 */
     char session_id[QQ_SESSION_ID_BYTES_MAX];
     size_t session_id_len; /* 0 = none: identify */
     int64_t last_seq;      /* newest seen, for heartbeats */

@@ -2,6 +2,7 @@
  * are in telegram_out.h. */
 #include "telegram_out_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <inttypes.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 
 #define RETRY_REFUSED_BOT_MS 30000
-#define RETRY_AFTER_S_MAX (7 * 24 * 3600)
 #define DESCRIPTION_BYTES_MAX 160
 
 /* One line of valid UTF-8 that ends at a character. */
@@ -86,14 +86,12 @@ static bool says_one_of(const struct reading *reading, const char *const *words)
 
 static uint32_t wait_ms(const struct reading *reading, const struct sma_net_answer *answer)
 {
-    int64_t ms = 1000;
+    bool is_limit = reading->code == 429;
+    int64_t said_ms = answer->retry_after_ms;
     if (reading->retry_after_s >= 0)
-        ms = reading->retry_after_s > RETRY_AFTER_S_MAX ? INT64_MAX : reading->retry_after_s * 1000;
-    else if (answer->retry_after_ms >= 0)
-        ms = answer->retry_after_ms;
-    if (ms > RETRY_AFTER_S_MAX * INT64_C(1000))
-        ms = RETRY_AFTER_S_MAX * INT64_C(1000);
-    return ms < 1000 ? 1000 : (uint32_t)ms;
+        said_ms = reading->retry_after_s > INT32_MAX ? INT64_MAX : reading->retry_after_s * 1000;
+    uint32_t ms = sma_adapter_wait_ms(said_ms, 1000, is_limit);
+    return ms < 1000 ? 1000 : ms;
 }
 
 /* -- successes --------------------------------------------------------------------------------- */
@@ -173,7 +171,7 @@ static void on_bad_request(const struct reading *reading, struct telegram_outcom
     static const char *const no_chat[] = {"chat not found", "PEER_ID_INVALID", "user not found",
                                           NULL};
     static const char *const no_thread[] = {"message thread not found", "TOPIC_DELETED",
-                                            "TOPIC_CLOSED", "TOPIC_ID_INVALID", NULL};
+                                            "TOPIC_ID_INVALID", NULL};
     static const char *const no_reply[] = {
         "message to be replied not found", "message to reply not found",
         "replied message not found",       "reply message not found",
@@ -192,6 +190,15 @@ static void on_bad_request(const struct reading *reading, struct telegram_outcom
                                            "need administrator rights",
                                            "CHAT_RESTRICTED",
                                            NULL};
+    static const char *const closed[] = {"TOPIC_CLOSED", NULL};
+    static const char *const no_photo[] = {"PHOTO_INVALID_DIMENSIONS",
+                                           "PHOTO_SAVE_FILE_INVALID",
+                                           "PHOTO_EXT_INVALID",
+                                           "IMAGE_PROCESS_FAILED",
+                                           "PHOTO_CONTENT_TYPE_INVALID",
+                                           "too big for a photo",
+                                           NULL};
+    static const char *const no_voice[] = {"VOICE_MESSAGES_FORBIDDEN", NULL};
     static const char *const no_fetch[] = {"failed to get HTTP URL content",
                                            "wrong file identifier",
                                            "wrong type of the web page content", "WEBPAGE_", NULL};
@@ -209,10 +216,18 @@ static void on_bad_request(const struct reading *reading, struct telegram_outcom
         return;
     } else if (says_one_of(reading, markup)) {
         give_up(outcome, reading, "Telegram did not take the text's formatting");
-        outcome->is_markup_refused = true;
+        outcome->is_markup_refused = outcome->is_content_refused = true;
     } else if (says_one_of(reading, no_thread)) {
-        give_up(outcome, reading,
-                "the topic of this chat was deleted or closed; write from another topic");
+        give_up(outcome, reading, "the topic of this chat was deleted; write from another topic");
+        outcome->is_thread_gone = true;
+    } else if (says_one_of(reading, closed)) {
+        give_up(outcome, reading, "the topic of this chat was closed; write from another topic");
+    } else if (says_one_of(reading, no_photo)) {
+        give_up(outcome, reading, "Telegram does not take this picture as a photo");
+        outcome->is_kind_refused = true;
+    } else if (says_one_of(reading, no_voice)) {
+        give_up(outcome, reading, "the user takes no voice messages");
+        outcome->is_kind_refused = true;
     } else if (says_one_of(reading, no_chat)) {
         give_up(outcome, reading, "Telegram knows no such chat, or the bot was never in it");
     } else if (says_one_of(reading, no_right)) {
@@ -220,8 +235,10 @@ static void on_bad_request(const struct reading *reading, struct telegram_outcom
                 "the bot may not write in this chat; an administrator of it can allow that");
     } else if (says_one_of(reading, no_fetch)) {
         give_up(outcome, reading, "Telegram could not fetch the file from its address");
+        outcome->is_fetch_failed = true;
     } else {
         give_up(outcome, reading, "Telegram refused the message");
+        outcome->is_content_refused = true;
     }
 }
 

@@ -39,6 +39,12 @@ static void put_thread(struct sma_buf *buf, const struct sma_route *route, int64
     sma_buf_put_i64(buf, id);
 }
 
+static void put_send_thread(struct sma_buf *buf, const struct telegram_send *send)
+{
+    if (!send->is_no_thread)
+        put_thread(buf, send->route, 2);
+}
+
 static bool put_message_id(struct sma_buf *buf, struct sma_str message_id)
 {
     int64_t id;
@@ -86,7 +92,7 @@ static void put_text(struct sma_buf *buf, const struct telegram_send *send)
 void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *send)
 {
     put_chat(buf, send->route);
-    put_thread(buf, send->route, 2);
+    put_send_thread(buf, send);
     put_text(buf, send);
     put_reply(buf, send);
     if (send->card != NULL)
@@ -236,10 +242,41 @@ const char *telegram_file_type(struct sma_str path)
     return "application/octet-stream";
 }
 
+/* Music is played in the formats that the platform's players know; everything can be sent as a
+ * document. */
+const char *telegram_file_other_kind(struct sma_str file_kind, struct sma_str target)
+{
+    const char *type = telegram_file_type(target);
+    bool is_music = strcmp(type, "audio/mpeg") == 0 || strcmp(type, "audio/mp4") == 0;
+    return sma_str_is_equal(file_kind, SMA_STR("voice")) && is_music ? "audio" : "document";
+}
+
+void telegram_put_link(struct sma_buf *buf, const struct telegram_send *send)
+{
+    struct sma_buf words, cut;
+    sma_buf_init(&words, send->part->caption.len + send->part->target.len + 2);
+    sma_buf_init(&cut, 4 * TELEGRAM_PART_UNITS);
+    sma_buf_put_str(&words, send->part->caption);
+    if (words.len > 0)
+        sma_buf_put_char(&words, '\n');
+    sma_buf_put_str(&words, send->part->target);
+    telegram_put_cut(&cut, sma_buf_str(&words), TELEGRAM_PART_UNITS);
+    put_chat(buf, send->route);
+    put_send_thread(buf, send);
+    sma_buf_put_json_key(buf, "text");
+    sma_buf_put_json_string(buf, sma_buf_str(&cut));
+    put_reply(buf, send);
+    sma_buf_put_char(buf, '}');
+    if (buf->err == SMA_ERR_OK)
+        buf->err = words.err != SMA_ERR_OK ? words.err : cut.err;
+    sma_buf_fini(&words);
+    sma_buf_fini(&cut);
+}
+
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send)
 {
     put_chat(buf, send->route);
-    put_thread(buf, send->route, 2);
+    put_send_thread(buf, send);
     sma_buf_put_json_key(buf, telegram_file_field(send->part->file_kind));
     sma_buf_put_json_string(buf, send->part->target);
     if (send->part->caption.len > 0) {

@@ -95,6 +95,7 @@ struct telegram_send
     uint32_t part_index;         /* part 0 of an answer in a group replies to route->message_id */
     bool is_plain;               /* no HTML: the platform refused it */
     bool is_no_reply;            /* the message to reply to is gone */
+    bool is_no_thread;           /* the topic is gone */
     const struct sma_card *card; /* its buttons stand below the text; NULL = none */
 };
 /** sendMessage of a TEXT part. */
@@ -106,6 +107,9 @@ void telegram_put_edit_message(struct sma_buf *buf, const struct telegram_send *
 void telegram_put_reaction(struct sma_buf *buf, const struct sma_route *route, const char *emoji);
 /** sendMessageDraft of a TEXT part. draft_id is not 0. Private chats only. */
 void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, int64_t draft_id);
+/** sendMessage of a FILE part whose target the platform cannot fetch: its caption and its address.
+ *  */
+void telegram_put_link(struct sma_buf *buf, const struct telegram_send *send);
 /** sendPhoto, sendDocument, sendVoice, sendAudio of a FILE part whose target is an URL. */
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send);
 /** sendChatAction; action e.g. "typing". */
@@ -128,6 +132,9 @@ bool telegram_target_is_url(struct sma_str target);
  *  text. */
 const char *telegram_file_method(struct sma_str file_kind);
 const char *telegram_file_field(struct sma_str file_kind);
+/** What a FILE part is sent as when it is refused as this kind; equal to the kind: there is nothing
+ *  else. Constant text. */
+const char *telegram_file_other_kind(struct sma_str file_kind, struct sma_str target);
 /** MIME type by the extension of a path; "application/octet-stream" when it is none of ours.
  *  Constant text. */
 const char *telegram_file_type(struct sma_str path);
@@ -140,6 +147,10 @@ const char *telegram_file_type(struct sma_str path);
  *   is_reply_gone       send again without reply_parameters (GIVE_UP stands when it had none)
  *   is_edit_gone        send a new message instead of changing the old one
  *   is_keyboard_refused send again without buttons
+ *   is_thread_gone      send again without the topic: into the group itself
+ *   is_kind_refused     a photo or voice message that is none to the platform, or not to the user:
+ *   send as another kind
+ *   is_fetch_failed     the platform could not fetch the address: send it as words
  *   is_migrated         send again to migrate_to; class RETRY
  *   is_unsupported      the server does not know the method: stop using it (drafts); class GIVE_UP
  *   is_bot_refused      401, 404: token or apiRoot are wrong, for every chat
@@ -148,9 +159,9 @@ const char *telegram_file_type(struct sma_str path);
  *   200 ok:true                    SENT. No message_id in the result (drafts, actions): "".
  *   200 not understood, TOO_BIG    UNKNOWN: it may well be a success.
  *   429                            RETRY_AFTER parameters.retry_after, else the header, else 1 s,
- *   at most a week. For the
- *                                  chat: the platform does not say whom a limit is for.
- *                                  sma_adapter_flood_note tells when it must be the whole bot.
+ *   at most a day. The
+ *                                  platform does not say whom a limit is for: the dispatcher
+ *                                  judges.
  *   401, 404                       RETRY_AFTER 30 s, adapter-wide: certainly not sent, and the
  *   operator can mend it. As a
  *                                  RETRY it would use up the attempts of every row within a minute
@@ -173,7 +184,8 @@ struct telegram_outcome
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_unsupported,
         is_bot_refused;
-    bool is_edit_gone, is_keyboard_refused;
+    bool is_edit_gone, is_keyboard_refused, is_thread_gone, is_kind_refused, is_fetch_failed;
+    bool is_content_refused; /* of GIVE_UP: other words would be taken */
     /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
     bool is_likely_unsent;
     int64_t migrate_to;      /* 0 unless is_migrated */

@@ -42,8 +42,6 @@
 #define TELEGRAM_UPLOAD_BYTES_MAX (50 * 1024 * 1024)
 #define TELEGRAM_MOVED_COUNT_MAX \
     64 /* groups that became supergroups, remembered to send straight there */
-/* A limit of the bot ends at one time, whoever meets it: whole seconds, and the way here. */
-#define TELEGRAM_FLOOD_APART_NS UINT64_C(2000000000)
 #define TELEGRAM_RUN_COUNT_MAX SMA_CONCURRENCY_MAX
 #define TELEGRAM_RUN_S 300 /* a run that says nothing for so long shows nothing any more */
 #define TELEGRAM_TYPING_FIRST_MS 400 /* a shorter run shows no typing */
@@ -186,7 +184,8 @@ struct telegram_attempt
     struct telegram_part part;
     uint64_t until_ns;
     int64_t moved_to; /* 0 = the route's own chat */
-    bool is_plain, is_no_reply, is_edit_gone, is_keyboard_refused;
+    bool is_plain, is_no_reply, is_no_thread, is_edit_gone, is_keyboard_refused;
+    bool is_link;              /* the platform could not fetch the address of the file */
     struct telegram_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
     struct telegram_call *call;
     int fd; /* of an upload; -1 */
@@ -252,7 +251,6 @@ struct telegram
     struct telegram_shared shared;
 
     struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];
-    struct sma_adapter_flood flood;
     struct telegram_moved moved[TELEGRAM_MOVED_COUNT_MAX];
     size_t moved_next;
 

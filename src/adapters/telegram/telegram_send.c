@@ -31,6 +31,7 @@ static void answer(struct telegram_attempt *attempt, const struct telegram_outco
     const struct sma_attempt_result result = {.attempt_class = outcome->attempt_class,
                                               .is_adapter_wide = outcome->is_adapter_wide,
                                               .is_likely_unsent = outcome->is_likely_unsent,
+                                              .is_content_refused = outcome->is_content_refused,
                                               .retry_after_ms = outcome->retry_after_ms,
                                               .platform_message_id = sma_str(outcome->message_id),
                                               .sent_ms = outcome->sent_ms,
@@ -103,6 +104,17 @@ static bool is_edit(const struct telegram_attempt *attempt)
            sma_parse_i64(card->message_id, 1, INT64_MAX, &id) == SMA_ERR_OK;
 }
 
+/* @return whether there is one */
+static bool take_other_kind(struct telegram_attempt *attempt)
+{
+    struct sma_str kind =
+        sma_str(telegram_file_other_kind(attempt->part.file_kind, attempt->part.target));
+    if (sma_str_is_equal(kind, attempt->part.file_kind))
+        return false;
+    attempt->part.file_kind = kind;
+    return true;
+}
+
 /* @return whether the same part goes out once more, differently */
 static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome *outcome)
 {
@@ -120,6 +132,12 @@ static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome
         attempt->part.plain = sma_buf_str(&attempt->card.plain);
         return attempt->is_plain = attempt->is_keyboard_refused = true;
     }
+    if (outcome->is_thread_gone && !attempt->is_no_thread)
+        return attempt->is_no_thread = true;
+    if (outcome->is_kind_refused && attempt->part.kind == TELEGRAM_PART_FILE)
+        return take_other_kind(attempt);
+    if (outcome->is_fetch_failed && attempt->part.kind == TELEGRAM_PART_FILE && !attempt->is_link)
+        return attempt->is_link = true;
     if (outcome->is_reply_gone && !attempt->is_no_reply) {
         attempt->is_no_reply = true;
         return true;
@@ -156,7 +174,6 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
 {
     struct telegram_attempt *attempt = user;
     struct telegram_outcome outcome;
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
     attempt->call = NULL;
     SMA_CRASH_POINT("telegram.after_send");
     telegram_classify(net_answer, &outcome);
@@ -179,10 +196,6 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
         telegram_bot_refused(telegram, net_answer->status);
     else if (outcome.attempt_class == SMA_ATTEMPT_SENT)
         sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
-    if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_adapter_wide)
-        outcome.is_adapter_wide =
-            sma_adapter_flood_note(&telegram->flood, asked->route.chat_id, outcome.retry_after_ms,
-                                   TELEGRAM_FLOOD_APART_NS, now_ns);
     answer(attempt, &outcome);
 }
 
@@ -202,6 +215,10 @@ static const char *put_body(struct sma_buf *body, const struct telegram_attempt 
     if (attempt->part.kind == TELEGRAM_PART_REACTION) {
         telegram_put_reaction(body, send->route, telegram_reaction_find(attempt->part.emoji));
         return "setMessageReaction";
+    }
+    if (attempt->is_link) {
+        telegram_put_link(body, send);
+        return "sendMessage";
     }
     telegram_put_send_file(body, send);
     return telegram_file_method(attempt->part.file_kind);
@@ -252,6 +269,7 @@ static void send_part(struct telegram_attempt *attempt)
                                  .part_index = asked->part,
                                  .is_plain = attempt->is_plain,
                                  .is_no_reply = attempt->is_no_reply,
+                                 .is_no_thread = attempt->is_no_thread,
                                  .card = attempt->is_keyboard_refused ? NULL : &attempt->card.card};
     uint64_t now_ns = sma_ctx_now(attempt->telegram->ctx);
     uint64_t left_ns = attempt->until_ns > now_ns ? attempt->until_ns - now_ns : TELEGRAM_NS_PER_MS;

@@ -14,7 +14,8 @@ static size_t fill_fields(struct telegram_attempt *attempt, const struct telegra
     size_t count = 0;
     int64_t thread; /* topic 1, "General", is written to without its id */
     fields[count++] = (struct sma_net_field){.name = "chat_id", .value = send->route->chat_id};
-    if (sma_parse_i64(send->route->thread_id, 2, INT64_MAX, &thread) == SMA_ERR_OK)
+    if (!send->is_no_thread &&
+        sma_parse_i64(send->route->thread_id, 2, INT64_MAX, &thread) == SMA_ERR_OK)
         fields[count++] =
             (struct sma_net_field){.name = "message_thread_id", .value = send->route->thread_id};
     if (part->caption.len > 0)
@@ -31,16 +32,31 @@ static size_t fill_fields(struct telegram_attempt *attempt, const struct telegra
     return count;
 }
 
+static SMA_CHECKED enum sma_err open_up_to(struct telegram_attempt *attempt, size_t bytes_max,
+                                           struct sma_error *error)
+{
+    return sma_project_file_open(attempt->telegram->base.config->project_dir, attempt->part.target,
+                                 bytes_max, &attempt->fd, error);
+}
+
+/* A picture that is too large for a photo is none: it goes as the file it is. */
+static SMA_CHECKED enum sma_err open_file(struct telegram_attempt *attempt, struct sma_error *error)
+{
+    bool is_photo = sma_str_is_equal(attempt->part.file_kind, SMA_STR("photo"));
+    enum sma_err err =
+        open_up_to(attempt, is_photo ? TELEGRAM_PHOTO_BYTES_MAX : TELEGRAM_UPLOAD_BYTES_MAX, error);
+    if (err != SMA_ERR_TOOBIG || !is_photo)
+        return err;
+    attempt->part.file_kind = SMA_STR("document");
+    return open_up_to(attempt, TELEGRAM_UPLOAD_BYTES_MAX, error);
+}
+
 struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
                                             const struct telegram_send *send, uint32_t total_ms,
                                             telegram_call_fn *done, struct sma_error *error)
 {
     struct telegram *telegram = attempt->telegram;
-    bool is_photo = sma_str_is_equal(attempt->part.file_kind, SMA_STR("photo"));
-    size_t bytes_max = is_photo ? TELEGRAM_PHOTO_BYTES_MAX : TELEGRAM_UPLOAD_BYTES_MAX;
-    if (attempt->fd < 0 &&
-        sma_project_file_open(telegram->base.config->project_dir, attempt->part.target, bytes_max,
-                              &attempt->fd, error) != SMA_ERR_OK)
+    if (attempt->fd < 0 && open_file(attempt, error) != SMA_ERR_OK)
         return NULL;
     /* by the descriptor: what was checked is what is read, whatever happens to the name
      * meanwhile */

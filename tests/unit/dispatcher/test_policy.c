@@ -11,28 +11,81 @@
 
 static void a_bucket_lets_burst_then_rate_through(void)
 {
-    struct sma_rate rate = sma_rate_make(20, 60 * S, 3);
-    uint64_t taken = 0, now = 1000 * S;
+    struct sma_rate rate = sma_rate_make(20, 64 * S, 3);
+    uint64_t taken = 0, now = 1000 * S, period = 65 * S / 18;
     for (int i = 0; i < 3; i++) {
         CHECK(sma_rate_ready_at(&rate, taken) <= now);
         taken = sma_rate_take(&rate, taken, now);
     }
-    CHECK_INT(now + 3 * S, sma_rate_ready_at(&rate, taken));
-    now += 3 * S;
+    CHECK_INT(now + period, sma_rate_ready_at(&rate, taken));
+    now += period;
     taken = sma_rate_take(&rate, taken, now);
-    CHECK_INT(now + 3 * S, sma_rate_ready_at(&rate, taken));
+    CHECK_INT(now + period, sma_rate_ready_at(&rate, taken));
     now += 3600 * S; /* idle for an hour: not more than one burst has gathered */
     for (int i = 0; i < 3; i++)
         taken = sma_rate_take(&rate, taken, now);
-    CHECK_INT(now + 3 * S, sma_rate_ready_at(&rate, taken));
+    CHECK_INT(now + period, sma_rate_ready_at(&rate, taken));
 }
 
 static void no_limit_and_no_burst(void)
 {
     struct sma_rate none = sma_rate_make(0, S, 5);
     CHECK_INT(0, sma_rate_ready_at(&none, sma_rate_take(&none, 0, 77)));
-    struct sma_rate one = sma_rate_make(2, S, 0);
-    CHECK_INT(77 + S / 2, sma_rate_ready_at(&one, sma_rate_take(&one, 0, 77)));
+    struct sma_rate one = sma_rate_make(2, 64 * S, 0);
+    CHECK_INT(77 + 65 * S / 2, sma_rate_ready_at(&one, sma_rate_take(&one, 0, 77)));
+}
+
+/* The burst is part of what the platform allows, not beside it. */
+static void no_window_holds_more_than_the_limit(void)
+{
+    static const struct
+    {
+        uint32_t count, burst;
+        uint64_t per_ns;
+    } limits[] = {{20, 5, 60 * S}, {20, 1, 60 * S}, {30, 30, S}, {60, 5, 60 * S},
+                  {5, 2, S},       {1, 5, 60 * S},  {2, 2, S},   {240, 2, 60 * S}};
+    for (size_t k = 0; k < SMA_COUNT_OF(limits); k++) {
+        struct sma_rate rate = sma_rate_make(limits[k].count, limits[k].per_ns, limits[k].burst);
+        uint64_t taken = 0, sent[400], count = SMA_COUNT_OF(sent);
+        for (size_t i = 0; i < count; i++) { /* as fast as the bucket lets, after a long rest */
+            sent[i] = sma_rate_ready_at(&rate, taken);
+            sent[i] = sent[i] < 1000 * S ? 1000 * S : sent[i];
+            taken = sma_rate_take(&rate, taken, sent[i]);
+        }
+        for (size_t i = 0; i + limits[k].count < count; i++)
+            CHECK(sent[i + limits[k].count] - sent[i] > limits[k].per_ns);
+        uint64_t slowest_ns = limits[k].per_ns * 2 / limits[k].count; /* and half of it at least */
+        CHECK(sent[count - 1] - sent[0] <= (count - 1) * slowest_ns);
+    }
+    struct sma_rate chat = sma_rate_make(240, 60 * S, 2); /* Feishu: five a second */
+    uint64_t taken = 0, sent[400];
+    for (size_t i = 0; i < 400; i++) {
+        sent[i] = sma_rate_ready_at(&chat, taken) < S ? S : sma_rate_ready_at(&chat, taken);
+        taken = sma_rate_take(&chat, taken, sent[i]);
+    }
+    for (size_t i = 0; i + 5 < 400; i++)
+        CHECK(sent[i + 5] - sent[i] > S);
+}
+
+static void a_limit_is_everybodys_when_several_chats_meet_it_together(void)
+{
+    struct sma_limits limits = {0};
+    CHECK(!sma_limits_note(&limits, 1, false, 6 * S, S)); /* alone, however often */
+    CHECK(!sma_limits_note(&limits, 1, false, 6 * S, S + 1));
+    CHECK(sma_limits_note(&limits, 2, false, 7 * S, 2 * S));
+    CHECK(!sma_limits_note(&limits, 3, false, 65 * S, 60 * S));  /* long after */
+    CHECK(!sma_limits_note(&limits, 4, false, 101 * S, 61 * S)); /* each with an end of its own */
+    CHECK(!sma_limits_note(&limits, 5, false, 362 * S, 62 * S));
+    CHECK(sma_limits_note(&limits, 6, false, 363 * S, 64 * S));
+    limits =
+        (struct sma_limits){0}; /* two groups over their own limit say nothing about the bot's */
+    CHECK(!sma_limits_note(&limits, 1, true, 30 * S, S));
+    CHECK(!sma_limits_note(&limits, 2, true, 30 * S, S));
+    CHECK(!sma_limits_note(&limits, 1, true, 31 * S, 2 * S));
+    CHECK(sma_limits_note(&limits, 3, true, 31 * S, 2 * S)); /* three do */
+    limits = (struct sma_limits){0};
+    CHECK(!sma_limits_note(&limits, 1, true, 30 * S, S));
+    CHECK(sma_limits_note(&limits, 9, false, 30 * S, S)); /* and so does a person beside a group */
 }
 
 static void back_off_doubles_with_jitter_up_to_its_cap(void)
@@ -59,15 +112,27 @@ static void retry_ends_after_its_attempts(void)
 
 static void an_ordered_wait_is_kept_and_costs_no_attempt(void)
 {
-    struct sma_delivery_try try = {0};
+    struct sma_delivery_try try = {.left_ns = 24 * 3600 * S};
     struct sma_delivery_decision decision =
         sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 30000, false, 12345);
     CHECK_INT(SMA_DELIVERY_NEXT_WAIT, decision.next);
     CHECK(decision.is_ordered && decision.delay_ns >= 30 * S && decision.delay_ns <= 31 * S);
     CHECK_INT(0, try.attempt_count);
     CHECK(sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 0, false, 0).delay_ns == S);
-    CHECK_INT(SMA_DELIVERY_NEXT_FAILED,
-              sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 3600 * 1000, false, 0).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_WAIT, /* hours are waited for, too */
+              sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 20 * 3600 * 1000, false, 0).next);
+}
+
+static void an_order_beyond_the_rows_age_fails_it_and_holds_all_the_same(void)
+{
+    struct sma_delivery_try try = {.left_ns = 100 * S};
+    struct sma_delivery_decision decision =
+        sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 101 * 1000, false, 0);
+    CHECK_INT(SMA_DELIVERY_NEXT_FAILED, decision.next);
+    CHECK(decision.is_ordered && decision.delay_ns == 101 * S);
+    try.unknown_count = 1;
+    decision = sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 101 * 1000, false, 0);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, decision.next);
 }
 
 static void unknown_is_repeated_once_without_idempotency(void)
@@ -145,9 +210,12 @@ int main(void)
 {
     RUN(a_bucket_lets_burst_then_rate_through);
     RUN(no_limit_and_no_burst);
+    RUN(no_window_holds_more_than_the_limit);
+    RUN(a_limit_is_everybodys_when_several_chats_meet_it_together);
     RUN(back_off_doubles_with_jitter_up_to_its_cap);
     RUN(retry_ends_after_its_attempts);
     RUN(an_ordered_wait_is_kept_and_costs_no_attempt);
+    RUN(an_order_beyond_the_rows_age_fails_it_and_holds_all_the_same);
     RUN(unknown_is_repeated_once_without_idempotency);
     RUN(unknown_is_repeated_under_the_key_with_idempotency);
     RUN(what_may_have_arrived_never_ends_as_failed);

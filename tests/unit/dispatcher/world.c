@@ -31,7 +31,8 @@ static void hand_out(struct world *world, struct world_row *row)
                                     .has_waiter = row->has_waiter,
                                     .attempt_count = row->is_given_back ? row->attempts_told
                                                                         : row->attempt_count,
-                                    .waited_ms = row->waited_ms};
+                                    .waited_ms = row->waited_ms,
+                                    .made_wall_ms = row->made_wall_ms};
     deliver->route = sma_route_dup(msg, &route);
     deliver->text = sma_msg_dup(msg, text);
     deliver->stamps.read_ns = world_now(world);
@@ -117,6 +118,7 @@ static bool take_back(struct world *world, struct world_row *row, const struct s
     row->waited_ms = receipt->waited_ms;
     row->is_handed = false;
     row->is_given_back = true;
+    row->is_platform_held = receipt->is_platform_held;
     row->due_ns = world_now(world) + receipt->hold_ms * 1000000ull;
     world->credits[row->adapter]++;
     if (row->is_cancelled && !row->is_attempted)

@@ -28,6 +28,8 @@ struct world_row
     unsigned adapter; /* 0, 1 */
     /* books */
     bool is_handed, is_over;
+    int64_t made_wall_ms;
+    bool is_platform_held;
     bool is_given_back, is_attempted, is_cancelled; /* back in the store until due_ns; /stop came */
     uint64_t due_ns;
     uint32_t waited_ms, given_back_count;

@@ -370,12 +370,16 @@ static void targets_follow_the_chat(void)
                                   .chat_type = sma_str(rows[i].chat_type),
                                   .message_id = sma_str(rows[i].message_id),
                                   .thread_id = sma_str(rows[i].thread_id)};
-        struct feishu_target target = feishu_target_make(&route);
+        struct feishu_target target = feishu_target_make(&route, 0);
         sma_buf_clear(&path);
         feishu_put_send_path(&path, &target);
         CHECK_STR(rows[i].path, sma_buf_str(&path));
         CHECK_INT(rows[i].is_in_thread, target.is_in_thread);
         CHECK_INT(rows[i].is_group, feishu_is_group(&route));
+        /* a later part quotes nothing; in a topic it stays there */
+        target = feishu_target_make(&route, 1);
+        CHECK_INT(rows[i].is_in_thread, target.reply_to.len > 0);
+        CHECK_INT(rows[i].is_in_thread, target.is_in_thread);
     }
     sma_buf_clear(&path);
     feishu_put_resource_path(&path, "image", SMA_STR("om_1"), SMA_STR("img_v3=="));
@@ -493,19 +497,29 @@ static void answers_are_classified(void)
         CHECK_INT(finals[i], outcome.code);
         CHECK(strstr(outcome.error, "said so") != NULL && strstr(outcome.error, "log-1") != NULL);
     }
+    static const int64_t doubtful[] = {230001, 230019, 230050, 230071, 230072, 230110, 777};
+    for (size_t i = 0; i < SMA_COUNT_OF(doubtful); i++) /* it may be about what was replied to */
+        CHECK(classify_code(400, doubtful[i]).is_reply_doubtful);
+    static const int64_t sure[] = {230002, 230013, 230018, 230022,
+                                   230025, 230028, 232009, 99991672};
+    for (size_t i = 0; i < SMA_COUNT_OF(sure); i++)
+        CHECK(!classify_code(400, sure[i]).is_reply_doubtful);
+    CHECK(classify_code(400, 230022).is_content_refused &&
+          classify_code(400, 230028).is_content_refused);
+    CHECK(classify_code(400, 230025).is_too_long);
     CHECK(classify_code(400, 99991672).is_scope_missing);
     CHECK(classify_code(400, 230011).is_reply_gone && classify_code(400, 231003).is_reply_gone);
     CHECK(classify_code(400, 230099).is_card_refused);
     outcome = classify_code(400, 99991400);
-    CHECK(outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && outcome.is_adapter_wide &&
+    CHECK(outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_chat_only &&
           outcome.retry_after_ms > 0);
     outcome = classify(SMA_NET_ANSWERED, 429, "{\"code\":99991400,\"msg\":\"\"}", 7000);
     CHECK(outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && outcome.retry_after_ms == 7000);
     CHECK_INT(SMA_ATTEMPT_RETRY_AFTER,
               classify(SMA_NET_ANSWERED, 429, "slow down", 999999999).attempt_class);
-    CHECK_INT(600000, classify(SMA_NET_ANSWERED, 429, "", 999999999).retry_after_ms);
+    CHECK_INT(24 * 3600 * 1000, classify(SMA_NET_ANSWERED, 429, "", 999999999).retry_after_ms);
     outcome = classify_code(400, 230020);
-    CHECK(outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_adapter_wide);
+    CHECK(outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && outcome.is_chat_only);
     CHECK_INT(SMA_ATTEMPT_RETRY_AFTER, classify_code(400, 230049).attempt_class);
 }
 

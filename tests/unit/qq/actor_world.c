@@ -99,7 +99,7 @@ uint64_t world_deliver(const struct world_row *row)
                                             .text = row->text,
                                             .intent = row->intent,
                                             .reply_count = row->reply_count,
-                                            .message_wall_ms = row->message_wall_ms});
+                                            .is_interim = row->is_interim});
 }
 
 struct world_receipt world_await(uint64_t outbox_id, enum sma_delivery_state state)

@@ -33,7 +33,7 @@ struct world_row
     const char *reply; /* message id, NULL = none */
     const char *text;
     uint32_t reply_count;
-    int64_t message_wall_ms;
+    bool is_interim;
     uint8_t intent;
 };
 /** @return its outbox id */

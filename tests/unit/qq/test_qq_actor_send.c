@@ -5,6 +5,7 @@
  * loss once.
  */
 #include "actor_world.h"
+#include "adapters/qq/qq_out.h"
 
 static const char *start_talk(const char *members, const char *chat)
 {
@@ -71,18 +72,27 @@ static void a_closed_window_goes_active_where_that_is_allowed(void)
     world_tell("{s:s,s:i}", "do", "clock", "seconds", 600);
     world_await(world_deliver(&row), SMA_DELIVERY_SENT); /* refused as an answer, then active */
     CHECK(last_is_active(WORLD_GROUP));
-    row.text = "known to be late";
-    row.message_wall_ms = platform_wall_ms() - 600000;
-    int64_t refusals = world_counter("refusals");
-    world_await(world_deliver(&row), SMA_DELIVERY_SENT);
-    CHECK_INT(refusals, world_counter("refusals"));
     world_tell("{s:s,s:b}", "do", "rights", "active", 0);
     row.text = "not at all";
-    row.message_wall_ms = 0;
     struct world_receipt receipt = world_await(world_deliver(&row), SMA_DELIVERY_FAILED);
     CHECK(strstr(receipt.error, "ask the user to write again") != NULL);
     CHECK_INT(0, world_shown(WORLD_GROUP, "not at all"));
     world_close();
+}
+
+/* Our clock is no judge of whether the platform still takes an answer. */
+static void a_clock_that_is_fast_or_slow_mutes_nobody(void)
+{
+    static const int clocks[] = {-7200, -400, 7200};
+    for (size_t i = 0; i < SMA_COUNT_OF(clocks); i++) {
+        world_make_platform();
+        world_tell("{s:s,s:i}", "do", "clock", "seconds", clocks[i]);
+        world_tell("{s:s,s:b}", "do", "rights", "active", 0);
+        const char *id = start_talk("", WORLD_GROUP);
+        world_await(answer(WORLD_GROUP, id, "in time"), SMA_DELIVERY_SENT);
+        CHECK(!last_is_active(WORLD_GROUP));
+        world_close();
+    }
 }
 
 static void used_up_answers_go_active(void)
@@ -99,9 +109,54 @@ static void used_up_answers_go_active(void)
     world_await(world_deliver(&row), SMA_DELIVERY_SENT); /* the last one is kept for the answer */
     CHECK(last_is_active(WORLD_C2C));
     row.intent = SMA_INTENT_ASSISTANT_TEXT;
+    row.text = "one moment";
+    row.is_interim = true;
+    world_await(world_deliver(&row), SMA_DELIVERY_SENT);
+    CHECK(last_is_active(WORLD_C2C));
+    row.is_interim = false;
     row.text = "the answer";
     world_await(world_deliver(&row), SMA_DELIVERY_SENT);
     CHECK(!last_is_active(WORLD_C2C));
+    world_close();
+}
+
+/* Where nothing may be said unasked, a text before the end is refused with a way out, and the end
+ * is shown. */
+static void the_last_answer_is_kept_for_the_end_of_the_run(void)
+{
+    const char *id = start_talk("", WORLD_C2C);
+    world_tell("{s:s,s:b}", "do", "rights", "active", 0);
+    struct world_row row = {.chat = WORLD_C2C, .reply = id, .text = "step", .is_interim = true};
+    for (row.reply_count = 0; row.reply_count < QQ_REPLIES_C2C - 1; row.reply_count++)
+        world_await(world_deliver(&row), SMA_DELIVERY_SENT);
+    row.text = "one more step";
+    struct world_receipt receipt = world_await(world_deliver(&row), SMA_DELIVERY_FAILED);
+    CHECK(strstr(receipt.error, "kept for your final text") != NULL);
+    row.text = "the end";
+    row.is_interim = false;
+    world_await(world_deliver(&row), SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "the end"));
+    world_close();
+}
+
+/* Counted too high (an outcome was unknown), a final text is an answer all the same. */
+static void the_platforms_count_is_what_holds(void)
+{
+    const char *id = start_talk("", WORLD_C2C);
+    world_tell("{s:s,s:b}", "do", "rights", "active", 0);
+    struct world_row row = {.chat = WORLD_C2C, .reply = id, .text = "at last", .reply_count = 4};
+    world_await(world_deliver(&row), SMA_DELIVERY_SENT);
+    CHECK(!last_is_active(WORLD_C2C));
+    world_close();
+}
+
+static void links_are_written_out_where_they_are_refused(void)
+{
+    const char *id = start_talk("", WORLD_C2C);
+    world_tell("{s:s,s:b}", "do", "rights", "refuse_urls", 1);
+    world_await(answer(WORLD_C2C, id, "**see** https://github.com/o/r/issues/5 or example.org"),
+                SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "see github[.]com/o/r/issues/5 or example[.]org"));
     world_close();
 }
 
@@ -162,6 +217,22 @@ static void files_are_sent(void)
     CHECK(strstr(receipt.error, "inside the project") != NULL);
     receipt = world_await(answer(WORLD_C2C, id, "@attach document none.txt"), SMA_DELIVERY_FAILED);
     CHECK(strstr(receipt.error, "none.txt") != NULL);
+    world_close();
+}
+
+/* The words are mended, or left out: the picture is what counts. */
+static void a_picture_outlives_its_caption(void)
+{
+    const char *id = start_talk("", WORLD_C2C);
+    write_file("photo.png", 5000);
+    world_tell("{s:s,s:b}", "do", "rights", "refuse_urls", 1);
+    world_await(answer(WORLD_C2C, id, "@attach photo photo.png | from example.org"),
+                SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "from example[.]org"));
+    world_await(answer(WORLD_C2C, id, "@attach photo photo.png | a [[forbidden]] word"),
+                SMA_DELIVERY_SENT);
+    CHECK_INT(2, media_count(WORLD_C2C));
+    CHECK_INT(0, world_shown(WORLD_C2C, "a [[forbidden]] word"));
     world_close();
 }
 
@@ -234,10 +305,15 @@ int main(void)
     RUN(markdown_falls_back_to_text);
     RUN(plain_text_when_markdown_is_off);
     RUN(a_closed_window_goes_active_where_that_is_allowed);
+    RUN(a_clock_that_is_fast_or_slow_mutes_nobody);
     RUN(used_up_answers_go_active);
+    RUN(the_last_answer_is_kept_for_the_end_of_the_run);
+    RUN(the_platforms_count_is_what_holds);
+    RUN(links_are_written_out_where_they_are_refused);
     RUN(final_refusals_fail_with_their_reason);
     RUN(a_message_of_another_channel_is_not_believed);
     RUN(files_are_sent);
+    RUN(a_picture_outlives_its_caption);
     RUN(files_refused_whole_go_in_blocks);
     RUN(large_files_go_in_blocks);
     RUN(an_end_in_mid_upload_is_clean);

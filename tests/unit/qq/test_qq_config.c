@@ -21,7 +21,8 @@ static void defaults(void)
     CHECK_OK(read_block("{\"appId\":\"1020\",\"appSecret\":\"abc\"}", &settings, &error));
     CHECK_TEXT("https://api.sgroup.qq.com", settings.api_root);
     CHECK_TEXT("https://bots.qq.com/app/getAppAccessToken", settings.token_url);
-    CHECK_INT(UINT32_C(1) << 25 | UINT32_C(1) << 26 | UINT32_C(1) << 30 | UINT32_C(1) << 12,
+    CHECK_INT(UINT32_C(1) << 25 | UINT32_C(1) << 26 | UINT32_C(1) << 27 | UINT32_C(1) << 30 |
+                  UINT32_C(1) << 12,
               settings.intents);
     CHECK_INT(1, settings.shard_count);
     CHECK(settings.is_markdown && !settings.is_webhook && settings.is_api_default);

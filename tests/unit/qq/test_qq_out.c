@@ -107,28 +107,63 @@ static void a_part_without_markdown_is_text(void)
     CHECK_STR("{\"content\":\"plain\",\"msg_type\":0}", shown());
 }
 
-static void links_can_be_left_out(void)
+/* People can read and type them, and the platform finds none. */
+static void addresses_are_written_out(void)
 {
     static const struct
     {
-        const char *text, *shown;
+        const char *text, *chinese, *english;
     } rows[] = {
-        {"see https://a.b.c/x?y=1. Bye", "see a．b．c Bye"},
-        {"docs (https://a.b/c), HTTP://d.e", "docs (a．b), d．e"},
-        {"https://", "https://"},
-        {"no link. at all", "no link. at all"},
-        {"看https://a.b。好", "看a．b。好"},
+        {"see https://a.b.c/x?y=1. Bye", "see a点b点c/x?y=1. Bye", "see a[.]b[.]c/x?y=1. Bye"},
+        {"(https://github.com/o/r/issues/5)", "(github点com/o/r/issues/5)",
+         "(github[.]com/o/r/issues/5)"},
+        {"docs HTTP://d.e, ftp://f.org", "docs d点e, f点org", "docs d[.]e, f[.]org"},
+        {"ask example.org or www.a.io:80/b", "ask example点org or www点a点io:80/b",
+         "ask example[.]org or www[.]a[.]io:80/b"},
+        {"ann@b.com at 10.0.0.7", "ann@b点com at 10点0点0点7", "ann@b[.]com at 10[.]0[.]0[.]7"},
+        {"看https://a.b。好，例子.com", "看a点b。好，例子点com", "看a[.]b。好，例子[.]com"},
+        {"https://", "https://", "https://"},
+        {"no link. at all, 3.14, v1.2.3, e.g. a.b ... .",
+         "no link. at all, 3.14, v1.2.3, e.g. a.b ... .",
+         "no link. at all, 3.14, v1.2.3, e.g. a.b ... ."},
     };
     struct sma_route route = route_of("c2c", "");
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        struct qq_part part = text_part("**never this**", rows[i].text);
-        struct qq_send send = {
-            .route = &route, .part = &part, .is_markdown = true, .is_without_links = true};
+    for (size_t i = 0; i < 2 * SMA_COUNT_OF(rows); i++) {
+        struct qq_part part = text_part("**never this**", rows[i / 2].text);
+        struct qq_send send = {.route = &route,
+                               .part = &part,
+                               .is_markdown = true,
+                               .is_without_links = true,
+                               .language = i % 2 == 0 ? SMA_STR("") : SMA_STR("en")};
         sma_buf_clear(&out);
         qq_put_message(&out, &send);
         SMA_AUTO(sma_json_freep) json_t *root = NULL;
         CHECK_OK(sma_json_load(shown(), &root));
-        CHECK_STR(rows[i].shown, sma_json_str(root, "content"));
+        CHECK_STR(i % 2 == 0 ? rows[i / 2].chinese : rows[i / 2].english,
+                  sma_json_str(root, "content"));
+    }
+}
+
+/* A caption has the same mends as a text; refused in every form, it is left out. */
+static void captions_are_mended(void)
+{
+    struct sma_route route = route_of("c2c", "");
+    struct qq_part part = {.kind = QQ_PART_FILE,
+                           .file_kind = SMA_STR("photo"),
+                           .target = SMA_STR("https://x.y/p.png"),
+                           .caption = SMA_STR("see a.com")};
+    struct qq_send send = {.route = &route, .part = &part, .is_without_links = true};
+    for (int is_image = 0; is_image < 2; is_image++) {
+        send.is_captionless = false;
+        sma_buf_clear(&out);
+        is_image ? qq_put_image_message(&out, &send)
+                 : qq_put_media_message(&out, &send, SMA_STR("info"));
+        CHECK(strstr(out.ptr, "\"see a点com\"") != NULL);
+        send.is_captionless = true;
+        sma_buf_clear(&out);
+        is_image ? qq_put_image_message(&out, &send)
+                 : qq_put_media_message(&out, &send, SMA_STR("info"));
+        CHECK(strstr(out.ptr, "see") == NULL);
     }
 }
 
@@ -346,6 +381,8 @@ enum flag
     ACTIVE = 256,
     AUDIT = 512,
     WIDE = 1024,
+    ONE = 2048, /* is_chat_only */
+    WORDS = 4096,
 };
 
 static unsigned flags_of(const struct qq_outcome *outcome)
@@ -355,7 +392,8 @@ static unsigned flags_of(const struct qq_outcome *outcome)
            (outcome->is_window_closed ? WINDOW : 0u) | (outcome->is_file_stale ? STALE : 0u) |
            (outcome->is_bot_refused ? BOT : 0u) | (outcome->is_chat_closed ? CHAT : 0u) |
            (outcome->is_active_refused ? ACTIVE : 0u) | (outcome->is_audit ? AUDIT : 0u) |
-           (outcome->is_adapter_wide ? WIDE : 0u);
+           (outcome->is_adapter_wide ? WIDE : 0u) | (outcome->is_chat_only ? ONE : 0u) |
+           (outcome->is_content_refused ? WORDS : 0u);
 }
 
 static struct qq_outcome classify(int status, const char *body, bool is_active, bool may_be_sent)
@@ -393,65 +431,66 @@ static void every_code_has_its_consequence(void)
         {11281, SMA_ATTEMPT_RETRY, 0},
         {11282, SMA_ATTEMPT_GIVE_UP, 0},
         {12002, SMA_ATTEMPT_GIVE_UP, 0},
-        {20028, SMA_ATTEMPT_RETRY_AFTER, 0},
-        {22006, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {20028, SMA_ATTEMPT_RETRY_AFTER, ONE},
+        {22006, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {22009, SMA_ATTEMPT_GIVE_UP, WINDOW},
         {50006, SMA_ATTEMPT_GIVE_UP, 0},
-        {100001, SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {304003, SMA_ATTEMPT_GIVE_UP, LINK},
-        {304004, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {100001, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {304003, SMA_ATTEMPT_GIVE_UP, LINK | WORDS},
+        {304004, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {304018, SMA_ATTEMPT_RETRY_AFTER, WIDE},
         {304023, SMA_ATTEMPT_SENT, AUDIT},
         {304024, SMA_ATTEMPT_SENT, AUDIT},
         {304026, SMA_ATTEMPT_GIVE_UP, WINDOW},
         {304027, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {304036, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {304037, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {304036, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {304037, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {304045, SMA_ATTEMPT_GIVE_UP, ACTIVE},
         {304050, SMA_ATTEMPT_GIVE_UP, ACTIVE},
         {304080, SMA_ATTEMPT_RETRY, STALE},
         {304082, SMA_ATTEMPT_RETRY, 0},
         {304103, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {305007, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {610013, SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {850018, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {305007, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {610013, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {850018, SMA_ATTEMPT_RETRY_AFTER, ONE},
         {850019, SMA_ATTEMPT_GIVE_UP, 0},
         {850027, SMA_ATTEMPT_RETRY, 0},
         {850031, SMA_ATTEMPT_GIVE_UP, 0},
-        {1100100, SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {1100101, SMA_ATTEMPT_GIVE_UP, 0},
+        {1100100, SMA_ATTEMPT_RETRY_AFTER, ONE},
+        {1100101, SMA_ATTEMPT_GIVE_UP, WORDS},
         {1100103, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40034004, SMA_ATTEMPT_RETRY, 0},
         {40034005, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {40034006, SMA_ATTEMPT_GIVE_UP, 0},
-        {40034008, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034011, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034006, SMA_ATTEMPT_GIVE_UP, WORDS},
+        {40034008, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {40034011, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {40034024, SMA_ATTEMPT_GIVE_UP, WINDOW},
         {40034027, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {40034029, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034090, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034100, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {40034028, SMA_ATTEMPT_GIVE_UP, LINK | WORDS},
+        {40034029, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {40034090, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {40034100, SMA_ATTEMPT_RETRY_AFTER, ONE},
         {40034101, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40034102, SMA_ATTEMPT_GIVE_UP, ACTIVE},
         {40034105, SMA_ATTEMPT_GIVE_UP, ACTIVE},
         {40034122, SMA_ATTEMPT_GIVE_UP, ACTIVE},
-        {40034124, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034127, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034124, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {40034127, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {40034128, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {40054002, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {40054002, SMA_ATTEMPT_RETRY_AFTER, ONE},
         {40054003, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40054004, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40054005, SMA_ATTEMPT_GIVE_UP, 0},
-        {40054007, SMA_ATTEMPT_GIVE_UP, LONG},
-        {40054010, SMA_ATTEMPT_GIVE_UP, LINK},
+        {40054007, SMA_ATTEMPT_GIVE_UP, LONG | WORDS},
+        {40054010, SMA_ATTEMPT_GIVE_UP, LINK | WORDS},
         {40054013, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40054016, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
-        {40054018, SMA_ATTEMPT_GIVE_UP, LONG},
+        {40054018, SMA_ATTEMPT_GIVE_UP, LONG | WORDS},
         {40093001, SMA_ATTEMPT_RETRY, 0},
         {40093002, SMA_ATTEMPT_GIVE_UP, 0},
         {50055001, SMA_ATTEMPT_RETRY, 0},
         {50055006, SMA_ATTEMPT_RETRY, 0},
-        {99999999, SMA_ATTEMPT_GIVE_UP, 0},
+        {99999999, SMA_ATTEMPT_GIVE_UP, WORDS},
     };
     static const int statuses[] = {200, 202, 400, 500};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -513,8 +552,8 @@ static void statuses_without_a_code(void)
         {404, "x", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
         {405, "", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
         {408, "", SMA_ATTEMPT_RETRY, 0},
-        {429, "", SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {429, "{\"code\":5}", SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {429, "", SMA_ATTEMPT_RETRY_AFTER, 0},
+        {429, "{\"code\":5}", SMA_ATTEMPT_RETRY_AFTER, 0},
         {500, "", SMA_ATTEMPT_UNKNOWN, 0},
         {502, "<html>", SMA_ATTEMPT_UNKNOWN, 0},
         {503, "", SMA_ATTEMPT_RETRY, 0},
@@ -624,7 +663,7 @@ static void waits_are_believed_within_reason(void)
     CHECK_INT(7000, outcome.retry_after_ms);
     answer.retry_after_ms = INT64_MAX;
     qq_classify(&answer, &asked, &outcome);
-    CHECK_INT(600000, outcome.retry_after_ms);
+    CHECK_INT(24 * 3600 * 1000, outcome.retry_after_ms);
 }
 
 int main(void)
@@ -633,7 +672,8 @@ int main(void)
     RUN(messages_go_where_they_belong);
     RUN(bodies_are_as_documented);
     RUN(a_part_without_markdown_is_text);
-    RUN(links_can_be_left_out);
+    RUN(addresses_are_written_out);
+    RUN(captions_are_mended);
     RUN(what_is_too_long_is_halved_visibly);
     RUN(buttons_keep_to_the_limits);
     RUN(typing_is_shown);

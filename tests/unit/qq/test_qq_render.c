@@ -434,28 +434,34 @@ static void answers_are_counted(void)
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_attempt attempt =
             attempt_of(rows[i].chat_type, rows[i].reply_count, rows[i].part);
-        CHECK_INT(rows[i].text, qq_way_choose(&attempt, 0));
+        CHECK_INT(rows[i].text, qq_way_choose(&attempt));
         attempt.intent = SMA_INTENT_NOTICE;
-        CHECK_INT(rows[i].notice, qq_way_choose(&attempt, 0));
+        CHECK_INT(rows[i].notice, qq_way_choose(&attempt));
     }
     struct sma_attempt attempt = attempt_of("c2c", 0, 0);
     attempt.route.message_id = SMA_STR("");
-    CHECK_INT(QQ_ACTIVE, qq_way_choose(&attempt, 0));
+    CHECK_INT(QQ_ACTIVE, qq_way_choose(&attempt));
 }
 
-static void windows_end(void)
+/* The last answer is for the run's end, and a long first text does not take all of them. */
+static void texts_before_the_end_leave_one_answer(void)
 {
-    int64_t written = INT64_C(1795000000000);
-    struct sma_attempt c2c = attempt_of("c2c", 0, 0), group = attempt_of("group", 0, 0);
-    CHECK_INT(QQ_PASSIVE, qq_way_choose(&c2c, written + 99999999)); /* nobody knows how old it is */
-    c2c.message_wall_ms = group.message_wall_ms = written;
-    int64_t c2c_ms = (QQ_WINDOW_C2C_S - QQ_WINDOW_MARGIN_S) * INT64_C(1000);
-    int64_t group_ms = (QQ_WINDOW_OTHER_S - QQ_WINDOW_MARGIN_S) * INT64_C(1000);
-    CHECK_INT(QQ_PASSIVE, qq_way_choose(&c2c, written + c2c_ms));
-    CHECK_INT(QQ_ACTIVE, qq_way_choose(&c2c, written + c2c_ms + 1));
-    CHECK_INT(QQ_PASSIVE, qq_way_choose(&group, written + group_ms));
-    CHECK_INT(QQ_ACTIVE, qq_way_choose(&group, written + group_ms + 1));
-    CHECK_INT(QQ_PASSIVE, qq_way_choose(&group, written - 5000)); /* clocks differ */
+    struct sma_attempt attempt = attempt_of("c2c", 2, 0);
+    attempt.is_interim = true;
+    CHECK_INT(QQ_PASSIVE, qq_way_choose(&attempt));
+    attempt.reply_count = 3;
+    CHECK_INT(QQ_ACTIVE, qq_way_choose(&attempt));
+    attempt.is_interim = false;
+    CHECK_INT(QQ_PASSIVE, qq_way_choose(&attempt));
+    char text[40000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = i % 50 == 49 ? '\n' : 'x';
+    struct sma_deliver row = row_of((struct sma_str){text, sizeof text}, "c2c");
+    render_row(&row);
+    CHECK_INT(QQ_REPLIES_C2C, parts.count);
+    row.is_interim = true;
+    render_row(&row);
+    CHECK_INT(QQ_REPLIES_C2C - 1, parts.count);
 }
 
 static int compare(const void *a, const void *b)
@@ -468,7 +474,7 @@ static int compare(const void *a, const void *b)
  * asked again. */
 static void message_numbers_differ(void)
 {
-    static uint32_t seen[1 << 16];
+    static uint32_t seen[QQ_FORM_COUNT_MAX << 15];
     static const struct
     {
         uint64_t first, step;
@@ -485,11 +491,11 @@ static void message_numbers_differ(void)
         size_t count = 0;
         for (size_t row = 0; row < sets[i].rows; row++)
             for (uint32_t part = 0; part < sets[i].parts; part++)
-                for (int form = 0; form < 2; form++) {
+                for (uint32_t form = 0; form < QQ_FORM_COUNT_MAX; form++) {
                     uint64_t id = sets[i].first + row * sets[i].step;
-                    uint32_t number = qq_msg_seq(id, part, form == 1);
+                    uint32_t number = qq_msg_seq(id, part, form);
                     CHECK(number >= 1 && number <= INT32_MAX);
-                    CHECK_INT(number, qq_msg_seq(id, part, form == 1));
+                    CHECK_INT(number, qq_msg_seq(id, part, form));
                     seen[count++] = number;
                 }
         qsort(seen, count, sizeof *seen, compare);
@@ -518,7 +524,7 @@ int main(void)
     RUN(bytes_that_are_no_part_are_refused);
     RUN(invalid_bytes_do_no_harm);
     RUN(answers_are_counted);
-    RUN(windows_end);
+    RUN(texts_before_the_end_leave_one_answer);
     RUN(message_numbers_differ);
     forget();
     return check_summary();

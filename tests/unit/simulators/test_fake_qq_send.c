@@ -75,7 +75,8 @@ static void rights_are_checked(void)
                   "keyboard", 0, "refuse_urls", 1, "text_max", 10);
     qq_not_sent(304036, ANN_CHAT, "\"msg_type\":2,\"markdown\":{\"content\":\"b\"}");
     qq_not_sent(304037, ANN_CHAT, "\"content\":\"a\",\"keyboard\":{\"id\":\"1\"}");
-    qq_not_sent(40054010, ANN_CHAT, "\"content\":\"http://a\"");
+    qq_not_sent(40034028, ANN_CHAT, "\"content\":\"http://a\"");
+    qq_not_sent(40034028, ANN_CHAT, "\"content\":\"ask a.com\"");
     qq_not_sent(40054007, ANN_CHAT, "\"content\":\"01234567890\"");
     platform_tell(&tester.client, "{s:s,s:b,s:b,s:b,s:i}", "do", "rights", "markdown", 1,
                   "keyboard", 1, "refuse_urls", 0, "text_max", 5000);

@@ -284,7 +284,8 @@ static void answers_to_one_message_are_counted(void)
         struct sma_msg *row = deliver(&w);
         CHECK(row != NULL);
         CHECK_INT(2, (int)SMA_MSG_BODY(row, struct sma_deliver)->reply_count);
-        CHECK(SMA_MSG_BODY(row, struct sma_deliver)->message_wall_ms > 0);
+        CHECK(SMA_MSG_BODY(row, struct sma_deliver)->made_wall_ms > 0);
+        CHECK(SMA_MSG_BODY(row, struct sma_deliver)->is_interim); /* its run goes on */
         sma_msg_destroy(row);
         if (life == 0)
             crash_world(&w);
@@ -292,9 +293,8 @@ static void answers_to_one_message_are_counted(void)
     end_world(&w);
 }
 
-/* The notice of a run that is given up is made while its message is read; it needs that message's
- * time as any answer. */
-static void the_notice_of_a_given_up_run_knows_when_it_was_asked(void)
+/* The notice of a run that is given up is made while its message is read. */
+static void the_notice_of_a_given_up_run_knows_when_it_was_made(void)
 {
     static const struct sma_adapter_ops counting = {
         .name = "test", .channel = "test", .capabilities = {.counts_replies = true}};
@@ -309,7 +309,8 @@ static void the_notice_of_a_given_up_run_knows_when_it_was_asked(void)
     CHECK(row != NULL);
     const struct sma_deliver *body = SMA_MSG_BODY(row, struct sma_deliver);
     CHECK_INT(SMA_INTENT_NOTICE, body->intent);
-    CHECK(body->message_wall_ms > 0);
+    CHECK(body->made_wall_ms > 0);
+    CHECK(!body->is_interim);
     sma_msg_destroy(row);
     end_world(&w);
 }
@@ -445,7 +446,7 @@ int main(void)
     RUN(a_credit_comes_back_before_it_is_used_again);
     RUN(what_was_begun_goes_first_after_a_crash);
     RUN(answers_to_one_message_are_counted);
-    RUN(the_notice_of_a_given_up_run_knows_when_it_was_asked);
+    RUN(the_notice_of_a_given_up_run_knows_when_it_was_made);
     RUN(what_may_not_be_attempted_yet_holds_no_credit);
     RUN(what_was_given_back_is_repeated_after_a_crash);
     RUN(stop_ends_what_was_given_back);

@@ -262,18 +262,71 @@ static void what_is_outside_or_secret_is_never_sent(void)
     world_close();
 }
 
-static void a_file_over_the_limit_is_refused_here(void)
+static void make_large(const char *name, long len)
 {
     char path[512];
+    write_file(name, "x");
+    snprintf(path, sizeof path, "%s/%s", world_dir, name);
+    CHECK(truncate(path, len) == 0);
+}
+
+static void a_file_over_the_limit_is_refused_here(void)
+{
     world_open("");
-    write_file("big.jpg", "x");
-    snprintf(path, sizeof path, "%s/big.jpg", world_dir);
-    CHECK(truncate(path, 10 * 1024 * 1024 + 1) == 0);
+    make_large("big.zip", 50 * 1024 * 1024 + 1);
     struct world_receipt receipt =
-        receipt_of(world_deliver(1, ADA, "", "", "@attach photo big.jpg"));
+        receipt_of(world_deliver(1, ADA, "", "", "@attach document big.zip"));
     CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
-    CHECK(strstr(receipt.error, "at most 10485760") != NULL);
+    CHECK(strstr(receipt.error, "at most 52428800") != NULL);
+    CHECK_INT(0, world_calls("senddocument"));
+    world_close();
+}
+
+/* Long charts and screenshots are what agents send: the file is there, only not as a photo. */
+static void what_is_no_photo_to_the_platform_goes_as_a_document(void)
+{
+    world_open("");
+    make_large("long.png", 10 * 1024 * 1024 + 1);
+    struct world_receipt receipt =
+        receipt_of(world_deliver(1, ADA, "", "", "@attach photo long.png | a chart"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
     CHECK_INT(0, world_calls("sendphoto"));
+    CHECK_INT(1, world_calls("senddocument"));
+    write_file("strange.png", "x");
+    fault("sendPhoto", "status", 400, "Bad Request: PHOTO_INVALID_DIMENSIONS");
+    receipt = receipt_of(world_deliver(2, ADA, "", "", "@attach photo strange.png | odd"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK_INT(2, world_calls("senddocument"));
+    CHECK_INT(1, world_shown(WORLD_ADA, "odd"));
+    write_file("said.ogg", "x");
+    fault("sendVoice", "status", 400, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
+    receipt = receipt_of(world_deliver(3, ADA, "", "", "@attach voice said.ogg"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK_INT(3, world_calls("senddocument"));
+    world_close();
+}
+
+static void an_address_that_cannot_be_fetched_goes_as_words(void)
+{
+    world_open("");
+    fault("sendPhoto", "status", 400, "Bad Request: failed to get HTTP URL content");
+    struct world_receipt receipt =
+        receipt_of(world_deliver(1, ADA, "", "", "@attach photo https://example.org/a.png | look"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK_INT(1, world_shown(WORLD_ADA, "look\nhttps://example.org/a.png"));
+    world_close();
+}
+
+static void a_topic_that_is_gone_is_left_out(void)
+{
+    world_open("");
+    telegram_tell(&world_platform, "{s:s,s:i,s:b}", "do", "chat", "id", -77, "forum", 1);
+    struct world_receipt receipt = receipt_of(world_deliver(1, "-77", "4711", "", "still here"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK_INT(1, world_shown(-77, "still here"));
+    write_file("a.txt", "x");
+    receipt = receipt_of(world_deliver(2, "-77", "4711", "", "@attach document a.txt"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
     world_close();
 }
 
@@ -292,5 +345,8 @@ int main(void)
     RUN(files_of_the_project_are_uploaded);
     RUN(what_is_outside_or_secret_is_never_sent);
     RUN(a_file_over_the_limit_is_refused_here);
+    RUN(what_is_no_photo_to_the_platform_goes_as_a_document);
+    RUN(an_address_that_cannot_be_fetched_goes_as_words);
+    RUN(a_topic_that_is_gone_is_left_out);
     return check_summary();
 }
