@@ -198,7 +198,7 @@ struct setting
 static void set_up(struct setting *setting, const char *sandbox)
 {
     char json[1024];
-    *setting = (struct setting){.telegram = {fake_telegram_start(), 0}};
+    *setting = (struct setting){.telegram = {fake_telegram_start(0), 0}};
     setting->telegram.port = fake_telegram_port(setting->telegram.fake);
     telegram_tell(&setting->telegram, "{s:s,s:i,s:s}", "do", "user", "id", OWNER, "language", "en");
     model_start(&setting->model);

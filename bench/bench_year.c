@@ -62,7 +62,7 @@ static void write_file(const char *path, const char *name, const char *text)
 static void configure(struct side *side, int model_port)
 {
     char json[1024];
-    side->telegram.fake = fake_telegram_start();
+    side->telegram.fake = fake_telegram_start(0);
     side->telegram.port = fake_telegram_port(side->telegram.fake);
     /* A project that was measured before knows the updates of that time. */
     telegram_tell(&side->telegram, "{s:s,s:I}", "do", "restart", "update_id",

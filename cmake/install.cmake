@@ -1,4 +1,6 @@
-# What a package holds: the binary and its short name, man page, systemd unit, completion, an example project.
+# What the package holds: the binary and its short name, man page, systemd unit, completion, documents. The simulators are
+# a component and a package of their own: nobody needs them to run a bot.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 if(NOT TARGET shipmyagent)
     return()
 endif()
@@ -19,7 +21,18 @@ install(CODE "file(CREATE_LINK shipmyagent
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/sma\" SYMBOLIC)")
 install(FILES README.md CHANGELOG.md RELIABILITY.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+if(SMA_BUILD_SIMULATORS)
+    install(TARGETS ${SMA_SIMULATORS} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/shipmyagent COMPONENT simulators)
+    install(FILES simulators/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/simulators COMPONENT simulators)
+    install(FILES simulators/model/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/simulators RENAME model.md
+        COMPONENT simulators)
+endif()
+
 set(CPACK_GENERATOR DEB)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME shipmyagent)
+set(CPACK_DEBIAN_SIMULATORS_PACKAGE_NAME shipmyagent-simulators)
+set(CPACK_COMPONENT_SIMULATORS_DESCRIPTION "Strict offline simulators of Telegram, Feishu, QQ and model providers")
 set(CPACK_PACKAGE_NAME shipmyagent)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "ShipMyAgent maintainers <maintainers@users.noreply.invalid>")
@@ -31,6 +44,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # libwebsockets opens its plugin for libuv by itself: no linker sees it
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates, libwebsockets-evlib-uv, util-linux")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "ca-certificates, libwebsockets-evlib-uv, util-linux")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "bubblewrap")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "shipmyagent-simulators")
 include(CPack)

@@ -2,7 +2,7 @@
 _shipmyagent() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} options=""
     if [ "$COMP_CWORD" -eq 1 ] && [[ $word != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage compact alias policy help" -- "$word"; compgen -d -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage compact simulate alias policy help" -- "$word"; compgen -d -- "$word")
         return
     fi
     if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --role ]]; then
@@ -18,12 +18,13 @@ _shipmyagent() {
     approvals) options="approve reject --items --always --for --response --json" ;;
     grants) options="list revoke --json" ;;
     pair) options="list approve reject --role --json" ;;
+    simulate) options="telegram feishu qq model --port --talk --help" ;;
     alias) options="--shell --dry-run --print" ;;
     policy) options="check --" ;;
-    help) options="start chat init status approvals grants pair trace usage compact alias policy" ;;
+    help) options="start chat init status approvals grants pair trace usage compact simulate alias policy" ;;
     *) options="--port --host --provider --sandbox --version --help" ;;
     esac
-    if [[ $word == -* || $command == help || ($command =~ ^(policy|approvals|grants|pair)$ && $COMP_CWORD -eq 2) ]]; then
+    if [[ $word == -* || $command == help || ($command =~ ^(policy|approvals|grants|pair|simulate)$ && $COMP_CWORD -eq 2) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -d -- "$word")

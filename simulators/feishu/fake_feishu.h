@@ -4,7 +4,7 @@
  *
  * As strict as the platform where the platform is strict, and it misbehaves on demand. It runs on a
  * thread of its own inside a test (fake_feishu_start) or as the program fake_feishu, and is told
- * what people do by commands (the list is in fake_feishu_control.c).
+ * what people do by commands (fake_feishu_commands lists them).
  *
  * Threads: commands from any thread; one lock. Everything else happens on the server's thread.
  * Source:  protocols/feishu.md, above all §4.10.
@@ -19,6 +19,9 @@
 #define FAKE_FEISHU_BOT "ou_bot0123456789abcdef0123456789ab"
 
 struct fake_feishu;
+
+/** What it can be told, as people read it. */
+extern const char fake_feishu_commands[];
 
 /** Listen on 127.0.0.1:port (0: any free one) and serve on a thread. Ends the process when it
  *  cannot. */

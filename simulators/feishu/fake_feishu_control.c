@@ -1,55 +1,63 @@
 /*
  * fake_feishu_control.c — what people do, and what a test wants to know: JSON commands with a
  * member "do".
- *
- *   user id [name chat]                  a person "ou_..", and the private chat with the bot
- *   (default "oc_" + the rest)
- *   chat id [name owner managers members topics has_bot]       a group "oc_.."
- *   say chat user [text type content file reply_to thread clock_ms members]
- *        text: "@{bot}", "@{ou_..}", "@{all}" mention; file: {kind image|file|audio|media|sticker,
- *        name, text or size}; user "app": another bot -> message_id, thread, event_id, is_queued
- *        (false: the bot is not told)
- *   press message_id user value | button   value: the number of the button (0, 1, ...), or what a
- *   made-up press brings;
- *        button: its label -> event_id. The press is over after 3 s (ack_limit), and never brought
- *        again
- *   toast event_id                       what that press got -> is_answered, is_late, type, text
- *   (of the toast, "" = none),
- *        has_card, ms. Ask until is_answered or is_late
- *   bot_added chat user; bot_removed chat user; recall message_id [quietly]; event type event |
- *   bytes dissolve chat; stop user on; mute chat on; disable on; forbid on (the long connection);
- *   reads_all on; secret secret list chat [from] -> messages: id is_ours from type text (as people
- *   see it now) raw root parent thread uuid edits
- *        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type]; file_name
- *        file_size file_text
- *   events [from] -> events with what became of them;  counters;  complaints;  reactions
- *   latencies [skip] -> of load: acks and replies, in us
- *   fault method kind [times skip ms bytes status code seconds chat text]; clear_faults
- *        methods: endpoint token bot send reply patch edit delete get react unreact resource image
- *        file own_file chat members; kinds: see fake_platform.h; kind token ends all tokens
- *   break [how code]                     every connection: drop reset close freeze thaw ping half
- *   text garbage oversize
- *                                        rubbish -> count
- *   restart [ms]                         everything is cut; nobody is let in for so long
- *   refuse_handshake status [http message auth_code times]; bad_tls kind [times]: self_signed
- *   wrong_name expired silent pongs on [config]; config ping_interval reconnect_interval
- *   reconnect_nonce [is_hidden] (seconds); ping_limit ms scale factor (of the waits before a
- *   redelivery); hurry (what waits for one is delivered now); ack_limit ms; lose_acks count; double
- *   count; redeliver count
- *   pieces count parts [order]           the next `count` events in parts: "" reverse shuffle
- *   missing double
- *   tokens [life_s renew_s]; expire_tokens; connections max; rates [chat_per_second edit_per_second
- *   app_per_second] (0: none); uuid_life ms webhook url [key token]; challenge [token]; forge kind
- *   [chat]; forged -> list
- *   load chats total per_chat text       so many chats talk, each says the next when it is
- *   answered; text holds %s
- *   flood total window chats text        group messages nobody is asked by, `window` of them
- *   unacknowledged
  */
 #include "fake_feishu_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* clang-format off */
+const char fake_feishu_commands[] =
+    "  user id [name chat]  a person \"ou_..\", and the private chat with the bot (default\n"
+    "        \"oc_\" + the rest)\n"
+    "  chat id [name owner managers members topics has_bot]  a group \"oc_..\"\n"
+    "  say chat user [text type content file reply_to thread clock_ms members]\n"
+    "        text: \"@{bot}\", \"@{ou_..}\", \"@{all}\" mention; file: {kind\n"
+    "        image|file|audio|media|sticker, name, text or size};\n"
+    "        user \"app\": another bot -> message_id, thread, event_id, is_queued (false: the\n"
+    "        bot is not told)\n"
+    "  press message_id user value | button  value: the number of the button (0, 1, ...),\n"
+    "        or what a made-up press brings;\n"
+    "        button: its label -> event_id. The press is over after 3 s (ack_limit), and\n"
+    "        never brought again\n"
+    "  toast event_id  what that press got -> is_answered, is_late, type, text (of the\n"
+    "        toast, \"\" = none),\n"
+    "        has_card, ms. Ask until is_answered or is_late\n"
+    "  bot_added chat user; bot_removed chat user; recall message_id [quietly]; event type\n"
+    "        event | bytes\n"
+    "  dissolve chat; stop user on; mute chat on; disable on; forbid on (the long\n"
+    "        connection); reads_all on; secret secret\n"
+    "  list chat [from] -> messages: id is_ours from type text (as people see it now) raw\n"
+    "        root parent thread uuid edits\n"
+    "        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type];\n"
+    "        file_name file_size file_text\n"
+    "  events [from] -> events with what became of them;  counters;  complaints;  reactions\n"
+    "  latencies [skip] -> of load: acks and replies, in us\n"
+    "  fault method kind [times skip ms bytes status code seconds chat text]; clear_faults\n"
+    "        methods: endpoint token bot send reply patch edit delete get react unreact\n"
+    "        resource image file own_file chat\n"
+    "        members; kinds: see fake_platform.h; kind token ends all tokens\n"
+    "  break [how code]  every connection: drop reset close freeze thaw ping half text\n"
+    "        garbage oversize\n"
+    "        rubbish -> count\n"
+    "  restart [ms]  everything is cut; nobody is let in for so long\n"
+    "  refuse_handshake status [http message auth_code times]; bad_tls kind [times]:\n"
+    "        self_signed wrong_name expired silent\n"
+    "  pongs on [config]; config ping_interval reconnect_interval reconnect_nonce\n"
+    "        [is_hidden] (seconds); ping_limit ms\n"
+    "  scale factor (of the waits before a redelivery); hurry (what waits for one is\n"
+    "        delivered now); ack_limit ms; lose_acks count; double count; redeliver count\n"
+    "  pieces count parts [order]  the next `count` events in parts: \"\" reverse shuffle\n"
+    "        missing double\n"
+    "  tokens [life_s renew_s]; expire_tokens; connections max; rates [chat_per_second\n"
+    "        edit_per_second app_per_second] (0: none); uuid_life ms\n"
+    "  webhook url [key token]; challenge [token]; forge kind [chat]; forged -> list\n"
+    "  load chats total per_chat text  so many chats talk, each says the next when it is\n"
+    "        answered; text holds %s\n"
+    "  flood total window chats text  group messages nobody is asked by, `window` of them\n"
+    "        unacknowledged\n";
+/* clang-format on */
 
 /* -- people and chats -------------------------------------------------------------------------- */
 static json_t *add_user(void *user, const json_t *command)

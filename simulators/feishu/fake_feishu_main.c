@@ -1,36 +1,40 @@
 /*
- * fake_feishu_main.c — the fake Feishu as a program: prints PORT n and serves; commands by POST
- * /control.
- *   fake_feishu [--port N]
+ * fake_feishu_main.c — the simulated Feishu as a program; see platform/fake_program.h.
  */
 #include "fake_feishu.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
+#include "platform/fake_program.h"
+
+static void *start(int port)
+{
+    return fake_feishu_start(port);
+}
+
+static void stop(void *fake)
+{
+    fake_feishu_stop(fake);
+}
+
+static struct platform_client client(void *fake)
+{
+    return fake_feishu_client(fake);
+}
 
 int main(int argc, char **argv)
 {
-    int port = 0, number;
-    sigset_t signals;
-    if (argc == 3 && strcmp(argv[1], "--port") == 0) {
-        port = (int)strtol(argv[2], NULL, 10);
-    } else if (argc != 1) {
-        fprintf(stderr, "usage: fake_feishu [--port N]\n");
-        return 2;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* never outlives its test */
-    signal(SIGPIPE, SIG_IGN);
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals,
-                NULL); /* before the server's thread begins: it must not take them */
-    struct fake_feishu *fake = fake_feishu_start(port);
-    printf("PORT %d\n", fake_feishu_port(fake));
-    fflush(stdout);
-    sigwait(&signals, &number);
-    fake_feishu_stop(fake);
-    return 0;
+    static const char *const people[] = {
+        "{\"do\":\"user\",\"id\":\"ou_ann\",\"name\":\"Ann\"}",
+        "{\"do\":\"chat\",\"id\":\"oc_team\",\"name\":\"Team\",\"owner\":\"ou_ann\"}", NULL};
+    static const struct fake_program program = {
+        .name = "feishu",
+        .commands = fake_feishu_commands,
+        .start = start,
+        .stop = stop,
+        .client = client,
+        .people = people,
+        .person = "{\"chat\":\"oc_ann\",\"user\":\"ou_ann\"}",
+        .ship_json = "\"feishu\": { \"enabled\": true, \"appId\": \"${FEISHU_APP_ID}\", "
+                     "\"appSecret\": \"${FEISHU_APP_SECRET}\", \"domain\": \"@\" }",
+        .env = "FEISHU_APP_ID=" FAKE_FEISHU_APP "\nFEISHU_APP_SECRET=" FAKE_FEISHU_SECRET "\n"};
+    return fake_program_main(argc, argv, &program);
 }

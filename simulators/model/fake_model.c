@@ -26,7 +26,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -689,15 +688,23 @@ static int listen_on(long port)
     }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     epoll_ctl(fake.epoll_fd, EPOLL_CTL_ADD, fake.listen_fd, &event);
-    printf("PORT %d\n", ntohs(address.sin_port));
+    int port_told = ntohs(address.sin_port);
+    printf("PORT %d\n", port_told);
+    fflush(stdout); /* a test reads no further */
+    printf("\nFor the bot, in ship.json:\n"
+           "  \"llm\": { \"provider\": \"custom\", \"model\": \"fake-1\", \"baseUrl\": "
+           "\"http://127.0.0.1:%d/v1\", \"apiKey\": \"${LLM_API_KEY}\" }\n"
+           "and in .env:\nLLM_API_KEY=%s\n\n",
+           port_told, fake.key == NULL ? "any" : fake.key);
     fflush(stdout);
     return 0;
 }
 
-static int usage(void)
+static void print_usage(FILE *to)
 {
     fputs(
-        "fake_model [--port N] [--key KEY] [--script FILE] [--log FILE] [--log-bodies] "
+        "shipmyagent simulate model [--port N] [--key KEY] [--script FILE] [--log FILE] "
+        "[--log-bodies] "
         "[--delay-ms N]\n"
         "           [--profile NAME] [--window TOKENS] [--deepseek] [--prefix] [--lax] [--plain]\n"
         "  prints PORT n. --profile: refuses, answers and counts as this provider does; so does "
@@ -719,9 +726,8 @@ static int usage(void)
         "  window spend ramp minute-quota key key-limit nomodel overflow silent-overflow, and "
         "for=MS at=STEP\n"
         "  on=NAME. SIGUSR1 ends the pauses of now. More: simulators/model/README.md\n",
-        stderr);
-    fake_profile_list();
-    return 2;
+        to);
+    fake_profile_list(to);
 }
 
 static bool take_option(const char *name, const char *value, long *port)
@@ -759,12 +765,13 @@ int main(int argc, char **argv)
             fake.is_plain = true;
         else if (strcmp(argv[i], "--log-bodies") == 0)
             fake.logs_bodies = true;
-        else if (i + 1 >= argc || !take_option(argv[i], argv[i + 1], &port))
-            return usage();
-        else
+        else if (i + 1 >= argc || !take_option(argv[i], argv[i + 1], &port)) {
+            bool is_help = strcmp(argv[i], "--help") == 0;
+            print_usage(is_help ? stdout : stderr);
+            return is_help ? 0 : 2;
+        } else
             i++;
     }
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* never outlives its test */
     signal(SIGPIPE, SIG_IGN);
     if (listen_on(port) != 0)
         return 1;

@@ -189,12 +189,12 @@ const struct fake_profile *fake_profile_find(const char *name, size_t len)
     return NULL;
 }
 
-void fake_profile_list(void)
+void fake_profile_list(FILE *to)
 {
-    fputs("  Profiles (models by the name in the request):", stderr);
+    fputs("  Profiles (models by the name in the request):", to);
     for (size_t i = 0; i < SMA_COUNT_OF(PROFILES); i++)
-        fprintf(stderr, " %s", PROFILES[i].name);
-    fputc('\n', stderr);
+        fprintf(to, " %s", PROFILES[i].name);
+    fputc('\n', to);
 }
 
 const struct fake_family *fake_family_find(const struct fake_profile *profile, const char *model)

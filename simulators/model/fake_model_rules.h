@@ -9,6 +9,8 @@
 
 #include "sma/config.h"
 
+#include <stdio.h>
+
 /* How an error looks. */
 enum fake_shape
 {
@@ -119,7 +121,7 @@ struct fake_family
 /** NULL = no such profile. */
 const struct fake_profile *fake_profile_find(const char *name, size_t len);
 /** Names of all, for people. */
-void fake_profile_list(void);
+void fake_profile_list(FILE *to);
 /** The first row that fits; NULL = the provider has no such model. */
 const struct fake_family *fake_family_find(const struct fake_profile *profile, const char *model);
 

@@ -4,7 +4,7 @@
  *
  * As strict as the platform where the platform is strict, and it misbehaves on demand. It runs on
  * threads of its own inside a test (fake_qq_start) or as the program fake_qq, and is told what
- * people do by commands: JSON objects with a member "do" (the list is in fake_qq_control.c), in
+ * people do by commands: JSON objects with a member "do" (fake_qq_commands lists them), in
  * process or by POST /control.
  *
  * For a bot: token URL http://127.0.0.1:port/app/getAppAccessToken, API root http://127.0.0.1:port;
@@ -24,6 +24,9 @@
 #define FAKE_QQ_BOT_NAME "helper"
 
 struct fake_qq;
+
+/** What it can be told, as people read it. */
+extern const char fake_qq_commands[];
 
 /** Listen on 127.0.0.1:port (0: any free one) and serve. Ends the process when it cannot. */
 struct fake_qq *fake_qq_start(int port);

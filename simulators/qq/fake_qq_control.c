@@ -1,58 +1,63 @@
 /*
- * fake_qq_control.c — what people do, and what a test wants to know: JSON commands with a member
- * "do". Chats are named as in fake_qq.h.
- *
- *   chat chat [user guild name tells_all]        a chat there is; user: who speaks in it unless
- *   told; tells_all: the group's
- *                                                owner lets the bot see every message
- *   say chat [text user name role at everybody quote reply_to attachments old times both age
- *   members is_bot]
- *        at (true): the bot is mentioned; old: as platforms of 2024 sent it, no optional member;
- *        times: pushed so often;
- *        both: a group message that comes as both types; age: seconds; members: put into "d" as
- *        they are
- *        attachments: [{type name text|size bare asr url}]     -> id, event, is_pushed (false:
- *        nobody was to have it)
- *   press chat data [user button]                a made-up press -> id of the interaction, event,
- *   is_pushed
- *   press chat message_id button [user]          a button of one of the bot's messages, by its
- *   number (0, 1, ... over all
- *                                                rows) or its label; refused when its permission
- *                                                does not let the user
- *   toast id                                     what became of that press -> is_answered, code
- *   (what the client shows:
- *                                                0 done, 1 failed, 2 too often, 3 again, 4 not
- *                                                allowed, 5 admins only), ms
- *   relate chat type [user]                      FRIEND_ADD ... GROUP_MSG_RECEIVE;   emit type
- *   data: any of some others
- *   membership chat what on                      what: refuses gone muted refuses_active
- *   list chat [from] -> messages, typing;  counters;  interactions;  refusals;  sessions
- *        ours: id text kind (text markdown media) detail replied (msg_id or event_id, "" = active)
- *        msg_seq is_active is_recalled buttons: [{id, label, data, row, permission}]
- *   fault method kind [...] (see fake_platform.h; methods are the names in fake_qq_rest.c);
- *   clear_faults
- *   clock seconds                                 the platform's clock runs ahead by that much:
- *   windows, tokens, files
- *   token_life seconds [overlap number]; expire_token rights [markdown keyboard active audit
- *   refuse_urls note_refused text_max active_per_minute per_second intents
- *        window_scale interaction_ms media_ttl block_size file_bytes_max]
- *   gateway [heartbeat session_ms hello acks url shards identifies concurrency resume_refusal
- *   fragments]
- *        resume_refusal: op9 op9true 4006 4007, with ! in front: also for sessions that are good
- *   refuse_upgrade times status                  status 0: no answer
- *   reconnect; invalid resumable; close code [reason]; drop; reset; freeze [on]; ask_beat; forget
- *   cut chat text: half the frame of an event, and the connection ends; garbage kind: text number
- *   binary utf8 frame lie oversize bytes; skip count: sequence numbers nobody gets redeliver count:
- *   the newest events again, as new dispatches restart [ms forget]: nothing listens for so long
- *   webhook url [retry_ms tries]; post ...; validate ... (fake_qq_webhook.c) load chats total
- *   [per_chat first_chat text rate]; latencies [skip]
- *        closed: each chat says the next when it is answered; with a rate: so many a second,
- *        whatever comes back
+ * fake_qq_control.c — what people do, and what a test wants to know: JSON commands with a
+ * member "do".
  */
 #include "fake_qq_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* clang-format off */
+const char fake_qq_commands[] =
+    "  chat chat [user guild name tells_all]  a chat there is; user: who speaks in it\n"
+    "        unless told; tells_all: the group's\n"
+    "        owner lets the bot see every message\n"
+    "  say chat [text user name role at everybody quote reply_to attachments old times both\n"
+    "        age members is_bot]\n"
+    "        at (true): the bot is mentioned; old: as platforms of 2024 sent it, no\n"
+    "        optional member; times: pushed so often;\n"
+    "        both: a group message that comes as both types; age: seconds; members: put\n"
+    "        into \"d\" as they are\n"
+    "        attachments: [{type name text|size bare asr url}]  -> id, event, is_pushed\n"
+    "        (false: nobody was to have it)\n"
+    "  press chat data [user button]  a made-up press -> id of the interaction, event,\n"
+    "        is_pushed\n"
+    "  press chat message_id button [user]  a button of one of the bot's messages, by its\n"
+    "        number (0, 1, ... over all\n"
+    "        rows) or its label; refused when its permission does not let the user\n"
+    "  toast id  what became of that press -> is_answered, code (what the client shows:\n"
+    "        0 done, 1 failed, 2 too often, 3 again, 4 not allowed, 5 admins only), ms\n"
+    "  relate chat type [user]  FRIEND_ADD ... GROUP_MSG_RECEIVE;  emit type data: any of\n"
+    "        some others\n"
+    "  membership chat what on  what: refuses gone muted refuses_active\n"
+    "  list chat [from] -> messages, typing;  counters;  interactions;  refusals;  sessions\n"
+    "        ours: id text kind (text markdown media) detail replied (msg_id or event_id,\n"
+    "        \"\" = active) msg_seq is_active\n"
+    "        is_recalled buttons: [{id, label, data, row, permission}]\n"
+    "  fault method kind [...] (see fake_platform.h; methods are the names in\n"
+    "        fake_qq_rest.c); clear_faults\n"
+    "  clock seconds  the platform's clock runs ahead by that much: windows, tokens, files\n"
+    "  token_life seconds [overlap number]; expire_token\n"
+    "  rights [markdown keyboard active audit refuse_urls note_refused text_max\n"
+    "        active_per_minute per_second intents\n"
+    "        window_scale interaction_ms media_ttl block_size file_bytes_max]\n"
+    "  gateway [heartbeat session_ms hello acks url shards identifies concurrency\n"
+    "        resume_refusal fragments]\n"
+    "        resume_refusal: op9 op9true 4006 4007, with ! in front: also for sessions that\n"
+    "        are good\n"
+    "  refuse_upgrade times status  status 0: no answer\n"
+    "  reconnect; invalid resumable; close code [reason]; drop; reset; freeze [on];\n"
+    "        ask_beat; forget\n"
+    "  cut chat text: half the frame of an event, and the connection ends; garbage kind:\n"
+    "        text number binary utf8 frame lie\n"
+    "  oversize bytes; skip count: sequence numbers nobody gets\n"
+    "  redeliver count: the newest events again, as new dispatches\n"
+    "  restart [ms forget]: nothing listens for so long\n"
+    "  webhook url [retry_ms tries]; post ...; validate ... (fake_qq_webhook.c)\n"
+    "  load chats total [per_chat first_chat text rate]; latencies [skip]\n"
+    "        closed: each chat says the next when it is answered; with a rate: so many a\n"
+    "        second, whatever comes back\n";
+/* clang-format on */
 
 /* -- people ------------------------------------------------------------------------------------ */
 static json_t *add_chat(void *user, const json_t *command)

@@ -215,7 +215,7 @@ struct message *fake_find_token(const struct fake_telegram *fake, const char *te
 }
 
 /* -- life -------------------------------------------------------------------------------------- */
-struct fake_telegram *fake_telegram_create(int port)
+static struct fake_telegram *create(int port)
 {
     struct fake_telegram *fake = calloc(1, sizeof *fake);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -277,7 +277,7 @@ static int work(struct fake_telegram *fake)
     return wait;
 }
 
-void fake_telegram_run(struct fake_telegram *fake)
+static void serve(struct fake_telegram *fake)
 {
     struct epoll_event events[64];
     pthread_mutex_lock(&fake->lock);
@@ -302,14 +302,13 @@ void fake_telegram_run(struct fake_telegram *fake)
 
 static void *run_thread(void *user)
 {
-    fake_telegram_run(user);
+    serve(user);
     return NULL;
 }
 
-struct fake_telegram *fake_telegram_start(void)
+struct fake_telegram *fake_telegram_start(int port)
 {
-    struct fake_telegram *fake = fake_telegram_create(0);
-    fake->is_thread = true;
+    struct fake_telegram *fake = create(port);
     if (pthread_create(&fake->thread, NULL, run_thread, fake) != 0)
         abort();
     return fake;
@@ -368,8 +367,7 @@ void fake_telegram_stop(struct fake_telegram *fake)
     fake->is_stopping = true;
     pthread_mutex_unlock(&fake->lock);
     (void)!write(fake->wake_fd, &one, sizeof one);
-    if (fake->is_thread)
-        pthread_join(fake->thread, NULL);
+    pthread_join(fake->thread, NULL);
     while (fake->connections != NULL)
         fake_close_connection(fake, fake->connections);
     fake_bury(fake);
@@ -392,4 +390,14 @@ json_t *fake_telegram_command(struct fake_telegram *fake, json_t *command)
     (void)!write(fake->wake_fd, &one, sizeof one);
     json_decref(command);
     return answer;
+}
+
+static json_t *run_command(void *fake, json_t *command)
+{
+    return fake_telegram_command(fake, command);
+}
+
+struct platform_client fake_telegram_client(struct fake_telegram *fake)
+{
+    return (struct platform_client){run_command, fake, fake->port};
 }

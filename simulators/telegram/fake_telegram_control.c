@@ -1,38 +1,6 @@
 /*
  * fake_telegram_control.c — what people do, and what a test wants to know: JSON commands with a
  * member "do".
- *
- *   user id [first_name username language id_offset]   a person, and the private chat with the bot,
- *   whose message ids
- *        begin behind id_offset
- *   chat id [type title forum admins]            a group; "type" group, supergroup (default),
- *   channel
- *   topic chat user name                         -> thread
- *   say chat user [text entities caption thread reply_to quote group forward file date members]
- *        file: {kind, name, size or text}; members: anything that is put into the Message as it is
- *        -> message_id, is_queued (false: its type is not allowed, or privacy mode hides it)
- *   press chat user message_id data | button     a button is pressed -> id of the callback query,
- *   is_queued. button: its
- *        number (0, 1, ... over all rows) or its text; data: whatever a made-up client sends, shown
- *        or not
- *   toast id                                     what the press with this id got -> is_answered,
- *   text, is_alert, ms (from
- *        the press to the answer), is_late (not answered, and the platform takes no answer any
- *        more). Ask until one is true
- *   migrate chat to; block chat on; kick chat on list chat [from] -> messages, draft, actions;
- *   callbacks;  counters;  commands;  latencies (us, of load)
- *        a message: id is_ours from thread reply_to kind text (as people see it now) raw edits
- *        is_deleted has_markup
- *        buttons: [{text, data, row}]; reaction: the bot's emoji or ""; file_name file_size
- *        file_text
- *   fault method kind [times skip ms bytes status seconds chat text]; clear_faults
- *        kind: close half_open lose_answer cut slow delay status html garbage
- *   redeliver count; gap count; restart [update_id]; revoke on; token token; clock seconds
- *   rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url secret
- *   load chats total per_chat first_chat id_offset text    so many chats talk, each says the next
- *   when it is answered; after
- *        per_chat messages a fresh chat takes over; text holds %s for "m<chat>-<message>", which
- *        the answer must repeat
  */
 #include "fake_telegram_priv.h"
 
@@ -40,6 +8,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+
+/* clang-format off */
+const char fake_telegram_commands[] =
+    "  user id [first_name username language id_offset]  a person, and the private chat\n"
+    "        with the bot, whose message ids\n"
+    "        begin behind id_offset\n"
+    "  chat id [type title forum admins]  a group; \"type\" group, supergroup (default),\n"
+    "        channel\n"
+    "  topic chat user name  -> thread\n"
+    "  say chat user [text entities caption thread reply_to quote group forward file date\n"
+    "        members]\n"
+    "        file: {kind, name, size or text}; members: anything that is put into the\n"
+    "        Message as it is\n"
+    "        -> message_id, is_queued (false: its type is not allowed, or privacy mode\n"
+    "        hides it)\n"
+    "  press chat user message_id data | button  a button is pressed -> id of the callback\n"
+    "        query, is_queued. button: its\n"
+    "        number (0, 1, ... over all rows) or its text; data: whatever a made-up client\n"
+    "        sends, shown or not\n"
+    "  toast id  what the press with this id got -> is_answered, text, is_alert, ms (from\n"
+    "        the press to the answer), is_late (not answered, and the platform takes no\n"
+    "        answer any more). Ask until one is true\n"
+    "  migrate chat to; block chat on; kick chat on\n"
+    "  list chat [from] -> messages, draft, actions;  callbacks;  counters;  commands;\n"
+    "        latencies (us, of load)\n"
+    "        a message: id is_ours from thread reply_to kind text (as people see it now)\n"
+    "        raw edits is_deleted has_markup\n"
+    "        buttons: [{text, data, row}]; reaction: the bot's emoji or \"\"; file_name\n"
+    "        file_size file_text\n"
+    "  fault method kind [times skip ms bytes status seconds chat text]; clear_faults\n"
+    "        kind: close half_open lose_answer cut slow delay status html garbage\n"
+    "  redeliver count; gap count; restart [update_id]; revoke on; token token; clock\n"
+    "        seconds\n"
+    "  rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url\n"
+    "        secret\n"
+    "  load chats total per_chat first_chat id_offset text  so many chats talk, each says\n"
+    "        the next when it is answered; after\n"
+    "        per_chat messages a fresh chat takes over; text holds %s for\n"
+    "        \"m<chat>-<message>\", which the answer must repeat\n";
+/* clang-format on */
 
 static int64_t number_of(const json_t *command, const char *name)
 {

@@ -1,31 +1,41 @@
 /*
- * fake_telegram_main.c — the fake Bot API as a program: prints PORT n and serves; commands by POST
- * /control.
- *   fake_telegram [--port N]
+ * fake_telegram_main.c — the simulated Bot API as a program; see platform/fake_program.h.
  */
 #include "fake_telegram.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
+#include "platform/fake_program.h"
+
+static void *start(int port)
+{
+    return fake_telegram_start(port);
+}
+
+static void stop(void *fake)
+{
+    fake_telegram_stop(fake);
+}
+
+static struct platform_client client(void *fake)
+{
+    return fake_telegram_client(fake);
+}
 
 int main(int argc, char **argv)
 {
-    int port = 0;
-    if (argc == 3 && strcmp(argv[1], "--port") == 0) {
-        port = (int)strtol(argv[2], NULL, 10);
-    } else if (argc != 1) {
-        fprintf(stderr, "usage: fake_telegram [--port N]\n");
-        return 2;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* never outlives its test */
-    signal(SIGPIPE, SIG_IGN);
-    struct fake_telegram *fake = fake_telegram_create(port);
-    printf("PORT %d\n", fake_telegram_port(fake));
-    fflush(stdout);
-    fake_telegram_run(fake);
-    fake_telegram_stop(fake);
-    return 0;
+    static const char *const people[] = {
+        "{\"do\":\"user\",\"id\":1001,\"first_name\":\"Ann\",\"username\":\"ann\",\"language\":"
+        "\"en\"}",
+        "{\"do\":\"chat\",\"id\":-1001234567890,\"title\":\"Team\",\"admins\":[1001]}", NULL};
+    static const struct fake_program program = {
+        .name = "telegram",
+        .commands = fake_telegram_commands,
+        .start = start,
+        .stop = stop,
+        .client = client,
+        .people = people,
+        .person = "{\"chat\":1001,\"user\":1001}",
+        .ship_json = "\"telegram\": { \"enabled\": true, \"botToken\": \"${TELEGRAM_BOT_TOKEN}\", "
+                     "\"apiRoot\": \"@\" }",
+        .env = "TELEGRAM_BOT_TOKEN=" FAKE_TELEGRAM_TOKEN "\n"};
+    return fake_program_main(argc, argv, &program);
 }

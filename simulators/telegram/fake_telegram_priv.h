@@ -161,7 +161,7 @@ struct fake_telegram
 {
     pthread_mutex_t lock;
     pthread_t thread;
-    bool is_thread, is_stopping;
+    bool is_stopping;
     int port, listen_fd, epoll_fd, wake_fd;
     struct connection *connections, *closed;
     size_t paused_count;

@@ -19,7 +19,8 @@ int sma_cli_trace(int argc, char **argv);
 int sma_cli_usage(int argc, char **argv);
 int sma_cli_compact(int argc, char **argv);
 int sma_cli_config_keys(int argc, char **argv);
-int sma_cli_help(const char *command); /* NULL: the overview */
+int sma_cli_simulate(int argc, char **argv); /* returns only when it failed */
+int sma_cli_help(const char *command);       /* NULL: the overview */
 
 /* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */
 int sma_cli_fail(const char *format, ...) SMA_PRINTF(1, 2);

@@ -19,6 +19,8 @@ static const char OVERVIEW[] =
     "  shipmyagent usage [FOLDER]     what the models used: tokens and cost\n"
     "  shipmyagent compact [FOLDER]   let go of what is over, and make state.db smaller\n"
     "  shipmyagent policy check       may this shell command run? (nothing is run)\n"
+    "  shipmyagent simulate WHAT      a stand-in for telegram, feishu, qq or a model, to try a bot "
+    "on\n"
     "  shipmyagent alias              add the short name `sma` to your shell\n"
     "  shipmyagent help [COMMAND]     more on one command\n"
     "  shipmyagent --version\n";
@@ -117,6 +119,18 @@ static const struct
      "and who administers it\n"
      "by its platform's word is an admin there. GROUP is for example telegram:chat:-1001234.\n"
      "The first owner: write to the bot, then `shipmyagent pair approve CODE --role owner`.\n"},
+    {"simulate",
+     "shipmyagent simulate telegram|feishu|qq [--port N] [--talk]\n"
+     "shipmyagent simulate model [--port N] [--key KEY] [--profile NAME] [...]\n"
+     "Runs a stand-in for the platform, or for a provider of models, on 127.0.0.1 until Ctrl-C. It "
+     "is as strict\n"
+     "as the real one, needs no account and no network, and prints what to put into ship.json and "
+     ".env to\n"
+     "point a bot at it.\n"
+     "      --port N                  listen there (default: any free port)\n"
+     "      --talk                    you are the person the bot talks to: type, and read it here\n"
+     "      --help                    of one of them: its options, and all it can be told to do\n"
+     "They are a package of their own, shipmyagent-simulators.\n"},
     {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
               "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
     {"policy",

@@ -32,6 +32,7 @@ static const struct
     {"usage", sma_cli_usage},
     {"compact", sma_cli_compact},
     {"config-keys", sma_cli_config_keys},
+    {"simulate", sma_cli_simulate},
 };
 
 int sma_cli_fail(const char *format, ...)

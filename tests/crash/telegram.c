@@ -51,7 +51,7 @@ static int64_t say(const struct world *world, int64_t chat, int64_t user, const 
 
 void telegram_open(struct world *world)
 {
-    world->telegram = (struct telegram){fake_telegram_start(), 0};
+    world->telegram = (struct telegram){fake_telegram_start(0), 0};
     for (int i = 0; i < CHAT_COUNT; i++)
         telegram_tell(&world->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + i,
                       "language", "en");

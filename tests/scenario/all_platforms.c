@@ -116,7 +116,7 @@ static int64_t qq_count(const struct town *town, const char *name)
 
 static void open_town(struct town *town, const char *binary)
 {
-    town->telegram = (struct telegram){fake_telegram_start(), 0};
+    town->telegram = (struct telegram){fake_telegram_start(0), 0};
     town->fake_feishu = fake_feishu_start(0);
     town->fake_qq = fake_qq_start(0);
     town->feishu = fake_feishu_client(town->fake_feishu);

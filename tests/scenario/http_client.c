@@ -57,7 +57,7 @@ static bool says_who(const char *headers)
            strcasestr(headers, "x-api-token:") != NULL || strstr(headers, HTTP_AS_STRANGER) != NULL;
 }
 
-/* -- asking ------------------------------------------------------------------------------------- */
+/* -- asking ------------------------------------------------------------------------------------ */
 struct http_answer http_call(int port, const char *method, const char *path, const char *headers,
                              const char *body, size_t body_len, int timeout_ms)
 {

@@ -50,7 +50,12 @@ static void everything_is_installed(void)
                                         "share/bash-completion/completions/shipmyagent",
                                         "share/bash-completion/completions/sma",
                                         "share/doc/shipmyagent/README.md",
-                                        "share/doc/shipmyagent/LICENSE"};
+                                        "share/doc/shipmyagent/LICENSE",
+                                        "libexec/shipmyagent/simulate-telegram",
+                                        "libexec/shipmyagent/simulate-feishu",
+                                        "libexec/shipmyagent/simulate-qq",
+                                        "libexec/shipmyagent/simulate-model",
+                                        "share/doc/shipmyagent/simulators/README.md"};
     for (size_t i = 0; i < SMA_COUNT_OF(files); i++) {
         struct stat status;
         if (stat(file_at(files[i]), &status) != 0) /* follows links: they must lead somewhere */

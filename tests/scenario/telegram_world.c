@@ -28,7 +28,7 @@ void telegram_world_create(struct telegram_world *world, const char *fake_model,
     char json[4096], groups[96];
     snprintf(groups, sizeof groups, ",\"groups\":[%lld,\"%lld\"]", (long long)TEAM,
              (long long)FORUM);
-    *world = (struct telegram_world){.telegram = {fake_telegram_start(), 0}};
+    *world = (struct telegram_world){.telegram = {fake_telegram_start(0), 0}};
     world->telegram.port = fake_telegram_port(world->telegram.fake);
     add_people(world);
     folder_create(&world->world.folder, NULL);

@@ -23,7 +23,7 @@ static char root[128];
 
 static void start(void)
 {
-    telegram = (struct telegram){fake_telegram_start(), 0};
+    telegram = (struct telegram){fake_telegram_start(0), 0};
     telegram.port = fake_telegram_port(telegram.fake);
     snprintf(root, sizeof root, "/bot%s", FAKE_TELEGRAM_TOKEN);
     telegram_tell(&telegram, "{s:s,s:i,s:s,s:s}", "do", "user", "id", ANN, "username", "ann",

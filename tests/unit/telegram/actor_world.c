@@ -33,7 +33,7 @@ static int64_t cursor_of(struct sma_str name)
 
 void world_make_platform(void)
 {
-    world_platform = (struct telegram){.fake = fake_telegram_start()};
+    world_platform = (struct telegram){.fake = fake_telegram_start(0)};
     world_platform.port = fake_telegram_port(world_platform.fake);
     telegram_tell(&world_platform, "{s:s,s:i,s:s}", "do", "user", "id", WORLD_ADA, "username",
                   "ada");

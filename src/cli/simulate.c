@@ -1,0 +1,63 @@
+/*
+ * simulate.c — `shipmyagent simulate`: becomes one of the simulators that are installed beside the
+ * program.
+ */
+#include "cli.h"
+
+#include "sma/text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* SMA_SIMULATORS_FROM_PROGRAM: where they are, seen from the folder of the program; CMake makes it.
+ * */
+
+static const char *const WHAT[] = {"telegram", "feishu", "qq", "model"};
+
+static bool is_known(const char *what)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(WHAT); i++)
+        if (strcmp(what, WHAT[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The folder of this program, whatever name or link it was started by. */
+static bool find_program_folder(char *ret_folder, size_t size)
+{
+    ssize_t len = readlink("/proc/self/exe", ret_folder, size - 1);
+    if (len <= 0)
+        return false;
+    ret_folder[len] = '\0';
+    char *slash = strrchr(ret_folder, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+int sma_cli_simulate(int argc, char **argv)
+{
+    char folder[PATH_MAX], path[PATH_MAX];
+    if (argc < 2 || strcmp(argv[1], "--help") == 0)
+        return argc < 2 ? sma_cli_fail("simulate: say what: telegram, feishu, qq or model; see "
+                                       "`shipmyagent help simulate`")
+                        : sma_cli_help("simulate");
+    if (!is_known(argv[1]))
+        return sma_cli_fail("simulate: there is no simulator of %s, only of telegram, feishu, qq "
+                            "and model",
+                            argv[1]);
+    if (!find_program_folder(folder, sizeof folder) ||
+        snprintf(path, sizeof path, "%s/%s/simulate-%s", folder, SMA_SIMULATORS_FROM_PROGRAM,
+                 argv[1]) >= (int)sizeof path)
+        return sma_cli_fail("simulate: cannot tell where this program is");
+    execv(path, argv + 1);
+    if (errno == ENOENT)
+        return sma_cli_fail("simulate: the simulator of %s is not installed (%s is not there); "
+                            "install the package shipmyagent-simulators",
+                            argv[1], path);
+    return sma_cli_fail("simulate: %s: %s", path, strerror(errno));
+}

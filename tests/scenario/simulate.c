@@ -1,0 +1,248 @@
+/*
+ * Aim: `shipmyagent simulate` of an installed tree runs each simulator, and the lines it prints are
+ *      all a bot needs to talk to it; where the simulators are not installed it says so.
+ * Method: `cmake --install` into a folder of its own; the installed program, started from there
+ * with
+ *         exactly what was printed, answers who speaks on each platform, and is answered by the
+ *         simulated model.
+ *   scenario_simulate CMAKE BUILD_DIR
+ */
+#include "http_client.h"
+#include "process.h"
+#include "talk.h"
+
+#include "support/check.h"
+#include "support/patience.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *cmake, *build_dir;
+static struct folder root, bare; /* with the simulators, and without */
+
+static void install(const struct folder *place, const char *component)
+{
+    char *output = NULL;
+    const char *argv[] = {cmake,  "--install",   build_dir, "--prefix",
+                          "/usr", "--component", component, NULL};
+    CHECK(setenv("DESTDIR", place->path, 1) == 0);
+    int status = run_to_end((char *const *)argv, "", &output, 120000);
+    CHECK(unsetenv("DESTDIR") == 0);
+    if (status != 0)
+        fprintf(stderr, "%s\n", output);
+    CHECK_INT(0, status);
+    free(output);
+}
+
+static const char *program_in(const struct folder *place)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/usr/bin/sma", place->path); /* by its short name */
+    return path;
+}
+
+/* -- a simulator ----------------------------------------------------------------------------- */
+struct simulator
+{
+    pid_t pid;
+    int port;
+    char ship_json[1024], env[512]; /* as it prints them */
+};
+
+static void cut_out(const char *said, const char *from, const char *to, char *ret, size_t size)
+{
+    const char *start = strstr(said, from);
+    const char *end = start == NULL ? NULL : strstr(start + strlen(from), to);
+    if (end == NULL)
+        fprintf(stderr, "no lines between \"%s\" and \"%s\" in:\n%s\n", from, to, said);
+    CHECK(end != NULL);
+    start += strlen(from);
+    CHECK((size_t)(end - start) < size);
+    snprintf(ret, size, "%.*s", (int)(end - start), start);
+}
+
+static void start_simulator(struct simulator *simulator, const struct folder *project,
+                            const char *what)
+{
+    char path[256], *said = NULL;
+    snprintf(path, sizeof path, "%s/%s.out", project->path, what);
+    simulator->pid = fork();
+    CHECK(simulator->pid >= 0);
+    if (simulator->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+            _exit(2);
+        execl(program_in(&root), "sma", "simulate", what, (char *)NULL);
+        _exit(2);
+    }
+    snprintf(path, sizeof path, "%s.out", what);
+    for (long long until = process_now_ms() + PATIENCE_AWAIT_MS; process_now_ms() < until;
+         process_pause_ms(2)) {
+        free(said);
+        said = folder_read(project, path);
+        const char *env = said == NULL ? NULL : strstr(said, "in .env:\n");
+        if (env != NULL && strstr(env, "\n\n") != NULL)
+            break;
+    }
+    CHECK(said != NULL && sscanf(said, "PORT %d", &simulator->port) == 1);
+    cut_out(said, "in ship.json:\n", "\nand in .env:\n", simulator->ship_json,
+            sizeof simulator->ship_json);
+    cut_out(said, "and in .env:\n", "\n\n", simulator->env, sizeof simulator->env);
+    free(said);
+}
+
+static void stop_simulator(struct simulator *simulator)
+{
+    int status;
+    CHECK(kill(simulator->pid, SIGTERM) == 0);
+    CHECK(waitpid(simulator->pid, &status, 0) == simulator->pid);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM); /* the model server just ends */
+}
+
+static json_t *control(const struct simulator *simulator, const char *command)
+{
+    struct http_answer answer =
+        http_post(simulator->port, "/control", "", command, PATIENCE_AWAIT_MS);
+    CHECK_INT(200, answer.status);
+    json_t *tree = json_loadb(answer.body, answer.len, 0, NULL);
+    http_answer_fini(&answer);
+    CHECK(tree != NULL && json_object_get(tree, "error") == NULL);
+    return tree;
+}
+
+static void start_bot(struct service *service, const struct folder *project,
+                      const struct simulator *simulator, const char *more)
+{
+    char json[2048], env[600];
+    snprintf(json, sizeof json,
+             "{\"name\":\"tried\",\"language\":\"en\",\"access\":\"anyone\",%s,%s}", more,
+             simulator->ship_json);
+    snprintf(env, sizeof env, "%s\n", simulator->env);
+    folder_write(project, "ship.json", json);
+    folder_write(project, ".env", env);
+    service_start(service, program_in(&root), project);
+}
+
+/* -- the cases ------------------------------------------------------------------------------- */
+static void a_bot_answers_on(const char *what, const char *person)
+{
+    struct folder project;
+    struct simulator simulator;
+    struct service service;
+    char command[512];
+    bool is_answered = false;
+    folder_create(&project, NULL);
+    start_simulator(&simulator, &project, what);
+    start_bot(&service, &project, &simulator, "\"llm\":{\"provider\":\"offline\"}");
+    snprintf(command, sizeof command, "{\"do\":\"say\",\"text\":\"Hello there!\",%s}", person);
+    for (long long until =
+             process_now_ms() + PATIENCE_AWAIT_MS; /* QQ tells only who is connected */
+         process_now_ms() < until && !is_answered;) {
+        json_decref(control(&simulator, command));
+        for (int i = 0; i < 500 && !is_answered; i++) {
+            process_pause_ms(2);
+            char list[512];
+            snprintf(list, sizeof list, "{\"do\":\"list\",%s}", person);
+            json_t *tree = control(&simulator, list);
+            char *text = json_dumps(tree, 0);
+            is_answered = strstr(text, "You said: Hello there!") != NULL;
+            free(text);
+            json_decref(tree);
+        }
+    }
+    CHECK(is_answered);
+    CHECK_INT(0, service_stop(&service));
+    stop_simulator(&simulator);
+    folder_remove(&project);
+}
+
+static void a_bot_answers_on_telegram(void)
+{
+    a_bot_answers_on("telegram", "\"chat\":1001,\"user\":1001");
+}
+
+static void a_bot_answers_on_feishu(void)
+{
+    a_bot_answers_on("feishu", "\"chat\":\"oc_ann\",\"user\":\"ou_ann\"");
+}
+
+static void a_bot_answers_on_qq(void)
+{
+    a_bot_answers_on("qq", "\"chat\":\"c2c:A1B2C3D4E5F60718293A4B5C6D7E8F90\"");
+}
+
+static void a_bot_asks_the_simulated_model(void)
+{
+    struct folder project;
+    struct simulator simulator;
+    struct service service;
+    folder_create(&project, NULL);
+    start_simulator(&simulator, &project, "model");
+    start_bot(&service, &project, &simulator, "\"adapters\":{\"terminal\":{\"enabled\":false}}");
+    talk_expect(service.port, "somebody", "[[do: text The model says so.]] [[plain]]", "so");
+    CHECK_INT(0, service_stop(&service));
+    stop_simulator(&simulator);
+    folder_remove(&project);
+}
+
+static void what_is_not_installed_is_named(void)
+{
+    static const char *const what[] = {"telegram", "feishu", "qq", "model"};
+    for (size_t i = 0; i < SMA_COUNT_OF(what); i++) {
+        char *output = NULL;
+        const char *argv[] = {program_in(&bare), "simulate", what[i], NULL};
+        CHECK_INT(1, run_to_end((char *const *)argv, "", &output, 20000));
+        CHECK(strstr(output, "not installed") != NULL);
+        CHECK(strstr(output, "shipmyagent-simulators") != NULL);
+        free(output);
+    }
+}
+
+static void each_says_what_it_can_be_told(void)
+{
+    static const char *const what[][2] = {{"telegram", "fault method kind"},
+                                          {"feishu", "fault method kind"},
+                                          {"qq", "fault method kind"},
+                                          {"model", "--profile"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(what); i++) {
+        char *output = NULL;
+        const char *argv[] = {program_in(&root), "simulate", what[i][0], "--help", NULL};
+        CHECK_INT(0, run_to_end((char *const *)argv, "", &output, 20000));
+        CHECK(strstr(output, what[i][1]) != NULL);
+        free(output);
+        const char *wrong[] = {program_in(&root), "simulate", what[i][0], "--nonsense", NULL};
+        CHECK_INT(2, run_to_end((char *const *)wrong, "", &output, 20000));
+        free(output);
+    }
+    char *output = NULL;
+    const char *other[] = {program_in(&root), "simulate", "slack", NULL};
+    CHECK_INT(1, run_to_end((char *const *)other, "", &output, 20000));
+    CHECK(strstr(output, "telegram, feishu, qq and model") != NULL);
+    free(output);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    cmake = argv[1];
+    build_dir = argv[2];
+    folder_create(&root, NULL);
+    folder_create(&bare, NULL);
+    install(&root, "program");
+    install(&root, "simulators");
+    install(&bare, "program");
+    RUN(a_bot_answers_on_telegram);
+    RUN(a_bot_answers_on_feishu);
+    RUN(a_bot_answers_on_qq);
+    RUN(a_bot_asks_the_simulated_model);
+    RUN(what_is_not_installed_is_named);
+    RUN(each_says_what_it_can_be_told);
+    folder_remove(&root);
+    folder_remove(&bare);
+    return check_summary();
+}
