@@ -132,18 +132,19 @@ void sma_kernel_set_activity(struct sma_ctx *ctx, enum activity activity);
 /** Send a LIFE message as the supervisor. */
 SMA_CHECKED enum sma_err sma_kernel_send_life(struct sma_system *system, enum sma_actor_id to,
                                               unsigned phase);
-/** Stop and join one actor's thread; false: it did not end within timeout_ms and is marked
- *  stuck. */
-bool sma_kernel_stop_thread(struct sma_ctx *ctx, uint64_t timeout_ms);
 
 /* -- loop.c ------------------------------------------------------------------------------------ */
 /** Body of an actor's thread; argument: its context. */
 void *sma_kernel_thread(void *ctx);
-struct uv_loop_s *sma_kernel_uv_loop(struct sma_ctx *ctx);
 
 /* -- sim.c ------------------------------------------------------------------------------------- */
 void sma_kernel_sim_init(struct sma_system *system);
 void sma_kernel_sim_init_ctx(struct sma_ctx *ctx);
+
+/* -- system.c ----------------------------------------------------------------------------------- */
+/** Stop and join one actor's thread; false: it did not end within timeout_ms and is marked
+ *  stuck. */
+bool sma_kernel_stop_thread(struct sma_ctx *ctx, uint64_t timeout_ms);
 
 /* -- supervisor.c ------------------------------------------------------------------------------ */
 extern const struct sma_actor_ops sma_kernel_supervisor_ops;

@@ -49,9 +49,9 @@ static void run_plain(struct sma_ctx *ctx)
 }
 
 /* -- on a libuv loop --------------------------------------------------------------------------- */
-struct uv_loop_s *sma_kernel_uv_loop(struct sma_ctx *ctx)
+struct uv_loop_s *sma_ctx_loop(struct sma_ctx *ctx)
 {
-    return &ctx->loop->loop;
+    return ctx->loop == NULL ? NULL : &ctx->loop->loop;
 }
 
 static void on_bell(uv_poll_t *poll, int status, int events)
