@@ -18,11 +18,6 @@
 #define MS 1000000u
 #define SECOND UINT64_C(1000000000)
 
-uint64_t model_id_seed(const struct sma_model_ask *ask)
-{
-    return ask->seq * 64 + ask->round % 64;
-}
-
 /* -- time -------------------------------------------------------------------------------------- */
 /* Since what, and for how long, an attempt may be silent now. */
 static uint64_t silence_end(const struct model_request *request)
@@ -262,6 +257,22 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
     }
     sma_buf_fini(&said);
     sma_buf_fini(&line);
+}
+
+void model_fail_http(struct model_request *request)
+{
+    struct sma_failure failure = {
+        .trouble = SMA_FAILURE_HTTP,
+        .llm = request->target->llm,
+        .wall_ms = sma_ctx_wall(request->model->ctx),
+        .http_status = request->http_status,
+        .has_should_retry = request->has_should_retry,
+        .should_retry = request->should_retry,
+        .retry_after_ms = request->retry_after_ms,
+    };
+    if (request->error_body.len > 0)
+        sma_wire_error_parse(sma_buf_str(&request->error_body), &failure.error);
+    model_fail(request, &failure);
 }
 
 /* -- an answer --------------------------------------------------------------------------------- */

@@ -24,92 +24,31 @@ struct model_net
     struct model_request *ready; /* got bytes since libcurl was last entered */
 };
 
-/* -- what follows from the notes --------------------------------------------------------------- */
-static bool is_success(const struct model_request *request)
-{
-    return request->http_status >= 200 && request->http_status < 300;
-}
-
-void model_fail_http(struct model_request *request)
-{
-    struct sma_failure failure = {
-        .trouble = SMA_FAILURE_HTTP,
-        .llm = request->target->llm,
-        .wall_ms = sma_ctx_wall(request->model->ctx),
-        .http_status = request->http_status,
-        .has_should_retry = request->has_should_retry,
-        .should_retry = request->should_retry,
-        .retry_after_ms = request->retry_after_ms,
-    };
-    if (request->error_body.len > 0)
-        sma_wire_error_parse(sma_buf_str(&request->error_body), &failure.error);
-    model_fail(request, &failure);
-}
-
-static void fail_transfer(struct model_request *request, CURLcode code)
-{
-    bool is_setup = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
-                    code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-                    code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
-    struct sma_failure failure = {
-        .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_FAILURE_NOMEM
-                   : is_setup                  ? SMA_FAILURE_SETUP
-                                               : SMA_FAILURE_UNREACHABLE,
-        .llm = request->target->llm,
-        .retry_after_ms = -1,
-        .detail = request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror(code),
-    };
-    model_fail(request, &failure);
-}
-
+/* -- from sma_net: what follows is not for here -------------------------------------------------- */
 static void on_ended(void *user, int result)
 {
     struct model_request *request = user;
-    CURLcode code = (CURLcode)result;
     long status = 0;
     curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
     request->http_status = (int)status;
     request->is_added = false;
-    if (request->state == MODEL_LINGERING) {
-        model_release(request);
-        return;
-    }
-    bool has_data = sma_decoder_event_count(request->decoder) > 0;
-    if (status == 0 || (is_success(request) && code != CURLE_OK && !has_data))
-        fail_transfer(request, code == CURLE_OK ? CURLE_GOT_NOTHING : code);
-    else if (is_success(request))
-        model_conclude(request, true);
-    else
-        model_fail_http(request);
-}
-
-static void show(struct model_request *request, uint64_t now_ns)
-{
-    if (request->event_ns == 0) /* connected only: its deadline came nearer */
-        model_wake_by(request->model, model_due(request));
-    else
-        model_show(request, now_ns);
+    request->model->events->on_ended(request, result);
 }
 
 static void on_pass(void *user)
 {
     struct model_net *net = user;
-    uint64_t now_ns = sma_ctx_now(net->model->ctx);
     while (net->ready != NULL) {
         struct model_request *request = net->ready;
         net->ready = request->next_ready;
         request->is_ready = false;
-        if (request->state != MODEL_RUNNING)
-            continue;
-        if (request->error_body.len >= MODEL_ERROR_BODY_BYTES_MAX)
-            model_fail_http(request); /* the rest says no more, and may have no end */
-        else if (request->error_body.len > 0)
-            model_wake_by(net->model, model_due(request));
-        else if (sma_decoder_is_done(request->decoder))
-            model_conclude(request, false);
-        else
-            show(request, now_ns);
+        request->model->events->on_bytes(request);
     }
+}
+
+static bool is_success(const struct model_request *request)
+{
+    return request->http_status >= 200 && request->http_status < 300;
 }
 
 /* -- libcurl's callbacks ----------------------------------------------------------------------- */

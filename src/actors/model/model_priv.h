@@ -138,12 +138,13 @@ struct sma_model
     bool is_draining;
     uint64_t wake_ns;      /* what the runtime was last asked for */
     struct model_net *net; /* opened for the first target that needs it */
+    const struct model_net_events *events;
     struct sma_secrets *secrets;
     struct model_blocks *blocks;           /* model_block.c */
     const struct sma_config_llm *troubled; /* whom the trouble line is about; NULL = nobody */
 };
 
-/* -- model.c ----------------------------------------------------------------------------------- */
+/* -- model_request.c --------------------------------------------------------------------------- */
 /** Make sure that wake() comes at this time or earlier. */
 void model_wake_by(struct sma_model *model, uint64_t at_ns);
 /** An open request of this question for this target, IDLE; takes *question. NULL: no memory. */
@@ -151,6 +152,10 @@ struct model_request *model_open_request(struct sma_model *model, struct model_t
                                          struct sma_msg **question);
 /** Put the request back into the pool; its question, if any, must be answered. */
 void model_release(struct model_request *request);
+/** Free a request that is in no list any more. */
+void model_destroy_request(struct model_request *request);
+/** By which the calls of an answer are named. */
+uint64_t model_id_seed(const struct sma_model_ask *ask);
 
 /* -- model_target.c ---------------------------------------------------------------------------- */
 /** The target of this llm, made when it is not there. NULL: no memory, or all are in use. */
@@ -174,7 +179,8 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
 void model_conclude(struct model_request *request, bool is_network_done);
 /** Answer with what is known about the request so far, and release it. */
 void model_end(struct model_request *request, struct model_outcome *outcome);
-uint64_t model_id_seed(const struct sma_model_ask *ask);
+/** An error status has come, and as much of its body as will be read. */
+void model_fail_http(struct model_request *request);
 
 /* -- model_offline.c --------------------------------------------------------------------------- */
 /** Answer, or open a request that waits as long as the text says. */
@@ -213,6 +219,15 @@ void model_block_request(struct model_request *request);
 void model_block_response(struct sma_model *model, const struct sma_msg *question,
                           const struct model_outcome *outcome);
 
+/* -- model_events.c ---------------------------------------------------------------------------- */
+/* Whom the network tells, after libcurl has returned. */
+struct model_net_events
+{
+    void (*on_ended)(struct model_request *request, int result); /* a CURLcode */
+    void (*on_bytes)(struct model_request *request); /* for its decoder or its error body */
+};
+extern const struct model_net_events model_net_events;
+
 /* -- model_curl.c ------------------------------------------------------------------------------ */
 /** Open the network unless it is open. IO: the actor is on no loop. */
 SMA_CHECKED enum sma_err model_net_open(struct sma_model *model, struct sma_error *error);
@@ -223,8 +238,6 @@ SMA_CHECKED enum sma_err model_net_prepare(struct model_target *target);
 void model_net_forget(struct model_target *target);
 /** Start the transfer of the request's question. NOMEM | IO. */
 SMA_CHECKED enum sma_err model_net_start(struct model_request *request);
-/** An error status has come, and as much of its body as will be read. */
-void model_fail_http(struct model_request *request);
 /** End the transfer if there is one; an unfinished one closes its connection. */
 void model_net_stop(struct model_request *request);
 /** Free what the request holds of the network. */
