@@ -181,10 +181,11 @@ struct sma_tools
     struct sma_process_table table;
     char *read_bytes; /* TOOLS_READ_BYTES, for the pipes */
     char marker_prefix[20];
-    uv_signal_t children; /* SIGCHLD: some command may be over */
+    uv_signal_t children;                    /* SIGCHLD: some command may be over */
+    void (*on_leave)(struct tools_job *job); /* tools.c: tools_leave */
 };
 
-/* -- tools.c ----------------------------------------------------------------------------------- */
+/* -- tools_job.c -------------------------------------------------------------------------------- */
 /** Make sure that wake() comes at this time or earlier. */
 void tools_wake_by(struct sma_tools *tools, uint64_t at_ns);
 /** Answer with content (JSON); the job's state becomes ANSWERED. */
