@@ -32,6 +32,16 @@ struct sma_capabilities
     uint32_t adapter_per_second; /* sends of the whole adapter, evenly spaced; 0 = no limit */
 };
 
+/* What `shipmyagent init` asks and writes for a platform. */
+struct sma_adapter_setup
+{
+    const char
+        *members; /* JSON members of its block, secrets as placeholders; NULL = no platform */
+    const char
+        *variables; /* that .env must set, for people: "FEISHU_APP_ID and FEISHU_APP_SECRET" */
+    const char *switch_key, *switch_question; /* one more member, true or false; NULL = none */
+};
+
 /* Called by render() for every part, in order. */
 typedef void sma_part_fn(void *user, struct sma_str part_bytes);
 
@@ -40,6 +50,7 @@ struct sma_adapter_ops
     const char *name;                /* as in ship.json */
     const struct sma_params *params; /* the keys of its block, with the name */
     const char *channel;             /* as in history: "telegram", "api", "cli" ... */
+    struct sma_adapter_setup setup;  /* for `shipmyagent init` */
     const struct sma_actor_ops *actor;
     struct sma_capabilities capabilities;
     uint32_t renderer_version;  /* raised whenever render() would split differently */

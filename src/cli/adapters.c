@@ -1,19 +1,21 @@
 /*
- * adapters.c — the one line per platform.
+ * adapters.c — the adapters of this program: its own two, and every platform of SMA_PLATFORMS in
+ * CMakeLists.txt, in that order.
  */
 #include "adapters.h"
 
-#include "adapters/feishu/feishu.h"
 #include "adapters/http/http.h"
-#include "adapters/qq/qq.h"
-#include "adapters/telegram/telegram.h"
 #include "adapters/terminal/terminal.h"
+
+#define X(name) extern const struct sma_adapter_ops sma_##name##_adapter_ops;
+#include "platforms.inc"
+#undef X
 
 const struct sma_adapter_entry sma_adapter_table[] = {
     {&sma_http_adapter_ops, .is_on_by_default = true, .is_http = true},
     {&sma_terminal_adapter_ops, .is_on_by_default = true},
-    {.ops = &sma_telegram_adapter_ops},
-    {.ops = &sma_feishu_adapter_ops},
-    {.ops = &sma_qq_adapter_ops},
+#define X(name) {.ops = &sma_##name##_adapter_ops},
+#include "platforms.inc"
+#undef X
     {.ops = NULL},
 };

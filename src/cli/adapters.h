@@ -1,5 +1,6 @@
 /*
- * adapters.h — the table of adapters: adding a platform is one folder and one line in adapters.c.
+ * adapters.h — the table of adapters: adding a platform is one folder and
+ * one word in SMA_PLATFORMS of CMakeLists.txt.
  */
 #ifndef SMA_CLI_ADAPTERS_H
 #define SMA_CLI_ADAPTERS_H

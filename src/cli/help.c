@@ -60,7 +60,7 @@ static const struct
      "                                openrouter, ollama, custom, offline (default: by model)\n"
      "      --model NAME              e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash\n"
      "      --base-url URL            where the provider answers\n"
-     "      --adapter NAME            none (default), telegram, feishu, qq\n"
+     "      --adapter NAME            none (default), or the platform to connect\n"
      "      --qq-sandbox              use QQ's sandbox\n"},
     {"status", "shipmyagent status [FOLDER] [--json]\n"
                "Asks the running service. Exit status 0: running; 3: not running.\n"

@@ -24,10 +24,9 @@ struct answers
     const char *dir;
     char name[ANSWER_BYTES_MAX], adapter[ANSWER_BYTES_MAX];
     struct init_model model;
-    bool is_qq_sandbox, is_yes, is_forced;
+    bool is_switched; /* what the platform asks besides, see struct sma_adapter_setup */
+    bool is_yes, is_forced;
 };
-
-static const char *const ADAPTERS[] = {"none", "telegram", "feishu", "qq"};
 
 static const char AGENT_MD[] = "# Role\n\n"
                                "You are the assistant of this project. You help people understand "
@@ -52,6 +51,28 @@ bool sma_init_ask(const char *question, const char *otherwise, char *answer)
     if (text.len == 0)
         snprintf(answer, ANSWER_BYTES_MAX, "%s", otherwise);
     return true;
+}
+
+/* -- platforms --------------------------------------------------------------------------------- */
+/* "none", then every adapter that can be set up here. @return the count */
+static size_t list_platforms(const char *names[SMA_ADAPTER_COUNT_MAX + 1])
+{
+    size_t count = 0;
+    names[count++] = "none";
+    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++)
+        if (sma_adapter_table[i].ops->setup.members != NULL && count <= SMA_ADAPTER_COUNT_MAX)
+            names[count++] = sma_adapter_table[i].ops->name;
+    return count;
+}
+
+/* NULL for "none". */
+static const struct sma_adapter_setup *find_setup(const char *name)
+{
+    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++)
+        if (sma_adapter_table[i].ops->setup.members != NULL &&
+            strcmp(sma_adapter_table[i].ops->name, name) == 0)
+            return &sma_adapter_table[i].ops->setup;
+    return NULL;
 }
 
 /* By number or by name. */
@@ -99,13 +120,16 @@ static int ask_everything(struct answers *answers)
         return 1;
     if (!sma_init_ask_model(&answers->model))
         return 1;
+    const char *platforms[SMA_ADAPTER_COUNT_MAX + 1];
+    size_t count = list_platforms(platforms);
     if (answers->adapter[0] == '\0' &&
-        !ask_choice("Platform to connect:", ADAPTERS, SMA_COUNT_OF(ADAPTERS), answers->adapter))
+        !ask_choice("Platform to connect:", platforms, count, answers->adapter))
         return 1;
-    if (strcmp(answers->adapter, "qq") == 0) {
-        if (!sma_init_ask("Use QQ's sandbox?", "no", line))
+    const struct sma_adapter_setup *setup = find_setup(answers->adapter);
+    if (setup != NULL && setup->switch_question != NULL) {
+        if (!sma_init_ask(setup->switch_question, "no", line))
             return 1;
-        (void)sma_cli_parse_bool(line, &answers->is_qq_sandbox); /* anything else: no */
+        (void)sma_cli_parse_bool(line, &answers->is_switched); /* anything else: no */
     }
     return 0;
 }
@@ -118,11 +142,30 @@ static void put_member(struct sma_buf *buf, const char *name, const char *value,
     sma_buf_put_text(buf, end);
 }
 
-static void put_adapter(struct sma_buf *buf, const struct answers *answers, const char *name,
-                        const char *members, const char *end)
+static void put_adapter(struct sma_buf *buf, const struct answers *answers,
+                        const struct sma_adapter_ops *ops)
 {
-    sma_buf_printf(buf, "    \"%s\": { \"enabled\": %s, %s }%s\n", name,
-                   strcmp(answers->adapter, name) == 0 ? "true" : "false", members, end);
+    const struct sma_adapter_setup *setup = &ops->setup;
+    bool is_chosen = strcmp(answers->adapter, ops->name) == 0;
+    sma_buf_printf(buf, "    \"%s\": { \"enabled\": %s, %s", ops->name,
+                   is_chosen ? "true" : "false", setup->members);
+    if (setup->switch_key != NULL)
+        sma_buf_printf(buf, ", \"%s\": %s", setup->switch_key,
+                       is_chosen && answers->is_switched ? "true" : "false");
+    sma_buf_put_text(buf, " }");
+}
+
+static void put_adapters(struct sma_buf *buf, const struct answers *answers)
+{
+    bool is_first = true;
+    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
+        if (sma_adapter_table[i].ops->setup.members == NULL)
+            continue;
+        sma_buf_put_text(buf, is_first ? "" : ",\n");
+        put_adapter(buf, answers, sma_adapter_table[i].ops);
+        is_first = false;
+    }
+    sma_buf_put_text(buf, "\n");
 }
 
 static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
@@ -146,14 +189,7 @@ static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
         put_member(buf, "apiKey", "${LLM_API_KEY}", "\n");
     }
     sma_buf_put_text(buf, "  },\n  \"adapters\": {\n");
-    put_adapter(buf, answers, "telegram", "\"botToken\": \"${TELEGRAM_BOT_TOKEN}\"", ",");
-    put_adapter(buf, answers, "feishu",
-                "\"appId\": \"${FEISHU_APP_ID}\", \"appSecret\": \"${FEISHU_APP_SECRET}\"", ",");
-    char qq[128];
-    snprintf(qq, sizeof qq,
-             "\"appId\": \"${QQ_APP_ID}\", \"appSecret\": \"${QQ_APP_SECRET}\", \"sandbox\": %s",
-             answers->is_qq_sandbox ? "true" : "false");
-    put_adapter(buf, answers, "qq", qq, "");
+    put_adapters(buf, answers);
     /* The defaults, so that their place is seen. */
     sma_buf_put_text(buf, "  },\n  \"permissions\": {\n"
                           "    \"roles\": { \"owner\": [], \"admin\": [], \"member\": [] },\n"
@@ -253,7 +289,7 @@ static int parse_options(int argc, char **argv, struct answers *answers)
         else if (option == 'f')
             answers->is_forced = true;
         else if (option == 'q')
-            answers->is_qq_sandbox = true;
+            answers->is_switched = true;
         else
             return sma_cli_bad_option(argv, optind - 1, optopt, "init");
     }
@@ -270,27 +306,31 @@ static int check_answers(struct answers *answers)
         return 1;
     if (answers->adapter[0] == '\0')
         snprintf(answers->adapter, ANSWER_BYTES_MAX, "none");
-    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTERS); i++)
-        if (strcmp(answers->adapter, ADAPTERS[i]) == 0)
+    const char *platforms[SMA_ADAPTER_COUNT_MAX + 1];
+    size_t count = list_platforms(platforms);
+    struct sma_buf known;
+    sma_buf_init(&known, 1024);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(answers->adapter, platforms[i]) == 0) {
+            sma_buf_fini(&known);
             return 0;
-    return sma_cli_fail("init: --adapter takes none, telegram, feishu or qq, not %s",
-                        answers->adapter);
+        }
+        sma_buf_printf(&known, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", platforms[i]);
+    }
+    int status = sma_cli_fail("init: --adapter takes %s, not %s",
+                              known.err == SMA_ERR_OK ? known.ptr : "none", answers->adapter);
+    sma_buf_fini(&known);
+    return status;
 }
 
 /* What a bot needs before it answers its owner. */
 static void print_platform_steps(const struct answers *answers)
 {
-    static const struct
-    {
-        const char *adapter, *variables;
-    } rows[] = {{"telegram", "TELEGRAM_BOT_TOKEN"},
-                {"feishu", "FEISHU_APP_ID and FEISHU_APP_SECRET"},
-                {"qq", "QQ_APP_ID and QQ_APP_SECRET"}};
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
-        if (strcmp(answers->adapter, rows[i].adapter) == 0)
-            printf("\nOn %s: put %s into %s/.env, start, write to the bot, and become its owner "
-                   "with the code it shows:\n  shipmyagent pair approve CODE %s --role owner\n",
-                   rows[i].adapter, rows[i].variables, answers->dir, answers->dir);
+    const struct sma_adapter_setup *setup = find_setup(answers->adapter);
+    if (setup != NULL)
+        printf("\nOn %s: put %s into %s/.env, start, write to the bot, and become its owner "
+               "with the code it shows:\n  shipmyagent pair approve CODE %s --role owner\n",
+               answers->adapter, setup->variables, answers->dir, answers->dir);
 }
 
 static int print_next_steps(const struct answers *answers)

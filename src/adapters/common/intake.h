@@ -56,10 +56,9 @@ struct sma_platform_event
 struct sma_press
 {
     char id[SMA_PRESS_ID_BYTES_MAX];
-    char text[SMA_PRESS_TEXT_BYTES_MAX +
-              1]; /* what the core says to whoever pressed; "" = nothing */
-    uint8_t
-        verdict; /* enum sma_verdict; ACCEPTED also when it is not known yet, or the event needs none */
+    char text[SMA_PRESS_TEXT_BYTES_MAX + 1]; /* what the core says to whoever pressed; may be "" */
+    /* enum sma_verdict; ACCEPTED also when it is not known yet, or the event needs none */
+    uint8_t verdict;
 };
 
 struct sma_intake_ops

@@ -125,6 +125,8 @@ const struct sma_adapter_ops sma_feishu_adapter_ops = {
     .name = "feishu",
     .params = &feishu_params,
     .channel = "feishu",
+    .setup = {.members = "\"appId\": \"${FEISHU_APP_ID}\", \"appSecret\": \"${FEISHU_APP_SECRET}\"",
+              .variables = "FEISHU_APP_ID and FEISHU_APP_SECRET"},
     .actor = &actor_ops,
     .capabilities = {.has_buttons = true,
                      .has_cards = true,

@@ -143,6 +143,10 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .name = "qq",
     .params = &qq_params,
     .channel = "qq",
+    .setup = {.members = "\"appId\": \"${QQ_APP_ID}\", \"appSecret\": \"${QQ_APP_SECRET}\"",
+              .variables = "QQ_APP_ID and QQ_APP_SECRET",
+              .switch_key = "sandbox",
+              .switch_question = "Use QQ's sandbox?"},
     .actor = &actor_ops,
     /* Idempotent are answers in c2c and group alone: each attempt's outcome says whether a repeat
      * of it is hidden. */

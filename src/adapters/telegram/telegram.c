@@ -118,6 +118,8 @@ const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .name = "telegram",
     .params = &telegram_params,
     .channel = "telegram",
+    .setup = {.members = "\"botToken\": \"${TELEGRAM_BOT_TOKEN}\"",
+              .variables = "TELEGRAM_BOT_TOKEN"},
     .actor = &actor_ops,
     .capabilities = {.has_buttons = true,
                      .has_threads = true,
