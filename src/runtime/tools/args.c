@@ -17,6 +17,46 @@ static enum sma_err refuse(struct sma_buf *why, const char *sentence)
     return SMA_ERR_BADINPUT;
 }
 
+/* What goes out goes to the chat that the tool is for: one that was called with another chat's id
+ * must not say that it was sent. @return their names, NULL: the tool sends nothing */
+static const char *members_of_sender(enum sma_tool tool)
+{
+    return tool == SMA_TOOL_SEND           ? "text"
+           : tool == SMA_TOOL_CONTACT_SEND ? "username text"
+           : tool == SMA_TOOL_SEND_FILE    ? "path kind caption"
+           : tool == SMA_TOOL_REACT        ? "emoji message_id"
+                                           : NULL;
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = list; len > 0 && (at = strstr(at, name)) != NULL; at++)
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return strchr(name, ' ') == NULL;
+    return false;
+}
+
+static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct sma_buf *why)
+{
+    const char *known = members_of_sender(tool), *name;
+    json_t *value;
+    if (known == NULL)
+        return SMA_ERR_OK;
+    json_object_foreach((json_t *)(uintptr_t)root, name, value)
+    {
+        if (is_listed(known, name) || json_is_null(value))
+            continue;
+        sma_buf_printf(why,
+                       "\"%.*s\" is not known to this tool: nothing was sent. Call again without "
+                       "it%s.",
+                       (int)sma_utf8_cut(sma_str(name), 60), name,
+                       tool == SMA_TOOL_SEND ? "; this tool writes to the chat you are in" : "");
+        return SMA_ERR_BADINPUT;
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, struct sma_buf *why)
 {
     const json_t *text = json_object_get(root, "text");
@@ -324,6 +364,8 @@ enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
         if (err == SMA_ERR_OK && tool == SMA_TOOL_CONTACT_SEND)
             err = parse_text(root, &args, why);
     }
+    if (err == SMA_ERR_OK)
+        err = refuse_others(tool, root, why);
     if (err != SMA_ERR_OK) {
         json_decref(root);
         return err;

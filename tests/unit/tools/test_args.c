@@ -29,6 +29,22 @@ static void wrong_arguments_are_answered(void)
     } rows[] = {
         {SMA_TOOL_EXEC_SHELL, "{\"command\":\"ls\"}", NULL},
         {SMA_TOOL_EXEC_SHELL, "{\"command\":\"ls\",\"timeout\":null,\"cwd\":\"x\"}", NULL},
+        /* Sent to this chat, it would be called sent to the one that is named. */
+        {SMA_TOOL_SEND, "{\"text\":\"a\",\"chatId\":null}", NULL},
+        {SMA_TOOL_SEND, "{\"text\":\"a\",\"chatId\":\"7\"}",
+         "\"chatId\" is not known to this tool: nothing was sent. Call again without it; this tool "
+         "writes to the chat you are in."},
+        {SMA_TOOL_SEND, "{\"tex\":\"b\",\"text\":\"a\"}",
+         "\"tex\" is not known to this tool: nothing was sent. Call again without it; this tool "
+         "writes to the chat you are in."},
+        {SMA_TOOL_CONTACT_SEND, "{\"text\":\"a\",\"username\":\"b\"}", NULL},
+        {SMA_TOOL_CONTACT_SEND, "{\"text\":\"a\",\"username\":\"b\",\"channel\":\"qq\"}",
+         "\"channel\" is not known to this tool: nothing was sent. Call again without it."},
+        {SMA_TOOL_SEND_FILE, "{\"path\":\"a\",\"chatId\":\"7\"}",
+         "\"chatId\" is not known to this tool: nothing was sent. Call again without it."},
+        {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"message_id\":\"7\"}", NULL},
+        {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"messageId\":\"7\"}",
+         "\"messageId\" is not known to this tool: nothing was sent. Call again without it."},
         {SMA_TOOL_EXEC_SHELL, "{}",
          "Expected \"command\": a string with the shell command. Nothing was done."},
         {SMA_TOOL_EXEC_SHELL, "{\"command\":[\"ls\"]}",
