@@ -48,12 +48,34 @@ static enum sma_err take_string(const json_t *root, const char *name, size_t byt
     return SMA_ERR_OK;
 }
 
+/* A misspelt "messageId" would cost what it is for: said, not passed over. */
+static enum sma_err refuse_unknown(const json_t *root, struct sma_error *error)
+{
+    static const char known[] = "instructions, chatId, sessionId, userId, actorId, messageId";
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)root, name, value)
+    {
+        const char *at =
+            name[0] == '\0' || strpbrk(name, ", ") != NULL ? NULL : strstr(known, name);
+        size_t len = strlen(name);
+        bool is_known =
+            at != NULL && (at == known || at[-1] == ' ') && (at[len] == ',' || at[len] == '\0');
+        if (!is_known && !json_is_null(value))
+            return sma_fail(error, SMA_ERR_BADINPUT,
+                            "Member \"%.*s\" is unknown; this request takes %s",
+                            (int)sma_utf8_cut(sma_str(name), 60), name, known);
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err read_members(const json_t *root, struct http_execute_body *body,
                                  struct sma_error *error)
 {
     struct sma_str session_id, actor_id;
     if (!json_is_object(root))
         return sma_fail(error, SMA_ERR_BADINPUT, "The request body must be a JSON object");
+    SMA_TRY(refuse_unknown(root, error));
     SMA_TRY(take_string(root, "instructions", SIZE_MAX, &body->instructions, error));
     SMA_TRY(take_string(root, "chatId", SMA_ID_BYTES_MAX, &body->chat_id, error));
     SMA_TRY(take_string(root, "sessionId", SMA_ID_BYTES_MAX, &session_id, error));
