@@ -16,7 +16,6 @@
 
 struct sma_capabilities
 {
-    bool has_buttons, has_cards, has_voice, has_threads, has_edits;
     bool has_markdown; /* Markdown of the model is shown as such */
     bool has_files;    /* files of the project can be sent: send_file is offered */
     /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */

@@ -150,8 +150,7 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .actor = &actor_ops,
     /* Idempotent are answers in c2c and group alone: each attempt's outcome says whether a repeat
      * of it is hidden. */
-    .capabilities = {.has_buttons = true,
-                     .has_markdown = true,
+    .capabilities = {.has_markdown = true,
                      .has_files = true,
                      .counts_replies = true,
                      .part_chars_max = QQ_PART_UNITS_LARGE,
