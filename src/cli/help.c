@@ -39,8 +39,7 @@ static const struct
      "      --sandbox auto|require    how commands run where ship.json does not say "
      "(permissions.exec_shell.sandbox);\n"
      "                                require: no start without a working sandbox (default: auto)\n"
-     "      --interactive-web [BOOL]  accepted for old scripts; the page is served on the HTTP "
-     "port\n"
+     "      --interactive-web [BOOL]  accepted for old scripts; there is no such page\n"
      "      --interactive-port PORT   likewise\n"
      "SIGTERM or Ctrl-C stops in order: nothing accepted is lost. SIGHUP re-reads the "
      "configuration.\n"},

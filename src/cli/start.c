@@ -19,16 +19,19 @@ static int parse_port(const char *text, int *ret_port)
     return 0;
 }
 
-/* Old scripts give these; the page lives on the HTTP port now, so only their form is checked. */
+/* Old scripts give these. There is no such page: their form is checked, and it is said. */
 static int check_interactive(int option, const char *text)
 {
-    bool value;
+    bool is_wanted = true;
     int port;
-    if (option == 'w')
-        return text == NULL || sma_cli_parse_bool(text, &value)
-                   ? 0
-                   : sma_cli_fail("start: --interactive-web takes true or false, not %s", text);
-    return parse_port(text, &port);
+    if (option == 'w' && text != NULL && !sma_cli_parse_bool(text, &is_wanted))
+        return sma_cli_fail("start: --interactive-web takes true or false, not %s", text);
+    if (option == 'i' && parse_port(text, &port) != 0)
+        return 1;
+    if (is_wanted)
+        fprintf(stderr, "shipmyagent: found --interactive-%s, which this version does not use\n",
+                option == 'w' ? "web" : "port");
+    return 0;
 }
 
 static int parse_sandbox(const char *text, struct sma_service_options *options)
@@ -53,6 +56,10 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
     int option;
     while ((option = getopt_long(argc, argv, ":p:h:", longs, NULL)) != -1) {
         int status = 0;
+        bool value; /* `--interactive-web false`: it stands as an argument of its own */
+        if (option == 'w' && optarg == NULL && optind < argc &&
+            sma_cli_parse_bool(argv[optind], &value))
+            optarg = argv[optind++];
         if (option == 'p')
             status = parse_port(optarg, &options->overrides.port);
         else if (option == 'h')
@@ -70,10 +77,6 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
         if (status != 0)
             return status;
     }
-    /* `--interactive-web false`: the value stands as an argument of its own */
-    bool value;
-    if (optind < argc - 1 && sma_cli_parse_bool(argv[optind], &value))
-        optind++;
     if (argc - optind > 1)
         return sma_cli_fail("start: one folder, please; %s is one too many", argv[optind + 1]);
     if (optind < argc)

@@ -44,6 +44,10 @@ static void words_are_understood_or_refused(void)
     EXPECT(1, "port 80x is not a number", "start", "--port", "80x");
     EXPECT(1, "--sandbox takes auto or require, not off", "start", "--sandbox", "off");
     EXPECT(1, "takes true or false, not maybe", "start", "--interactive-web=maybe");
+    EXPECT(1, "found --interactive-web, which this version does not use", "start",
+           "--interactive-web", "true", "/nonexistent/folder");
+    EXPECT(1, "found --interactive-port, which this version does not use", "start",
+           "--interactive-port", "3001", "/nonexistent/folder");
     EXPECT(1, "one too many", "start", "/", "/tmp");
 }
 

@@ -145,6 +145,12 @@ static void settle_chat(struct sma_profile *profile, const struct model *model)
                        1u << SMA_EFFORT_HIGH | 1u << SMA_EFFORT_XHIGH;
 }
 
+/* From this version on a sampling member is refused whatever the model. */
+static bool is_unsampled_version(const struct sma_config_llm *llm)
+{
+    return llm->anthropic_version != NULL && strcmp(llm->anthropic_version, "2026-10-21") >= 0;
+}
+
 static void settle_wire(struct sma_profile *profile, const struct sma_config_llm *llm,
                         const struct model *model)
 {
@@ -162,8 +168,7 @@ static void settle_wire(struct sma_profile *profile, const struct sma_config_llm
         profile->effort_form = SMA_EFFORT_FORM_OUTPUT;
         if (profile->sampling == SMA_SAMPLING_ANY)
             profile->sampling = SMA_SAMPLING_ONE;
-        /* From this version on a sampling member is refused whatever the model. */
-        if (llm->anthropic_version != NULL && strcmp(llm->anthropic_version, "2026-10-21") >= 0)
+        if (is_unsampled_version(llm))
             profile->sampling = SMA_SAMPLING_NEVER;
         break;
     case SMA_LLM_CHAT:
@@ -317,24 +322,35 @@ static void check_end(const struct lines *lines, const char *today)
             lines->place, lines->llm->model, profile->ends, profile->successor);
 }
 
+/* Says of one member that it is not sent: because of the wire, or of the model. */
+static void say_unsent(const struct lines *lines, bool is_set, const char *member, const char *why)
+{
+    if (is_set)
+        say(lines, "%s.%s has no effect: %s%s%s%s", lines->place, member, why == NULL ? "\"" : why,
+            why == NULL ? lines->llm->model : "", why == NULL ? "\" refuses it" : "",
+            why == NULL && lines->profile->sampling == SMA_SAMPLING_AT_NONE
+                ? " unless the effort is \"none\""
+                : "");
+}
+
 static void check_sampling(const struct lines *lines)
 {
     const struct sma_config_llm *llm = lines->llm;
     const struct sma_profile *profile = lines->profile;
-    bool has_any = llm->has_temperature || llm->has_top_p;
-    bool is_refused =
-        profile->sampling == SMA_SAMPLING_NEVER ||
-        (profile->sampling == SMA_SAMPLING_AT_NONE && profile->effort != SMA_EFFORT_NONE);
-    if (has_any && is_refused)
-        say(lines, "%s.%s has no effect: \"%s\" refuses it%s", lines->place,
-            llm->has_temperature ? "temperature" : "topP", llm->model,
-            profile->sampling == SMA_SAMPLING_AT_NONE ? " unless the effort is \"none\"" : "");
+    bool is_by_version = llm->api == SMA_LLM_MESSAGES && is_unsampled_version(llm);
+    const char *why = is_by_version ? "this anthropicVersion takes no sampling" : NULL;
+    if (profile->sampling == SMA_SAMPLING_NEVER ||
+        (profile->sampling == SMA_SAMPLING_AT_NONE && profile->effort != SMA_EFFORT_NONE)) {
+        say_unsent(lines, llm->has_temperature, "temperature", why);
+        say_unsent(lines, llm->has_top_p, "topP", why);
+    }
     if (llm->has_temperature && llm->has_top_p && profile->sampling == SMA_SAMPLING_ONE)
         say(lines, "%s.topP has no effect beside %s.temperature: \"%s\" takes one of them",
             lines->place, lines->place, llm->model);
-    if ((llm->has_frequency_penalty || llm->has_presence_penalty) && !profile->has_penalties)
-        say(lines, "%s.%s has no effect: \"%s\" refuses it", lines->place,
-            llm->has_frequency_penalty ? "frequencyPenalty" : "presencePenalty", llm->model);
+    why = llm->api == SMA_LLM_CHAT ? NULL : "only the wire format \"chat\" has it";
+    say_unsent(lines, llm->has_frequency_penalty && !profile->has_penalties, "frequencyPenalty",
+               why);
+    say_unsent(lines, llm->has_presence_penalty && !profile->has_penalties, "presencePenalty", why);
 }
 
 static void check_effort(const struct lines *lines)

@@ -308,6 +308,18 @@ static void what_will_not_work_is_said_at_start(void)
          "use \"claude-sonnet-5-5\" instead"},
         {"\"provider\":\"anthropic\",\"model\":\"claude-opus-5-5\",\"temperature\":0.7",
          "llm.temperature has no effect: \"claude-opus-5-5\" refuses it"},
+        {"\"provider\":\"openai\",\"model\":\"gpt-4o\",\"frequencyPenalty\":1,"
+         "\"presencePenalty\":1",
+         "llm.frequencyPenalty has no effect: only the wire format \"chat\" has it\n"},
+        {"\"provider\":\"openai\",\"model\":\"gpt-4o\",\"frequencyPenalty\":1,"
+         "\"presencePenalty\":1",
+         "llm.presencePenalty has no effect: only the wire format \"chat\" has it\n"},
+        {"\"provider\":\"anthropic\",\"model\":\"claude-sonnet-5-5\",\"topP\":0.5,"
+         "\"temperature\":1,\"anthropicVersion\":\"2026-10-21\"",
+         "llm.temperature has no effect: this anthropicVersion takes no sampling\n"},
+        {"\"provider\":\"anthropic\",\"model\":\"claude-sonnet-5-5\",\"topP\":0.5,"
+         "\"anthropicVersion\":\"2026-10-21\"",
+         "llm.topP has no effect: this anthropicVersion takes no sampling\n"},
         {"\"provider\":\"openai\",\"model\":\"gpt-6-astra\",\"api\":\"chat\"",
          "takes no tools in chat completions"},
         {"\"provider\":\"deepseek\",\"effort\":\"medium\"",

@@ -550,6 +550,9 @@ static void questions_are_answered(void)
         msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, 64);
         struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
         query->kind = i == 0 ? SMA_QUERY_STATUS : SMA_QUERY_HISTORY;
+        w.config.name = "bot";
+        w.config.version = "7.1";
+        w.config.description = "helps";
         query->limit = 2;
         query->chat_key = sma_msg_dup(msg, SMA_STR("test:chat:a"));
         CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE, &msg, 0, NULL));
@@ -559,6 +562,8 @@ static void questions_are_answered(void)
         CHECK(strstr(json, i == 0 ? "\"open\":1,\"concurrency\":1,\"answered\":1"
                                   : "\"the second thing\"") != NULL);
         CHECK(json[0] == (i == 0 ? '{' : '['));
+        CHECK(i != 0 || strstr(json, "\"project\":{\"name\":\"bot\",\"version\":\"7.1\","
+                                     "\"description\":\"helps\"}") != NULL);
         sma_msg_destroy(msg);
     }
     end_world(&w);
