@@ -72,6 +72,10 @@
 /* pieces of one album; further ones are messages of their own */
 #define SMA_GROUP_COUNT_MAX 32
 #define SMA_FOLLOWUP_WINDOW_MS 600000 /* default of adapters.<platform>.followupWindowMs */
+/* default of backlogMaxS: older messages are recorded, not answered */
+#define SMA_BACKLOG_MAX_S 86400
+/* default of backlogLateS: nor are these, when a newer one of the chat is answered already */
+#define SMA_BACKLOG_LATE_S 1800
 /* of one message; further ones are named, not fetched */
 #define SMA_ATTACHMENT_COUNT_MAX 16
 /* default of adapters.<platform>.attachmentBytesMax */

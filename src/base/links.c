@@ -14,6 +14,7 @@ struct link
     _Atomic int64_t since_ms; /* of is_up; 0 = nothing was said */
     _Atomic int64_t event_ms; /* it brought an event; it answered */
     _Atomic int64_t until_ms; /* it is not asked before */
+    _Atomic int64_t clock_ms; /* its dates against our clock; 0 = they agree */
     int64_t error_ms;         /* under the lock, like the text */
     size_t error_len;
     char error[SMA_LINK_ERROR_BYTES_MAX];
@@ -95,6 +96,11 @@ void sma_link_event(const char *platform, int64_t wall_ms)
     set(&platforms[place_of(platform)].event_ms, wall_ms);
 }
 
+void sma_link_clock(const char *platform, int64_t offset_ms)
+{
+    set(&platforms[place_of(platform)].clock_ms, offset_ms);
+}
+
 /* -- targets ----------------------------------------------------------------------------------- */
 static struct link *target_of(struct sma_str key)
 {
@@ -167,6 +173,10 @@ void sma_links_format(struct sma_buf *json)
         sma_buf_put_text(json, is_up(link) ? "\"connected\":true" : "\"connected\":false");
         put_time(json, "since", get(&link->since_ms));
         put_time(json, "lastEventAt", get(&link->event_ms));
+        if (get(&link->clock_ms) != 0) {
+            sma_buf_put_json_key(json, "clockOffsetS");
+            sma_buf_put_i64(json, get(&link->clock_ms) / 1000);
+        }
         put_error(json, link);
         sma_buf_put_char(json, '}');
     }
@@ -203,6 +213,7 @@ static void forget(struct link *link)
     set(&link->since_ms, 0);
     set(&link->event_ms, 0);
     set(&link->until_ms, 0);
+    set(&link->clock_ms, 0);
     pthread_mutex_lock(&lock);
     link->error_len = 0;
     pthread_mutex_unlock(&lock);

@@ -254,7 +254,7 @@ static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store
 
 /* Claimed and in the history, and that is all; of strangers not without end. */
 static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_chat *chat,
-                                       struct sma_msg *msg)
+                                       struct sma_msg *msg, enum store_late late)
 {
     struct store_stranger said = {.in = *SMA_MSG_BODY(msg, struct sma_ingress)};
     const struct sma_ingress *in = &said.in;
@@ -263,7 +263,8 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     SMA_TRY(sma_store_is_stranger(store, in, &is_stranger));
     if (is_stranger)
         sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
-    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE && said.fate == SMA_STRANGER_KEPT;
+    bool may_be_upgraded =
+        in->kind == SMA_EVENT_MESSAGE && said.fate == SMA_STRANGER_KEPT && late == STORE_IN_TIME;
     struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE,
                                    .is_unkept = said.fate >= SMA_STRANGER_UNKEPT};
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &seq));
@@ -275,6 +276,8 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
             return SMA_ERR_NOMEM;
         sma_store_group_record(store, group, seq);
     }
+    if (late == STORE_TOO_OLD || late == STORE_OVERTAKEN)
+        SMA_TRY(sma_store_late_notice(store, chat, in, seq));
     sma_store_accept_later(store, msg,
                            &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
     return SMA_ERR_OK;
@@ -402,8 +405,9 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     struct sma_access_outcome outcome;
+    enum store_late late;
     bool is_pairing = false;
-    enum sma_err err = sma_store_judge(store, chat, in, &outcome);
+    enum sma_err err = sma_store_judge_in_time(store, chat, in, &outcome, &late);
     if (err == SMA_ERR_OK)
         err = sma_store_is_pairing_answer(store, in, &is_pairing);
     if (err != SMA_ERR_OK)
@@ -413,7 +417,8 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     bool is_turned_away =
         outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR;
     bool is_taken = false;
-    err = sma_store_words(store, chat, *msg, &outcome, &is_taken);
+    if (late == STORE_IN_TIME)
+        err = sma_store_words(store, chat, *msg, &outcome, &is_taken);
     if (err != SMA_ERR_OK || is_taken)
         return err;
     bool is_piece = in->kind == SMA_EVENT_MESSAGE && in->group_key.len > 0 && !in->is_record_only;
@@ -421,7 +426,7 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     if (group != NULL && group->leader != 0 && !is_turned_away)
         return join_group(store, group, *msg);
     if (outcome.decision == SMA_ACCESS_RECORD)
-        return record(store, chat, *msg);
+        return record(store, chat, *msg, late);
     if (is_turned_away)
         return turn_away(store, chat, *msg, &outcome);
     if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
@@ -448,11 +453,12 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct sma_access_outcome outcome;
-    enum sma_err err = sma_store_judge(store, chat, in, &outcome);
+    enum store_late late;
+    enum sma_err err = sma_store_judge_in_time(store, chat, in, &outcome, &late);
     if (err != SMA_ERR_OK)
         return err;
     if (outcome.decision == SMA_ACCESS_RECORD)
-        return record(store, chat, msg);
+        return record(store, chat, msg, late);
     if (outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR)
         return turn_away(store, chat, msg, &outcome);
     bool wants_role = outcome.decision == SMA_ACCESS_ASK_ROLE;
@@ -602,7 +608,9 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
     bool is_upgrade = head->state == SMA_ROW_IGNORED && in->kind == SMA_EVENT_MESSAGE &&
                       in->addressed != SMA_ADDRESSED_NONE && sma_store_disk_level(store) == 0;
     struct sma_access_outcome outcome = {.decision = SMA_ACCESS_RECORD};
-    enum sma_err err = is_upgrade ? sma_store_judge(store, chat, in, &outcome) : SMA_ERR_OK;
+    enum store_late late;
+    enum sma_err err =
+        is_upgrade ? sma_store_judge_in_time(store, chat, in, &outcome, &late) : SMA_ERR_OK;
     bool may_run = outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE;
     if (err == SMA_ERR_OK && may_run && sma_queue_is_full(store->queue))
         return make_wait(store, *msg);

@@ -84,6 +84,12 @@ const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
     return adapter < 0 ? store->people->default_rules : store->people->rules[adapter];
 }
 
+struct sma_access_backlog sma_store_backlog(const struct sma_store *store,
+                                            const struct sma_route *route)
+{
+    return sma_access_backlog(sma_store_rules_of(store, route));
+}
+
 /* -- roles ------------------------------------------------------------------------------------- */
 static uint64_t hash_person(const struct sma_store *store, const struct store_chat *chat,
                             struct sma_str user_id)

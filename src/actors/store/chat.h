@@ -22,6 +22,7 @@ struct store_chat
         *last; /* open deliveries in order; finished ones until the batch is settled */
     uint32_t row_count;
     uint64_t busy_notice_ns, full_notice_ns, refusal_notice_ns, unclear_notice_ns; /* 0 = never */
+    uint64_t late_notice_ns;
     uint32_t held_count; /* questions and groups that point here */
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;

@@ -10,6 +10,7 @@
 
 void sma_store_ingress(struct sma_store *store, struct sma_msg **msg);
 /* How a message comes in. */
+struct sma_access_outcome;
 struct store_acceptance
 {
     enum sma_row_state row_state;
@@ -26,6 +27,26 @@ SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct sto
 /** ACCEPTED after the commit. notice is copied. */
 void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
                             const struct sma_accepted *accepted);
+
+/* -- late.c ------------------------------------------------------------------------------------ */
+enum store_late
+{
+    STORE_IN_TIME,
+    STORE_TOO_OLD,   /* beyond the limit */
+    STORE_OVERTAKEN, /* a newer message of the chat is answered already */
+    STORE_PASSED,    /* the configuration wants it so, or nobody waits: nobody is told */
+};
+/** Judge an event; what would be answered, or refused in words, and comes too late for that, is
+ *  recorded only. */
+SMA_CHECKED enum sma_err sma_store_judge_in_time(struct sma_store *store, struct store_chat *chat,
+                                                 const struct sma_ingress *in,
+                                                 struct sma_access_outcome *ret_outcome,
+                                                 enum store_late *ret_late);
+
+/* -- skew.c ------------------------------------------------------------------------------------ */
+/** A message came: does the date that its platform gave it agree with our clock? is_too_old: it is
+ *  older than backlogMaxS. */
+void sma_store_note_clock(struct sma_store *store, const struct sma_ingress *in, bool is_too_old);
 
 /* -- notice.c ---------------------------------------------------------------------------------- */
 /** Tell those that have to wait; inside the transaction, after the pump. */

@@ -64,8 +64,18 @@ struct store_desk
     uint64_t busy_ns; /* when it was last asked to prepare, or answered */
 };
 
+/* What the dates of one platform's messages say of our clock. */
+struct store_skew
+{
+    int64_t age_ms;    /* of the first of those that are late by the same time */
+    uint64_t since_ns; /* when it came */
+    uint32_t count;
+    bool is_told;
+};
+
 struct store_intake
 {
+    struct store_skew skews[SMA_ADAPTER_COUNT_MAX]; /* as store->adapters */
     /* as store->adapters; the last: not configured */
     struct store_desk desks[SMA_ADAPTER_COUNT_MAX + 1];
     struct store_questions damaged; /* to be ended with the next batch */
@@ -90,6 +100,9 @@ void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, s
 /** Say in the chat that it has no room, or that this person may not; once in a while. Inside the
  *  transaction. */
 SMA_CHECKED enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
+                                               const struct sma_ingress *in, uint64_t seq);
+/** Say that this message came too late to be answered; once an hour. */
+SMA_CHECKED enum sma_err sma_store_late_notice(struct sma_store *store, struct store_chat *chat,
                                                const struct sma_ingress *in, uint64_t seq);
 SMA_CHECKED enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
                                                   const struct sma_route *route, uint64_t seq);

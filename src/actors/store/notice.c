@@ -9,6 +9,9 @@
 
 #define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
 
+/* One outage is one notice: the platform brings the rest of it within the hour. */
+#define LATE_INTERVAL_NS (UINT64_C(3600) * 1000000000)
+
 static bool is_channel_quiet(const struct sma_route *route)
 {
     /* Callers of these see the verdict and the progress themselves. */
@@ -78,6 +81,25 @@ enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *rou
                             struct sma_str text)
 {
     return is_channel_quiet(route) ? SMA_ERR_OK : deliver(store, route, seq, text, true);
+}
+
+enum sma_err sma_store_late_notice(struct sma_store *store, struct store_chat *chat,
+                                   const struct sma_ingress *in, uint64_t seq)
+{
+    const uint64_t now = sma_ctx_now(store->ctx), last = chat->late_notice_ns;
+    if (is_channel_quiet(&in->route) || (last != 0 && now - last < LATE_INTERVAL_NS))
+        return SMA_ERR_OK;
+    chat->late_notice_ns = now | 1;
+    int64_t minutes = (sma_ctx_wall(store->ctx) - in->sent_ms) / 60000;
+    enum sma_language language = sma_store_language(store, &in->route);
+    sma_buf_clear(&store->scratch.text);
+    if (minutes < 120)
+        sma_notice_format(&store->scratch.text, language, SMA_NOTICE_LATE_MINUTES,
+                          (unsigned)minutes);
+    else
+        sma_notice_format(&store->scratch.text, language, SMA_NOTICE_LATE_HOURS,
+                          (unsigned)(minutes / 60));
+    return deliver_notice(store, &in->route, seq, sma_buf_str(&store->scratch.text));
 }
 
 bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat)

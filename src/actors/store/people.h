@@ -16,6 +16,9 @@ SMA_CHECKED enum sma_err sma_store_load_rules(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *chat,
                                          const struct sma_ingress *in,
                                          struct sma_access_outcome *ret_outcome);
+/** What happens on this route's platform to messages that come late. */
+struct sma_access_backlog sma_store_backlog(const struct sma_store *store,
+                                            const struct sma_route *route);
 /** Remember, in the open transaction, what the outcome says about the person. */
 SMA_CHECKED enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *chat,
                                          const struct sma_route *route,

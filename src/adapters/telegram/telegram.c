@@ -38,7 +38,6 @@ static enum sma_err begin(void *state, struct sma_error *error)
     struct telegram *telegram = state;
     (void)error;
     telegram->ctx = telegram->base.ctx;
-    telegram->start_wall_ms = sma_ctx_wall(telegram->ctx);
     telegram_bot_begin(telegram);
     return SMA_ERR_OK;
 }

@@ -19,8 +19,6 @@ static const struct sma_param ROWS[] = {
      .doc = "the public address of this service's /webhooks/telegram, set at Telegram when given"},
     {"webhookSecret", SMA_PARAM_TEXT(NULL), AT(webhook_secret),
      .words = "16 to 256 of A-Z a-z 0-9 _ -", .doc = "what Telegram shows with each event"},
-    {"backlog", SMA_PARAM_WORD("answer,record", 0), AT(backlog_records),
-     .doc = "what came while the service was down"},
     {"progress", SMA_PARAM_WORD("auto,typing,off", TELEGRAM_PROGRESS_AUTO), AT(progress),
      .doc = "`auto`: typing, and in private chats the text as it is written"},
     {"limits", .type = SMA_PARAM_TYPE_OBJECT},

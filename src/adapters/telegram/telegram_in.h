@@ -24,8 +24,6 @@
 #define TELEGRAM_CALLBACK_BYTES_MAX \
     64 /* of a button's data; over it the press is answered and not handed on */
 #define TELEGRAM_FILE_ID_BYTES_MAX 512 /* over it the file is named, not fetched */
-#define TELEGRAM_BACKLOG_AGE_MS \
-    INT64_C(86400000) /* messages older than this are recorded, never run */
 #define TELEGRAM_CACHE_FOLDER \
     ".ship/.cache/telegram/" /* where attachments go, relative to the project */
 
@@ -46,10 +44,6 @@ struct telegram_in_options
     uint8_t adapter;     /* route.adapter of every event */
     int64_t now_wall_ms; /* "now" for ages; a date in the future counts as this */
     uint64_t read_ns;    /* stamps.read_ns of every event */
-    bool
-        /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
-        backlog_records;
-    int64_t start_wall_ms;
     size_t
         /* a file said to be larger is named in the text, not fetched; 0 = the default */
         attachment_bytes_max;

@@ -238,15 +238,6 @@ static void put_group_key(const json_t *message, struct sma_ingress *ingress)
         ingress->group_key = key;
 }
 
-static bool is_backlog(const struct telegram_in *in, int64_t date_ms)
-{
-    const struct telegram_in_options *options = in->options;
-    if (date_ms < options->now_wall_ms - TELEGRAM_BACKLOG_AGE_MS)
-        return true;
-    /* Dates are whole seconds: what came in the second of the start came after it. */
-    return options->backlog_records && date_ms + 999 < options->start_wall_ms;
-}
-
 static const char *read_message(struct telegram_in *in, const json_t *message,
                                 struct reading *reading, struct telegram_event *event)
 {
@@ -336,9 +327,8 @@ const char *telegram_in_take_message(struct telegram_in *in, const json_t *messa
     ingress->control = reading.control;
     ingress->kind = reading.control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
     ingress->addressed = reading.addressed;
-    ingress->is_record_only = is_backlog(in, reading.origin.date_ms) ||
-                              telegram_in_true(message, "is_automatic_forward") ||
-                              reading.is_for_others;
+    ingress->is_record_only =
+        telegram_in_true(message, "is_automatic_forward") || reading.is_for_others;
     if (ingress->kind == SMA_EVENT_MESSAGE)
         put_group_key(message, ingress);
     return NULL;

@@ -16,8 +16,6 @@ struct telegram_in_options telegram_in_options_now(struct telegram *telegram, ui
         .adapter = (uint8_t)sma_ctx_self(telegram->ctx),
         .now_wall_ms = sma_ctx_wall(telegram->ctx),
         .read_ns = read_ns,
-        .backlog_records = telegram->settings.backlog_records,
-        .start_wall_ms = telegram->start_wall_ms,
         .attachment_bytes_max = telegram->settings.attachment_bytes_max,
     };
 }
@@ -52,20 +50,6 @@ static uint64_t hash_bot(const struct telegram *telegram)
     return sma_siphash(key, &telegram->bot.id, sizeof telegram->bot.id) | 1;
 }
 
-/* A clock that is a day ahead makes everything old: people would wait for answers and nobody would
- * know why. */
-static void tell_age(struct telegram *telegram, const struct sma_ingress *ingress)
-{
-    int64_t age_ms = sma_ctx_wall(telegram->ctx) - ingress->wall_ms;
-    if (telegram->is_age_told || age_ms <= TELEGRAM_BACKLOG_AGE_MS)
-        return;
-    telegram->is_age_told = true;
-    sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                "telegram: a message is dated %lld hours ago; what is older than a day is recorded "
-                "and not answered. If people write it now, the clock of this machine is wrong",
-                (long long)(age_ms / 3600000));
-}
-
 /* -- to the store ------------------------------------------------------------------------------ */
 enum sma_took telegram_take(struct telegram *telegram, const struct telegram_event *event,
                             const struct sma_origin *origin)
@@ -79,8 +63,6 @@ enum sma_took telegram_take(struct telegram *telegram, const struct telegram_eve
     here.press_id = event->callback_id;
     bool is_counted = taken.ingress != NULL &&
                       (ingress.kind == SMA_EVENT_MESSAGE || ingress.kind == SMA_EVENT_CONTROL);
-    if (taken.ingress != NULL)
-        tell_age(telegram, &ingress);
     if (is_counted)
         ingress.body_hash = hash_bot(telegram);
     if (is_counted && is_shared(telegram, event->update_id)) {

@@ -66,7 +66,7 @@ struct telegram_settings
 {
     char *token, *api_root, *webhook_url,
         *webhook_secret; /* never NULL; "" = not given; root without trailing slash */
-    bool is_webhook, is_cloud, backlog_records;
+    bool is_webhook, is_cloud;
     bool is_paired;   /* access is not "anyone": strangers get no further than to a code */
     uint8_t progress; /* enum telegram_progress_mode */
     uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
@@ -243,7 +243,6 @@ struct telegram
     uint64_t bot_due_ns;
     unsigned bot_failure_count;
     bool is_ready_told;
-    int64_t start_wall_ms;
     struct telegram_bot bot;
     char bot_name[64];
 
@@ -259,7 +258,5 @@ struct telegram
     uint64_t draft_seqs[TELEGRAM_PROGRESS_COUNT_MAX]; /* runs with a preview on its way; 0 = none */
     uint64_t progress_due_ns, progress_hold_ns;
     bool has_no_drafts;
-
-    bool is_age_told; /* that messages are too old to be answered */
 };
 #endif

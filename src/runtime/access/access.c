@@ -9,8 +9,8 @@
 
 struct sma_access_rules
 {
-    bool is_anyone;
-    int64_t followup_ms;
+    bool is_anyone, backlog_is_recorded;
+    int64_t followup_ms, backlog_max_s, backlog_late_s;
     json_t *admins, *groups; /* arrays of strings and integers, or NULL */
     enum sma_access_opening opening;
     json_t *listed; /* likewise */
@@ -30,6 +30,13 @@ static const struct sma_param ROWS[] = {
     {"followupWindowMs", SMA_PARAM_INTEGER(0, 1e12, SMA_FOLLOWUP_WINDOW_MS), AT(followup_ms),
      .doc = "ms in which a person who was answered in a group may go on without a mention; 0 = "
             "never"},
+    {"backlog", SMA_PARAM_WORD("answer,record", 0), AT(backlog_is_recorded),
+     .doc = "what came while the service was down: `record` notes it without an answer"},
+    {"backlogMaxS", SMA_PARAM_INTEGER(60, 2592000, SMA_BACKLOG_MAX_S), AT(backlog_max_s),
+     .doc = "seconds; what is older is noted, and its author told, not answered"},
+    {"backlogLateS", SMA_PARAM_INTEGER(60, 2592000, SMA_BACKLOG_LATE_S), AT(backlog_late_s),
+     .doc = "seconds; so is what is older than this, when a newer message of the chat has its "
+            "answer"},
     {"adminUserIds", .type = SMA_PARAM_TYPE_IDS, AT(admins),
      .doc = "administrators of every group of this platform, by user id"},
 };
@@ -87,6 +94,13 @@ void sma_access_rules_destroy(struct sma_access_rules *rules)
 int64_t sma_access_followup_ms(const struct sma_access_rules *rules)
 {
     return rules->followup_ms;
+}
+
+struct sma_access_backlog sma_access_backlog(const struct sma_access_rules *rules)
+{
+    return (struct sma_access_backlog){.is_recorded = rules->backlog_is_recorded,
+                                       .max_ms = rules->backlog_max_s * 1000,
+                                       .late_ms = rules->backlog_late_s * 1000};
 }
 
 enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules)

@@ -42,8 +42,8 @@ enum sma_access_opening
 
 /**
  * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess`
- * ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds` and
- * `groups` (chat ids) from an adapter's block of the configuration. Empty json: the defaults.
+ * ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds`,
+ * `groups` (chat ids), `backlog` ("answer" default, "record"), `backlogMaxS` and `backlogLateS` from an adapter's block of the configuration. Empty json: the defaults.
  * @ret_rules  destroy with sma_access_rules_destroy
  * @return OK | BADINPUT (*error names the member) | NOMEM
  */
@@ -53,6 +53,16 @@ SMA_CHECKED enum sma_err sma_access_rules_parse(struct sma_str json,
 void sma_access_rules_destroy(struct sma_access_rules *rules); /* accepts NULL */
 /** Length of a follow-up window; 0 = there are none. */
 int64_t sma_access_followup_ms(const struct sma_access_rules *rules);
+/** What becomes of messages that come late. */
+struct sma_access_backlog
+{
+    /* `backlog` "record": what is dated before the program's start is recorded only */
+    bool is_recorded;
+    int64_t max_ms; /* `backlogMaxS`: what is older is never answered */
+    /* `backlogLateS`: nor what is older than this, when a newer message of the chat is answered */
+    int64_t late_ms;
+};
+struct sma_access_backlog sma_access_backlog(const struct sma_access_rules *rules);
 enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules);
 /** The list of `access` names this person, by user id or by actor key. false when `access` is no
  *  list. */

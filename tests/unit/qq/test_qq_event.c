@@ -31,6 +31,11 @@ static void put_line(struct sma_buf *out, const char *name, struct sma_str value
     sma_buf_put_char(out, '\n');
 }
 
+static bool is_in(struct sma_str text, struct sma_str part)
+{
+    return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
+}
+
 static void check_preparation(const struct sma_ingress *in)
 {
     struct sma_file_list list;
@@ -39,8 +44,7 @@ static void check_preparation(const struct sma_ingress *in)
     CHECK_OK(sma_file_list_parse(in->preparation, &qq_file_shape, &list));
     CHECK(list.count > 0 && list.count <= SMA_ATTACHMENT_COUNT_MAX);
     for (size_t i = 0; i < list.count; i++)
-        CHECK(memmem(in->text.ptr, in->text.len, list.items[i].path.ptr, list.items[i].path.len) !=
-              NULL);
+        CHECK(is_in(in->text, list.items[i].path) || is_in(in->context, list.items[i].path));
     sma_file_list_fini(&list);
 }
 

@@ -267,7 +267,7 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->sent_ms = saying->sent_ms;
     in->is_forward = saying->is_forward;
     in->is_edited = saying->is_edited;
-    in->wall_ms = 1700000000000;
+    in->wall_ms = saying->sent_ms != 0 ? saying->sent_ms : 1700000000000;
     if (saying->cursor != 0) {
         in->cursor_name = sma_msg_dup(msg, SMA_STR("test.offset"));
         in->cursor_value = saying->cursor;

@@ -44,6 +44,7 @@ void keep(void *user, const struct telegram_event *event)
     seen->control = in->control;
     seen->addressed = in->addressed;
     seen->wall_ms = in->wall_ms;
+    seen->sent_ms = in->sent_ms;
     seen->is_record_only = in->is_record_only;
     seen->is_group = in->is_group;
     seen->text_len = in->text.len;

@@ -13,7 +13,7 @@
 struct seen
 {
     unsigned count; /* events of the call */
-    int64_t update_id, wall_ms;
+    int64_t update_id, wall_ms, sent_ms;
     bool is_ingress, is_record_only, is_group;
     uint8_t kind, control, addressed, adapter;
     const char *why;

@@ -91,19 +91,6 @@ static void what_another_bot_was_told_does_not_hide_a_message(void)
     world_close();
 }
 
-static void a_clock_that_is_ahead_is_told(void)
-{
-    world_open("");
-    WORLD_WAIT(world_is_polled());
-    telegram_tell(&world_platform, "{s:s,s:i}", "do", "clock", "seconds", -2 * 86400);
-    world_say(WORLD_ADA, WORLD_ADA, "hello");
-    world_say(WORLD_ADA, WORLD_ADA, "anybody there?");
-    WORLD_WAIT(world_event_count() == 2);
-    CHECK(world_event_at(0).is_record_only);
-    WORLD_WAIT(world_log_count("the clock of this machine is wrong") == 1);
-    world_close();
-}
-
 static void numbers_may_go_backwards_and_come_twice(void)
 {
     world_open("");
@@ -336,7 +323,6 @@ int main(void)
     RUN(an_update_is_confirmed_after_its_verdict);
     RUN(a_refused_update_stops_what_is_behind_it);
     RUN(what_another_bot_was_told_does_not_hide_a_message);
-    RUN(a_clock_that_is_ahead_is_told);
     RUN(numbers_may_go_backwards_and_come_twice);
     RUN(the_old_offset_is_honoured_at_start);
     RUN(a_burst_is_taken_whole_and_in_order);
