@@ -217,6 +217,9 @@ BODY(sma_ingress)
     TEXT(preparation)
     /* messages of a chat that share it are one message (an album); empty = on its own */
     TEXT(group_key)
+    /* of who speaks, to be looked for by; both empty: route.user_name is all that is known */
+    TEXT(display_name)
+    TEXT(handle)
     /* NOTE: the chat key that this chat had before; empty = none */
     TEXT(migrated_from)
     /* Whose words these are and about what: consent is read from nothing else (approvals.md). */

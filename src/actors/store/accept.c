@@ -60,9 +60,10 @@ static struct sma_str find_excess(const struct sma_ingress *in)
         return SMA_STR("the chat key before the migration is too long");
     if (in->meta_json.len > SMA_META_BYTES_MAX)
         return SMA_STR("the message's meta data is too long");
-    const struct sma_str ids[] = {
-        route->channel, route->chat_id,   route->chat_type, route->thread_id, route->message_id,
-        route->user_id, route->user_name, route->language,  in->cursor_name,  in->group_key};
+    const struct sma_str ids[] = {route->channel,   route->chat_id,    route->chat_type,
+                                  route->thread_id, route->message_id, route->user_id,
+                                  route->user_name, route->language,   in->cursor_name,
+                                  in->group_key,    in->display_name,  in->handle};
     for (size_t i = 0; i < SMA_COUNT_OF(ids); i++)
         if (ids[i].len > SMA_ID_BYTES_MAX)
             return SMA_STR("an id of the message is too long");
@@ -113,6 +114,25 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
     sma_store_facts_put(&store->scratch.facts, &facts);
 }
 
+/* Under each name that he can be looked for by. */
+static SMA_CHECKED enum sma_err put_contact(struct sma_store *store, const struct sma_ingress *in,
+                                            struct sma_str name)
+{
+    const struct sma_route *route = &in->route;
+    if (name.len == 0)
+        return SMA_ERR_OK;
+    return sma_state_contact_put(store->state,
+                                 &(struct sma_state_contact){.channel = route->channel,
+                                                             .user_name = name,
+                                                             .chat_id = route->chat_id,
+                                                             .chat_key = route->chat_key,
+                                                             .chat_type = route->chat_type,
+                                                             .thread_id = route->thread_id,
+                                                             .user_id = route->user_id,
+                                                             .message_id = message_id_of(in),
+                                                             .wall_ms = in->wall_ms});
+}
+
 /* Strangers write no contacts: names are free, and one who bears another's would get what is meant
  * for the other. */
 static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
@@ -123,16 +143,10 @@ static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
     if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")) ||
         sma_store_standing(store, chat, route, in->is_group) == SMA_STANDING_STRANGER)
         return SMA_ERR_OK;
-    return sma_state_contact_put(store->state,
-                                 &(struct sma_state_contact){.channel = route->channel,
-                                                             .user_name = route->user_name,
-                                                             .chat_id = route->chat_id,
-                                                             .chat_key = route->chat_key,
-                                                             .chat_type = route->chat_type,
-                                                             .thread_id = route->thread_id,
-                                                             .user_id = route->user_id,
-                                                             .message_id = message_id_of(in),
-                                                             .wall_ms = in->wall_ms});
+    if (in->display_name.len == 0 && in->handle.len == 0)
+        return put_contact(store, in, route->user_name);
+    SMA_TRY(put_contact(store, in, in->display_name));
+    return put_contact(store, in, in->handle);
 }
 
 static SMA_CHECKED enum sma_err save_cursor(struct sma_store *store, const struct sma_ingress *in)

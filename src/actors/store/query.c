@@ -477,12 +477,14 @@ static void put_contact(struct sma_store *store, struct sma_buf *json,
     sma_buf_put_char(json, '}');
 }
 
-/* Names change hands: the person bears another one by now. */
+/* Names change hands: the person bears another one by now. A handle and a displayed name that were
+ * seen together are both his. */
 static bool has_another_name(struct sma_store *store, const struct sma_state_contact *found)
 {
     struct sma_state_contact newest;
     return sma_state_contact_of(store->state, found->channel, found->user_id, &newest) ==
                SMA_ERR_OK &&
+           newest.wall_ms > found->wall_ms &&
            !sma_str_is_equal_nocase(newest.user_name, found->user_name);
 }
 
@@ -538,6 +540,21 @@ static void answer_namesakes(struct sma_store *store, const struct sma_msg *ques
                   &(struct sma_contact_result){.count = count, .contact_json = list});
 }
 
+/* As the model is shown people: `First Last (@handle)`, or @handle. A handle is one person's. */
+static struct sma_str handle_of(struct sma_str name)
+{
+    const struct sma_str none = SMA_STR("");
+    name = sma_str_trim(name);
+    const char *at = name.len == 0 ? NULL : memrchr(name.ptr, '@', name.len);
+    if (at == NULL)
+        return none;
+    struct sma_str handle = {at + 1, (size_t)(name.ptr + name.len - at) - 1};
+    if (at == name.ptr)
+        return handle;
+    bool is_shown = at[-1] == '(' && handle.len > 1 && handle.ptr[handle.len - 1] == ')';
+    return is_shown ? (struct sma_str){handle.ptr, handle.len - 1} : none;
+}
+
 void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_contact_ask *ask = SMA_MSG_BODY(*msg, struct sma_contact_ask);
@@ -545,6 +562,9 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
     struct sma_str channel, chat, user;
     uint32_t count = sma_state_contacts_named(store->state, ask->channel, ask->user_name, found,
                                               SMA_COUNT_OF(found));
+    if (count == 0 && handle_of(ask->user_name).len > 0)
+        count = sma_state_contacts_named(store->state, ask->channel, handle_of(ask->user_name),
+                                         found, SMA_COUNT_OF(found));
     if (count == 0 && sma_access_key_split(sma_str_trim(ask->user_name), &channel, &chat, &user) &&
         chat.len == 0)
         count = sma_state_contact_of(store->state, channel, user, found) == SMA_ERR_OK;

@@ -15,6 +15,7 @@ static void begin(struct telegram_in *in, const struct telegram_in_options *opti
     sma_buf_init(&in->preparation, PREPARATION_BYTES_MAX);
     sma_buf_init(&in->rich, SMA_TEXT_BYTES_MAX);
     sma_buf_init(&in->stripped, SMA_TEXT_BYTES_MAX);
+    sma_buf_init(&in->name, 2 * SMA_NAME_BYTES_MAX);
 }
 
 static void end(struct telegram_in *in)
@@ -25,6 +26,7 @@ static void end(struct telegram_in *in)
     sma_buf_fini(&in->preparation);
     sma_buf_fini(&in->rich);
     sma_buf_fini(&in->stripped);
+    sma_buf_fini(&in->name);
 }
 
 static void clear(struct telegram_in *in)
@@ -35,13 +37,15 @@ static void clear(struct telegram_in *in)
     sma_buf_clear(&in->preparation);
     sma_buf_clear(&in->rich);
     sma_buf_clear(&in->stripped);
+    sma_buf_clear(&in->name);
+    in->file_count = 0;
 }
 
 /* NOMEM before TOOBIG: the first may pass when asked again, the second will not. */
 static enum sma_err worst(const struct telegram_in *in)
 {
-    const struct sma_buf *bufs[] = {&in->text,        &in->context, &in->meta,
-                                    &in->preparation, &in->rich,    &in->stripped};
+    const struct sma_buf *bufs[] = {&in->text, &in->context,  &in->meta, &in->preparation,
+                                    &in->rich, &in->stripped, &in->name};
     enum sma_err err = SMA_ERR_OK;
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         if (bufs[i]->err == SMA_ERR_NOMEM || err == SMA_ERR_OK)

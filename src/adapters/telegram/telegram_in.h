@@ -61,7 +61,7 @@ enum telegram_event_kind
  * - route: channel "telegram"; chat_key telegram:chat:<id>[:topic:<n>], the topic only when
  *   is_topic_message is true; chat_type as the platform says; user_id = who speaks: from.id, or
  *   sender_chat.id when somebody speaks in the name of a chat (equal to chat_id: an anonymous
- *   administrator of it); user_name = the person's handle without '@' or empty. message_id of a
+ *   administrator of it); user_name = `First Last (@handle)`, or what there is. message_id of a
  *   callback is the message the button belongs to.
  * - text: `@attach <kind> <path> | <description>` lines, `[...]` lines for what is no file and no
  *   text (a location, a sticker, a file too large), a blank line, then the text or caption.

@@ -167,6 +167,20 @@ static void put_quote(struct sma_buf *buf, const json_t *message, struct sma_str
     sma_buf_put_char(buf, '.');
 }
 
+/* The files of what is answered are fetched like those that are sent: with privacy mode the bot has
+ * never seen them. The same message gives the same path, so what is there is not fetched again. */
+static void put_quoted_files(struct telegram_in *in, const json_t *reply, const json_t *message,
+                             int64_t date_s)
+{
+    int64_t chat_id = telegram_in_int(telegram_in_object(reply, "chat"), "id");
+    if (chat_id == 0)
+        chat_id = telegram_in_int(telegram_in_object(message, "chat"), "id");
+    const struct telegram_origin origin = {.chat_id = chat_id,
+                                           .message_id = telegram_in_int(reply, "message_id"),
+                                           .date_ms = telegram_in_date_ms(in, date_s)};
+    (void)telegram_in_put_files(in, reply, &origin, &in->context);
+}
+
 static void put_reply(struct sma_buf *buf, const struct telegram_bot *bot, const json_t *message)
 {
     const json_t *reply = telegram_in_object(message, "reply_to_message");
@@ -238,13 +252,22 @@ static void put_sender(struct sma_buf *buf, const json_t *message)
     }
 }
 
-void telegram_in_put_context(struct telegram_in *in, const json_t *message)
+void telegram_in_put_context(struct telegram_in *in, const json_t *message, bool with_files)
 {
     struct sma_buf *buf = &in->context;
+    const json_t *reply = telegram_in_object(message, "reply_to_message");
+    const json_t *elsewhere = telegram_in_object(message, "external_reply");
+    int64_t author_id = telegram_in_int(telegram_in_object(reply, "from"), "id");
     put_forward(buf, message);
-    if (telegram_in_is_real_reply(message))
+    if (telegram_in_is_real_reply(message)) {
         put_reply(buf, in->options->bot, message);
-    else if (telegram_in_object(message, "external_reply") != NULL)
+        if (with_files && author_id != in->options->bot->id) /* our own we know */
+            put_quoted_files(in, reply, message, telegram_in_int(reply, "date"));
+    } else if (elsewhere != NULL) {
         put_external_reply(buf, message);
+        if (with_files)
+            put_quoted_files(in, elsewhere, message,
+                             telegram_in_int(telegram_in_object(elsewhere, "origin"), "date"));
+    }
     put_sender(buf, message);
 }

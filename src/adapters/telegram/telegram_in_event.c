@@ -52,14 +52,41 @@ void telegram_in_put_chat(struct telegram_in *in, const struct telegram_chat *ch
     ingress->is_group = !chat->is_private;
 }
 
+/* "First Last" into `name`. No '@' in it: what stands behind one is a handle, which is given once. */
+static void put_display_name(struct sma_buf *name, const json_t *user)
+{
+    static const char *const parts[] = {"first_name", "last_name"};
+    for (size_t i = 0; i < SMA_COUNT_OF(parts); i++) {
+        struct sma_str part = sma_str_trim(telegram_in_str(user, parts[i]));
+        part.len = sma_utf8_cut(part, TELEGRAM_QUOTED_NAME_BYTES_MAX / 2);
+        if (part.len > 0 && name->len > 0)
+            sma_buf_put_char(name, ' ');
+        for (size_t j = 0; j < part.len; j++)
+            sma_buf_put_char(
+                name, (unsigned char)part.ptr[j] < ' ' || part.ptr[j] == '@' ? ' ' : part.ptr[j]);
+    }
+}
+
 void telegram_in_put_user(struct telegram_in *in, const json_t *user, struct sma_ingress *ingress)
 {
     struct sma_route *route = &ingress->route;
-    struct sma_str name = telegram_in_str(user, "username");
+    struct sma_str handle = telegram_in_str(user, "username");
     struct sma_str language = telegram_in_str(user, "language_code");
     if (telegram_in_int(user, "id") > 0)
         route->user_id = telegram_in_number(in->user_id, telegram_in_int(user, "id"));
-    route->user_name = (struct sma_str){name.ptr, sma_utf8_cut(name, SMA_NAME_BYTES_MAX)};
+    put_display_name(&in->name, user);
+    size_t display_len = in->name.len;
+    handle.len = sma_utf8_cut(handle, SMA_NAME_BYTES_MAX / (display_len > 0 ? 2 : 1));
+    if (display_len == 0) {
+        sma_buf_put_str(&in->name, handle);
+    } else if (handle.len > 0) {
+        sma_buf_put_text(&in->name, " (@");
+        sma_buf_put_str(&in->name, handle);
+        sma_buf_put_char(&in->name, ')');
+    }
+    route->user_name = sma_buf_str(&in->name);
+    ingress->display_name = (struct sma_str){route->user_name.ptr, display_len};
+    ingress->handle = handle;
     if (language.len <= 35) /* the longest tag of RFC 5646 that is not made up */
         route->language = language;
 }
@@ -87,9 +114,13 @@ void telegram_in_put_meta(struct telegram_in *in, const struct telegram_chat *ch
         sma_buf_put_json_key(buf, "messageThreadId");
         sma_buf_put_i64(buf, thread_id);
     }
-    if (ingress->route.user_name.len > 0) {
+    if (ingress->handle.len > 0) {
         sma_buf_put_json_key(buf, "username");
-        sma_buf_put_json_string(buf, ingress->route.user_name);
+        sma_buf_put_json_string(buf, ingress->handle);
+    }
+    if (ingress->display_name.len > 0) {
+        sma_buf_put_json_key(buf, "name");
+        sma_buf_put_json_string(buf, ingress->display_name);
     }
     if (file_count > 0) {
         sma_buf_put_json_key(buf, "attachments");

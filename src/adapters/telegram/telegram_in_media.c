@@ -134,34 +134,54 @@ static const json_t *choose_photo(const json_t *sizes, size_t bytes_max)
     return best != NULL ? best : smallest;
 }
 
-static size_t put_files(struct telegram_in *in, const json_t *message,
-                        const struct telegram_origin *origin, struct sma_buf *lines)
+/* What may be fetched, in the order in which it is named. An animation comes with a document that is
+ * the same; animated stickers are no pictures that a model can look at, so they are only named. */
+static const struct file_kind
 {
-    static const struct
-    {
-        const char *kind, *name;
-    } kinds[] = {{"document", "document"}, {"voice", "voice.ogg"}, {"audio", "audio"}};
+    const char *member, *kind, *name, *hidden_by;
+    bool is_noted; /* in words, too, below: without an id there is nothing more to say */
+} file_kinds[] = {{"document", "document", "document", "animation", false},
+                  {"photo", "photo", "photo.jpg", NULL, false},
+                  {"voice", "voice", "voice.ogg", NULL, false},
+                  {"audio", "audio", "audio", NULL, false},
+                  {"video", "document", "video.mp4", NULL, true},
+                  {"animation", "document", "animation.mp4", NULL, true},
+                  {"video_note", "document", "video.mp4", NULL, true},
+                  {"sticker", "photo", "sticker.webp", NULL, true}};
+
+static const json_t *find_file(const json_t *message, const struct file_kind *kind,
+                               size_t bytes_max)
+{
+    if (strcmp(kind->member, "photo") == 0)
+        return choose_photo(telegram_in_array(message, kind->member), bytes_max);
+    const json_t *object = telegram_in_object(message, kind->member);
+    bool is_moving =
+        telegram_in_true(object, "is_animated") || telegram_in_true(object, "is_video");
+    bool is_hidden = kind->hidden_by != NULL && telegram_in_has(message, kind->hidden_by);
+    bool is_nothing = kind->is_noted && telegram_in_str(object, "file_id").len == 0;
+    return is_moving || is_hidden || is_nothing ? NULL : object;
+}
+
+size_t telegram_in_put_files(struct telegram_in *in, const json_t *message,
+                             const struct telegram_origin *origin, struct sma_buf *lines)
+{
     size_t count = 0, bytes_max = in->options->attachment_bytes_max;
-    const json_t *photo = choose_photo(telegram_in_array(message, "photo"),
-                                       bytes_max == 0 ? SMA_ATTACHMENT_BYTES_MAX : bytes_max);
-    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
-        const json_t *object = telegram_in_object(message, kinds[i].kind);
-        bool is_double = i == 0 && telegram_in_has(message, "animation");
-        if (object != NULL && !is_double)
-            count += put_file(in, origin,
-                              &(struct found_file){.kind = kinds[i].kind,
-                                                   .fallback_name = kinds[i].name,
-                                                   .file_id = telegram_in_str(object, "file_id"),
-                                                   .name = telegram_in_str(object, "file_name"),
-                                                   .size = size_of(object)},
-                              lines);
-        if (i == 0 && photo != NULL)
-            count += put_file(in, origin,
-                              &(struct found_file){.kind = "photo",
-                                                   .fallback_name = "photo.jpg",
-                                                   .file_id = telegram_in_str(photo, "file_id"),
-                                                   .size = size_of(photo)},
-                              lines);
+    if (bytes_max == 0)
+        bytes_max = SMA_ATTACHMENT_BYTES_MAX;
+    for (size_t i = 0; i < SMA_COUNT_OF(file_kinds); i++) {
+        const struct file_kind *kind = &file_kinds[i];
+        const json_t *object = find_file(message, kind, bytes_max);
+        if (object == NULL || in->file_count == SMA_ATTACHMENT_COUNT_MAX)
+            continue;
+        bool is_taken = put_file(in, origin,
+                                 &(struct found_file){.kind = kind->kind,
+                                                      .fallback_name = kind->name,
+                                                      .file_id = telegram_in_str(object, "file_id"),
+                                                      .name = telegram_in_str(object, "file_name"),
+                                                      .size = size_of(object)},
+                                 lines);
+        in->file_count += is_taken;
+        count += is_taken;
     }
     return count;
 }
@@ -273,9 +293,7 @@ static void put_note(struct sma_buf *lines, const struct note *note, const json_
 size_t telegram_in_put_media(struct telegram_in *in, const json_t *message,
                              const struct telegram_origin *origin, struct sma_buf *lines)
 {
-    size_t file_count = put_files(in, message, origin, lines);
-    if (in->preparation.len > 0)
-        sma_buf_put_char(&in->preparation, ']');
+    size_t file_count = telegram_in_put_files(in, message, origin, lines);
     for (size_t i = 0; i < SMA_COUNT_OF(notes); i++) {
         const json_t *object = telegram_in_object(message, notes[i].member);
         if (object != NULL &&

@@ -215,17 +215,17 @@ static const char *make_text(struct telegram_in *in, const struct reading *readi
     if (reading->control == SMA_CONTROL_NONE)
         *ret_file_count = telegram_in_put_media(in, reading->message, &reading->origin, &in->text);
     put_text(in, reading);
-    telegram_in_put_context(in, reading->message);
+    telegram_in_put_context(in, reading->message, reading->control == SMA_CONTROL_NONE);
+    if (in->preparation.len > 0)
+        sma_buf_put_char(&in->preparation, ']');
     if (in->text.err == SMA_ERR_TOOBIG)
         return "its text is over the limit";
     if (sma_str_trim(sma_buf_str(&in->text)).len > 0)
         return NULL;
     if (reading->marks.mention_count == 0)
         return is_service(reading->message) ? "a service message" : "nothing in it to answer";
-    if (in->context.len == 0)
-        return "nothing but the bot's name";
-    /* "@bot" under somebody's message: the message is the question. The name stays, for a text must
-     * not be empty. */
+    /* "@bot" alone, or under somebody's message, which is the question then. The name stays, for a
+     * text must not be empty. */
     sma_buf_clear(&in->text);
     sma_buf_put_str(&in->text, reading->text);
     return NULL;

@@ -33,6 +33,8 @@ struct telegram_in
     struct sma_buf text, context, meta, preparation; /* as in the ingress */
     /* a rich message's words; a text for the look at its command */
     struct sma_buf rich, stripped;
+    struct sma_buf name; /* of who speaks: `First Last (@handle)`, or what there is of it */
+    size_t file_count;   /* in preparation */
     char chat_id[TELEGRAM_ID_TEXT_BYTES], thread_id[TELEGRAM_ID_TEXT_BYTES];
     char message_id[TELEGRAM_ID_TEXT_BYTES], user_id[TELEGRAM_ID_TEXT_BYTES];
     char reply_to_id[TELEGRAM_ID_TEXT_BYTES];
@@ -114,6 +116,10 @@ struct telegram_origin
  *  @return the number of files to be fetched */
 size_t telegram_in_put_media(struct telegram_in *in, const json_t *message,
                              const struct telegram_origin *origin, struct sma_buf *lines);
+/** The files alone, of the message or of one that it answers: no more than SMA_ATTACHMENT_COUNT_MAX
+ *  of one event. @return the number of files to be fetched */
+size_t telegram_in_put_files(struct telegram_in *in, const json_t *message,
+                             const struct telegram_origin *origin, struct sma_buf *lines);
 /** What the message is besides text, for people: "a photo", "a sticker" ...; NULL = nothing
  *  known. */
 const char *telegram_in_media_name(const json_t *message);
@@ -127,8 +133,9 @@ void telegram_in_put_rich_text(const struct telegram_bot *bot, const json_t *ric
 /* -- telegram_in_context.c --------------------------------------------------------------------- */
 /** Is reply_to_message an answer of a person, not the one that every message of a topic carries? */
 bool telegram_in_is_real_reply(const json_t *message);
-/** Append in words: forwarded from whom, in reply to what, in whose name. */
-void telegram_in_put_context(struct telegram_in *in, const json_t *message);
+/** Append in words: forwarded from whom, in reply to what, in whose name; with_files: and what of the
+ *  answered message is to be fetched. */
+void telegram_in_put_context(struct telegram_in *in, const json_t *message, bool with_files);
 /** Append text as a JSON string, at most max bytes of it; what is left out is marked with an
  *  ellipsis. */
 void telegram_in_put_quoted(struct sma_buf *buf, struct sma_str text, size_t bytes_max);

@@ -203,8 +203,9 @@ enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
     }
     const json_t *meta = json_object_get(root, "meta");
     parsed.is_notice = json_is_true(json_object_get(meta, "notice"));
-    (void)get_string(meta, "username",
-                     &parsed.user_name); /* json_object_get accepts NULL and other types */
+    /* json_object_get accepts NULL and other types */
+    if (!get_string(meta, "name", &parsed.user_name))
+        (void)get_string(meta, "username", &parsed.user_name);
     *ret_parsed = parsed;
     return SMA_ERR_OK;
 }

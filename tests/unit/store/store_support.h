@@ -218,6 +218,7 @@ struct saying
     uint64_t body_hash;
     int64_t cursor;
     bool is_record_only, is_group;
+    const char *display_name, *handle; /* of who speaks; NULL: "Ann" is all that is known */
     const char *preparation, *group_key, *context, *migrated_from;
     const char *reply_to; /* "?": a reply, and nobody says to what */
     int64_t sent_ms;
@@ -257,6 +258,8 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->is_record_only = saying->is_record_only;
     in->is_group = saying->is_group;
     in->role = saying->role;
+    in->display_name = dup_or_empty(msg, saying->display_name);
+    in->handle = dup_or_empty(msg, saying->handle);
     in->preparation = dup_or_empty(msg, saying->preparation);
     in->group_key = dup_or_empty(msg, saying->group_key);
     in->context = dup_or_empty(msg, saying->context);

@@ -283,6 +283,30 @@ static void a_stranger_takes_nobodys_name(void)
     end_world(&world);
 }
 
+/* A displayed name and a handle, alone or together as the model is shown them. */
+static void people_are_found_by_name_and_by_handle(void)
+{
+    static const char *const names[] = {"Xiao Ming", "xm", "@xm", "Xiao Ming (@xm)", " (@XM)"};
+    struct world world;
+    start_paired(&world);
+    (void)say_as(&world, TEST,
+                 &(struct saying){.chat = "boss",
+                                  .user = "boss",
+                                  .id = "1",
+                                  .text = "hello",
+                                  .display_name = "Xiao Ming",
+                                  .handle = "xm"});
+    run(&world);
+    finish_next(&world);
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, names[i]));
+    CHECK_TEXT("", look_up(&world, "Ming"));
+    CHECK_TEXT("", look_up(&world, "Xiao Ming (@eve)"));
+    CHECK_TEXT("", look_up(&world, "@"));
+    CHECK_TEXT("", look_up(&world, "(@)"));
+    end_world(&world);
+}
+
 static void two_people_with_one_name_are_asked_about(void)
 {
     struct world world;
@@ -333,6 +357,7 @@ static void who_is_meant_is_in_doubt(void)
 int main(void)
 {
     RUN(a_stranger_takes_nobodys_name);
+    RUN(people_are_found_by_name_and_by_handle);
     RUN(two_people_with_one_name_are_asked_about);
     RUN(who_is_meant_is_in_doubt);
     RUN(homes_are_owners_then_administrators);

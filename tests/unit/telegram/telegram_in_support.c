@@ -57,6 +57,8 @@ void keep(void *user, const struct telegram_event *event)
     COPY(reply_to_id, in->reply_to_id);
     COPY(user_id, in->route.user_id);
     COPY(user_name, in->route.user_name);
+    COPY(display_name, in->display_name);
+    COPY(handle, in->handle);
     COPY(language, in->route.language);
     COPY(event_key, in->event_key);
     COPY(group_key, in->group_key);

@@ -131,8 +131,8 @@ static const struct row addressing[] = {
      ",\"text\":\"hi\"}",
      NULL, REPLY, NONE, "ok", NULL},
     {"our name, nothing else", "group",
-     "\"text\":\" @helper_bot \"," ENTITIES(ENTITY("mention", 1, 11)), "nothing but the bot's name",
-     0, 0, NULL, NULL},
+     "\"text\":\" @helper_bot \"," ENTITIES(ENTITY("mention", 1, 11)), NULL, MENTION, NONE,
+     " @helper_bot ", ""},
     {"our name under somebody's message", "group",
      "\"text\":\"@helper_bot\"," ENTITIES(ENTITY(
          "mention", 0, 11)) ",\"reply_to_message\":{\"message_id\""
@@ -509,7 +509,7 @@ static void a_topic_is_a_chat_of_its_own(void)
                 &seen);
     CHECK_TEXT("telegram:chat:-100777:topic:40", seen.chat_key);
     CHECK_TEXT("40", seen.thread_id);
-    CHECK_TEXT("{\"chatType\":\"supergroup\",\"messageThreadId\":40,\"username\":\"ann\"}",
+    CHECK_TEXT("{\"chatType\":\"supergroup\",\"messageThreadId\":40,\"username\":\"ann\",\"name\":\"Ann\"}",
                seen.meta);
     see_message("supergroup", "\"text\":\"x\",\"message_thread_id\":40", &seen);
     CHECK_TEXT("telegram:chat:-100777", seen.chat_key);
@@ -583,6 +583,35 @@ static void dates_are_handed_on_and_never_in_the_future(void)
     CHECK(seen.wall_ms == NOW_MS && seen.sent_ms == 0);
 }
 
+/* People are called what they call themselves; the handle, which is one person's, stands beside it. */
+static void people_have_their_names(void)
+{
+    static const struct
+    {
+        const char *from, *shown, *display, *handle;
+    } rows[] = {
+        {"\"first_name\":\"Xiao\",\"last_name\":\"Ming\",\"username\":\"xm\"", "Xiao Ming (@xm)",
+         "Xiao Ming", "xm"},
+        {"\"first_name\":\" Bob \"", "Bob", "Bob", ""},
+        {"\"username\":\"xm\"", "xm", "", "xm"},
+        {"\"is_premium\":true", "", "", ""},
+        /* what looks like a handle in a name is none */
+        {"\"first_name\":\"Ann (@ann)\"", "Ann ( ann)", "Ann ( ann)", ""},
+        {"\"first_name\":\"a\\nb\"", "a b", "a b", ""},
+    };
+    char json[512];
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        snprintf(json, sizeof json,
+                 "{\"update_id\":1,\"message\":{\"message_id\":5,\"date\":1,\"from\":{\"id\":9,%s},"
+                 "\"chat\":{\"id\":9,\"type\":\"private\"},\"text\":\"x\"}}",
+                 rows[i].from);
+        see(json, &seen);
+        CHECK_TEXT(rows[i].shown, seen.user_name);
+        CHECK_TEXT(rows[i].display, seen.display_name);
+        CHECK_TEXT(rows[i].handle, seen.handle);
+    }
+}
+
 static void names_and_languages_are_bounded(void)
 {
     char members[2048], name[1001];
@@ -642,6 +671,7 @@ int main(void)
     RUN(ids_of_52_bits_are_kept);
     RUN(a_message_id_of_0_is_told_apart_by_its_update);
     RUN(dates_are_handed_on_and_never_in_the_future);
+    RUN(people_have_their_names);
     RUN(names_and_languages_are_bounded);
     RUN(a_text_over_the_limit_is_refused);
     return check_summary();

@@ -52,7 +52,8 @@ static void a_document_is_attached_and_ordered(void)
     snprintf(wanted, sizeof wanted, "@attach document %.*s | dir/my file(1)中.txt\n\nsee this",
              (int)file->path.len, file->path.ptr);
     CHECK_TEXT(wanted, seen.text);
-    CHECK_TEXT("{\"chatType\":\"private\",\"username\":\"ann\",\"attachments\":1}", seen.meta);
+    CHECK_TEXT("{\"chatType\":\"private\",\"username\":\"ann\",\"name\":\"Ann\",\"attachments\":1}",
+               seen.meta);
     sma_file_list_fini(&orders);
 }
 
@@ -287,6 +288,118 @@ static void what_is_no_file_is_noted_in_words(void)
     CHECK(!seen.is_ingress);
 }
 
+/* Whatever can be looked at or listened to is fetched; what it is stands beside it in words. */
+static void moving_pictures_and_stickers_are_fetched(void)
+{
+    static const struct
+    {
+        const char *members, *kind, *name, *note;
+    } rows[] = {
+        {"\"video\":{\"file_id\":\"V\",\"file_name\":\"v.mp4\",\"duration\":12,\"file_size\":9}",
+         "document", "v.mp4", "[video: \"v.mp4\", 12 seconds]"},
+        {"\"video_note\":{\"file_id\":\"V\",\"duration\":3}", "document", "video.mp4",
+         "[video message: 3 seconds]"},
+        {"\"animation\":{\"file_id\":\"V\",\"file_name\":\"g.mp4\"},\"document\":{\"file_id\":"
+         "\"V\"}",
+         "document", "g.mp4", "[animation: \"g.mp4\"]"},
+        {"\"sticker\":{\"file_id\":\"V\",\"emoji\":\"😀\",\"is_animated\":false,\"is_video\":false}",
+         "photo", "sticker.webp", "[sticker: \"😀\"]"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_file_list orders;
+        char wanted[1024];
+        see_message("private", rows[i].members, &seen);
+        parse_orders(&orders);
+        CHECK_INT(1, orders.count);
+        check_path(".ship/.cache/telegram/1750000000000-V-", rows[i].name, orders.items[0].path);
+        CHECK_STR(rows[i].kind, orders.items[0].kind);
+        snprintf(wanted, sizeof wanted, "@attach %s %.*s | ", rows[i].kind,
+                 (int)orders.items[0].path.len, orders.items[0].path.ptr);
+        CHECK(strncmp(wanted, seen.text, strlen(wanted)) == 0);
+        CHECK(strstr(seen.text, rows[i].note) != NULL);
+        sma_file_list_fini(&orders);
+    }
+    see_message("private", "\"sticker\":{\"file_id\":\"V\",\"emoji\":\"😀\",\"is_animated\":true}",
+                &seen);
+    CHECK_TEXT("", seen.preparation); /* no picture that a model could look at */
+    CHECK_TEXT("[sticker: \"😀\"]", seen.text);
+    see_message("private", "\"video\":{\"file_id\":\"V\",\"file_size\":20971521,\"duration\":1}",
+                &seen);
+    CHECK_TEXT("", seen.preparation);
+    CHECK(strstr(seen.text, "20971521 bytes, not fetched") != NULL);
+}
+
+/* -- what is answered -------------------------------------------------------------------------- */
+#define REPLY(from, members)                                                                 \
+    "\"text\":\"what is this?\",\"reply_to_message\":{\"message_id\":3,\"date\":1749999000," \
+    "\"chat\":{\"id\":-100777,\"type\":\"group\"},\"from\":{\"id\":" from                    \
+    ",\"first_name\":\"Bo\"}," members "}"
+
+/* In a group with privacy mode the bot has never seen what somebody points at. */
+static void files_of_the_answered_message_are_fetched(void)
+{
+    struct sma_file_list orders;
+    see_message("group", REPLY("7", "\"photo\":[{\"file_id\":\"P\"}],\"caption\":\"cap\""), &seen);
+    parse_orders(&orders);
+    CHECK_INT(1, orders.count);
+    check_path(".ship/.cache/telegram/1749999000000-P-", "photo.jpg", orders.items[0].path);
+    CHECK_TEXT("what is this?", seen.text); /* not the speaker's words */
+    CHECK(strstr(seen.meta, "attachments") == NULL);
+    char wanted[1024];
+    snprintf(wanted, sizeof wanted,
+             "This message is a reply to a message of \"Bo\" (a photo): \"cap\".\n"
+             "@attach photo %.*s | photo",
+             (int)orders.items[0].path.len, orders.items[0].path.ptr);
+    CHECK_TEXT(wanted, seen.context);
+    sma_file_list_fini(&orders);
+    /* the same path as when it was sent: what is there is not fetched again */
+    char first[sizeof seen.preparation];
+    snprintf(first, sizeof first, "%s", seen.preparation);
+    see("{\"update_id\":1,\"message\":{\"message_id\":3,\"date\":1749999000,\"from\":{\"id\":7},"
+        "\"chat\":{\"id\":-100777,\"type\":\"group\"},\"photo\":[{\"file_id\":\"P\"}]}}",
+        &seen);
+    CHECK_TEXT(first, seen.preparation);
+}
+
+static void own_files_and_those_of_commands_are_not_fetched(void)
+{
+    see_message("group", REPLY("777000111", "\"photo\":[{\"file_id\":\"P\"}]"), &seen);
+    CHECK_TEXT("", seen.preparation); /* the bot's own */
+    see_message(
+        "group",
+        "\"text\":\"/stop@helper_bot\",\"entities\":[{\"type\":\"bot_command\",\"offset\":0,"
+        "\"length\":16}],\"reply_to_message\":{\"message_id\":3,\"from\":{\"id\":7},"
+        "\"photo\":[{\"file_id\":\"P\"}]}",
+        &seen);
+    CHECK_INT(SMA_CONTROL_STOP, seen.control);
+    CHECK_TEXT("", seen.preparation);
+    /* in a topic every message answers the first one */
+    see_message(
+        "supergroup",
+        "\"text\":\"x\",\"is_topic_message\":true,\"message_thread_id\":3,\"reply_to_message\":"
+        "{\"message_id\":3,\"from\":{\"id\":7},\"photo\":[{\"file_id\":\"P\"}]}",
+        &seen);
+    CHECK_TEXT("", seen.preparation);
+}
+
+static void files_of_both_stand_in_one_list(void)
+{
+    struct sma_file_list orders;
+    see_message("private",
+                "\"document\":{\"file_id\":\"A\"},\"photo\":[{\"file_id\":\"B\"}],\"voice\":{"
+                "\"file_id\":\"C\"},"
+                "\"audio\":{\"file_id\":\"D\"},\"video\":{\"file_id\":\"E\"},\"external_reply\":{"
+                "\"origin\":"
+                "{\"type\":\"user\",\"date\":1,\"sender_user\":{\"id\":7}},\"document\":{\"file_"
+                "id\":\"F\"},"
+                "\"photo\":[{\"file_id\":\"G\"}],\"voice\":{\"file_id\":\"H\"},\"audio\":{\"file_"
+                "id\":\"I\"}}",
+                &seen);
+    parse_orders(&orders);
+    CHECK_INT(9, orders.count);
+    sma_file_list_fini(&orders);
+}
+
 static void a_live_photo_is_its_photo(void)
 {
     see_message("private", "\"live_photo\":{\"file_id\":\"l\"},\"photo\":[{\"file_id\":\"p\"}]",
@@ -466,6 +579,10 @@ int main(void)
     RUN(several_files_keep_their_order);
     RUN(orders_that_leave_the_folder_are_refused);
     RUN(what_is_no_file_is_noted_in_words);
+    RUN(moving_pictures_and_stickers_are_fetched);
+    RUN(files_of_the_answered_message_are_fetched);
+    RUN(own_files_and_those_of_commands_are_not_fetched);
+    RUN(files_of_both_stand_in_one_list);
     RUN(a_live_photo_is_its_photo);
     RUN(a_rich_message_gives_its_words);
     RUN(a_button_press_is_handed_on);
