@@ -27,6 +27,7 @@ void sma_platform_destroy(void *state)
     platform->ops->free(state);
     sma_intake_fini(&platform->intake);
     sma_webhooks_fini(&platform->webhooks);
+    sma_sendings_fini(&platform->sendings);
     sma_param_wipe(&platform->block_json);
     platform->magic = 0;
     free(state);
@@ -38,7 +39,8 @@ static SMA_CHECKED enum sma_err make_parts(struct sma_platform *platform, const 
     if (platform->block_json == NULL)
         return SMA_ERR_NOMEM;
     SMA_TRY(sma_intake_init(&platform->intake, platform));
-    return sma_webhooks_init(&platform->webhooks, platform);
+    SMA_TRY(sma_webhooks_init(&platform->webhooks, platform));
+    return sma_sendings_init(&platform->sendings, platform);
 }
 
 enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
@@ -131,6 +133,7 @@ static void close_all(struct sma_platform *platform)
         return;
     platform->is_closed = platform->is_intake_off = true;
     sma_fetches_close(platform->fetches);
+    sma_sendings_drop(&platform->sendings);
     platform->ops->close(platform);
     sma_intake_drop(&platform->intake);
     sma_ws_close(platform->ws);
@@ -207,7 +210,7 @@ void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         sma_webhooks_on_request(&platform->webhooks, *msg);
         return;
     case SMA_MSG_ATTEMPT:
-        platform->ops->take_other(platform, msg);
+        sma_sendings_on_attempt(&platform->sendings, msg);
         return;
     case SMA_MSG_QUERY_RESULT:
         on_query_result(platform, *msg);

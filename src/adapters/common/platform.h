@@ -27,6 +27,7 @@
 #include "fetch.h"
 #include "intake.h"
 #include "platform_health.h"
+#include "sending.h"
 #include "webhook.h"
 
 #include "sma/adapter.h"
@@ -61,12 +62,11 @@ struct sma_platform_ops
     void (*take_cursor)(void *state, uint64_t ask_id,
                         struct sma_str json);                 /* QUERY_RESULT; NULL = none asked */
     void (*take_progress)(void *state, struct sma_msg **msg); /* NULL = not shown here */
-    void (*take_other)(void *state,
-                       struct sma_msg **msg); /* roles that are still the platform's own */
-    void (*forget)(void *state);              /* after net has ended */
+    void (*forget)(void *state);                              /* after net has ended */
     const struct sma_fetch_ops *fetch;
     const struct sma_intake_ops *intake;
     const struct sma_webhook_ops *webhook;
+    const struct sma_sending_ops *sending;
 };
 
 struct sma_platform
@@ -82,6 +82,7 @@ struct sma_platform
     struct sma_adapter_health health;
     struct sma_intake intake;
     struct sma_webhooks webhooks;
+    struct sma_sendings sendings;
     bool is_intake_off, is_intake_told, is_closed;
 };
 

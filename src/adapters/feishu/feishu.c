@@ -18,8 +18,6 @@ static enum sma_err open_state(void *state, const char *json, struct sma_error *
     feishu->tenant.due_ns = feishu->identity.due_ns = UINT64_MAX;
     feishu->socket.due_ns = feishu->socket.ping_due_ns = feishu->socket.probe_due_ns = UINT64_MAX;
     feishu->socket.config = FEISHU_CLIENT_CONFIG_DEFAULT;
-    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++)
-        feishu->attempts[i].fd = -1;
     feishu->socket.fragments = feishu_fragments_create();
     if (feishu->socket.fragments == NULL)
         return SMA_ERR_NOMEM;
@@ -56,7 +54,6 @@ static void leave(void *state)
 static void close_state(void *state)
 {
     struct feishu *feishu = state;
-    feishu_attempts_drop(feishu);
     feishu_progress_drop(feishu);
     feishu->socket.conn = NULL;
     feishu->socket.state = FEISHU_SOCKET_IDLE;
@@ -76,12 +73,6 @@ void feishu_tell_scope(struct feishu *feishu, const char *error)
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
-static void take_other(void *state, struct sma_msg **msg)
-{
-    struct feishu *feishu = state;
-    feishu_attempt_take(feishu, msg);
-}
-
 static void take_progress(void *state, struct sma_msg **msg)
 {
     feishu_progress_take(state, msg);
@@ -108,9 +99,9 @@ static const struct sma_platform_ops platform_ops = {
     .forget = forget,
     .tick = tick,
     .take_progress = take_progress,
-    .take_other = take_other,
     .intake = &feishu_intake_ops,
     .webhook = &feishu_webhook_ops,
+    .sending = &feishu_sending_ops,
     .fetch = &feishu_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("feishu");

@@ -35,10 +35,6 @@
     15 /* a ping unanswered for so long is repeated; twice: the connection is dead */
 #define FEISHU_STEADY_S \
     30 /* a connection that lived so long was healthy: its loss is a first failure */
-#define FEISHU_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
-#define FEISHU_SEND_MS 30000      /* one attempt with a text, its mended repeats included */
-#define FEISHU_UPLOAD_MS 55000    /* one attempt with a file: just less than the dispatcher waits */
-#define FEISHU_MEND_MS 2000       /* with less time left nothing is mended */
 #define FEISHU_ROLE_COUNT_MAX 256 /* roles remembered; the oldest goes first */
 #define FEISHU_ROLE_S 600
 #define FEISHU_CARD_COUNT_MAX 64 /* cards of progress remembered; beyond, a run shows none */
@@ -187,26 +183,19 @@ extern const struct sma_webhook_ops feishu_webhook_ops;
 /* -- attempts (feishu_send.c) ------------------------------------------------------------------ */
 struct feishu_attempt
 {
-    struct sma_msg *msg; /* the question; NULL = free place */
-    struct feishu *feishu;
+    struct sma_sending base; /* first */
     struct feishu_part part;
     struct feishu_consent consent; /* of a CONSENT part */
-    uint64_t until_ns;
-    bool is_plain, is_short, is_no_reply, is_held; /* held: until the run's card is at rest */
+    struct feishu_outcome outcome;
+    bool is_plain, is_short, is_no_reply;
     bool is_key_taken; /* the platform knows the part's uuid from another chat: under one more */
-    char card_id[FEISHU_MESSAGE_ID_BYTES_MAX +
-                 1]; /* of the progress card that becomes this part; "" = none */
-    struct feishu_call *call;
-    int fd;        /* of an upload; -1 */
+    bool is_elsewhere; /* the last answer named a message of another chat */
+    /* of the progress card that becomes this part; "" = none */
+    char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1];
     char key[256]; /* of the uploaded file; "" = not uploaded */
-    char path[32], file_name[256];
     struct sma_net_field fields[4];
 };
-/** Takes *msg. */
-void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg);
-/** The card of this run is at rest: its deliveries that waited for that go on. */
-void feishu_attempts_wake(struct feishu *feishu, uint64_t seq);
-void feishu_attempts_drop(struct feishu *feishu); /* unanswered: nobody listens any more */
+extern const struct sma_sending_ops feishu_sending_ops;
 
 /* -- preparation (feishu_files.c) -------------------------------------------------------------- */
 struct feishu_known_role
@@ -249,7 +238,7 @@ enum feishu_claim
 {
     FEISHU_CLAIM_NONE, /* a message of its own */
     FEISHU_CLAIM_CARD, /* card_id becomes the part: written down, the same for every repeat */
-    FEISHU_CLAIM_WAIT, /* the card's own request is on its way: feishu_attempts_wake follows */
+    FEISHU_CLAIM_WAIT, /* the card's own request is on its way: sma_sendings_go_on follows */
 };
 /** A part goes out: the run shows no progress any more, and its card becomes the part where it
  *  can. */
@@ -272,7 +261,6 @@ struct feishu
     struct feishu_socket socket;
     unsigned scope_count;
 
-    struct feishu_attempt attempts[FEISHU_ATTEMPT_COUNT_MAX];
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
     struct feishu_progress progress;

@@ -251,7 +251,7 @@ static void on_made(struct feishu *feishu, void *user, const struct sma_net_answ
     } else {
         note_failure(feishu, run, &outcome); /* under the same uuid: there will be one card */
     }
-    feishu_attempts_wake(feishu, seq);
+    sma_sendings_go_on(&feishu->base.sendings, seq);
 }
 
 static void on_changed(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
@@ -266,7 +266,7 @@ static void on_changed(struct feishu *feishu, void *user, const struct sma_net_a
         abandon(run, now_ns);
     else if (outcome.attempt_class != SMA_ATTEMPT_SENT)
         note_failure(feishu, run, &outcome);
-    feishu_attempts_wake(feishu, seq);
+    sma_sendings_go_on(&feishu->base.sendings, seq);
 }
 
 static void on_deleted(struct feishu *feishu, void *user, const struct sma_net_answer *answer)

@@ -8,56 +8,30 @@
  */
 #include "feishu_priv.h"
 
-#include "adapters/common/answers.h"
-#include "adapters/common/project_file.h"
 #include "adapters/common/shorten.h"
 #include "sma/text.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define BODY_BYTES_MAX (256 * 1024)
 #define LINK_BYTES_MAX 2048
 
-static void send_part(struct feishu_attempt *attempt);
+static void send_part(struct sma_sending *sending);
 
-/* -- the answer -------------------------------------------------------------------------------- */
-static void release(struct feishu_attempt *attempt)
+static struct feishu_attempt *attempt_of(struct sma_sending *sending)
 {
-    sma_msg_destroy(attempt->msg);
-    feishu_consent_fini(&attempt->consent);
-    if (attempt->fd >= 0)
-        close(attempt->fd);
-    *attempt = (struct feishu_attempt){.fd = -1};
+    return (struct feishu_attempt *)(void *)sending;
 }
 
-static void answer(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
+static struct feishu *feishu_of(const struct feishu_attempt *attempt)
 {
-    sma_adapter_answer_attempt(attempt->feishu->ctx, attempt->msg,
-                               &(struct sma_attempt_result){
-                                   .attempt_class = outcome->attempt_class,
-                                   .is_chat_only = outcome->is_chat_only,
-                                   .is_content_refused = outcome->is_content_refused,
-                                   .retry_after_ms = outcome->retry_after_ms,
-                                   .platform_message_id = sma_str(outcome->message_id),
-                                   .sent_ms = outcome->sent_ms,
-                                   .error = sma_str(outcome->error),
-                               });
-    release(attempt);
-}
-
-static void answer_class(struct feishu_attempt *attempt, enum sma_attempt_class attempt_class,
-                         const char *error)
-{
-    struct feishu_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
-    snprintf(outcome.error, sizeof outcome.error, "%.250s", error);
-    answer(attempt, &outcome);
+    return (struct feishu *)attempt->base.platform;
 }
 
 /* -- the outcome ------------------------------------------------------------------------------- */
 static struct feishu_target target_of(const struct feishu_attempt *attempt)
 {
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    const struct sma_attempt *asked = attempt->base.asked;
     struct feishu_target target = feishu_target_make(&asked->route, asked->part);
     if (attempt->is_no_reply) {
         target.reply_to = SMA_STR("");
@@ -66,27 +40,34 @@ static struct feishu_target target_of(const struct feishu_attempt *attempt)
     return target;
 }
 
-/* @return whether the same part goes out once more, differently */
-static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
+/* The card of progress or of the request is gone: a message of its own. */
+static bool leave_card(struct feishu_attempt *attempt)
 {
+    bool is_gone = attempt->outcome.attempt_class == SMA_ATTEMPT_GIVE_UP;
+    if (is_gone) {
+        attempt->card_id[0] = '\0';
+        feishu_progress_disclaim(feishu_of(attempt), attempt->base.asked);
+    }
+    return is_gone;
+}
+
+/* @return whether the same part goes out once more, differently */
+static bool change(struct feishu_attempt *attempt)
+{
+    const struct feishu_outcome *outcome = &attempt->outcome;
+    bool has_card = attempt->card_id[0] != '\0';
+    /* The uuid is known from another chat, so nothing was sent here: once more under another one,
+     * always the same. */
+    if (attempt->is_elsewhere && !attempt->is_key_taken && !has_card)
+        return attempt->is_key_taken = true;
     if (attempt->part.kind == FEISHU_PART_REACTION)
         return false; /* there is nothing else to react to */
-    if (attempt->card_id[0] !=
-        '\0') { /* the card of progress or of the request is gone: a message of its own */
-        bool is_gone = outcome->attempt_class == SMA_ATTEMPT_GIVE_UP;
-        if (is_gone) {
-            attempt->card_id[0] = '\0';
-            feishu_progress_disclaim(attempt->feishu,
-                                     SMA_MSG_BODY(attempt->msg, struct sma_attempt));
-        }
-        return is_gone;
-    }
+    if (has_card)
+        return leave_card(attempt);
     bool is_card =
         attempt->part.kind == FEISHU_PART_CARD || attempt->part.kind == FEISHU_PART_CONSENT;
-    if (outcome->is_card_refused && !attempt->is_plain && is_card) {
-        attempt->is_plain = true;
-        return true;
-    }
+    if (outcome->is_card_refused && !attempt->is_plain && is_card)
+        return attempt->is_plain = true;
     bool is_text = attempt->part.kind == FEISHU_PART_TEXT || attempt->part.kind == FEISHU_PART_CARD;
     if (outcome->is_too_long && !attempt->is_short && is_text)
         return attempt->is_short = true;
@@ -96,88 +77,78 @@ static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *ou
     return false;
 }
 
-static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
+static bool mend(struct sma_sending *sending)
 {
-    struct feishu *feishu = attempt->feishu;
-    if (mend(attempt, outcome)) {
-        if (sma_ctx_now(feishu->ctx) + FEISHU_MEND_MS * FEISHU_NS_PER_MS < attempt->until_ns)
-            send_part(attempt);
-        else /* refused, so certainly not sent */
-            answer_class(attempt, SMA_ATTEMPT_RETRY, outcome->error);
-        return;
-    }
-    if (outcome->is_scope_missing)
-        feishu_tell_scope(feishu, outcome->error);
-    else if (outcome->attempt_class == SMA_ATTEMPT_SENT)
+    struct feishu_attempt *attempt = attempt_of(sending);
+    struct feishu *feishu = feishu_of(attempt);
+    if (change(attempt))
+        return true;
+    if (attempt->outcome.is_scope_missing)
+        feishu_tell_scope(feishu, attempt->outcome.error);
+    else if (attempt->outcome.attempt_class == SMA_ATTEMPT_SENT)
         sma_adapter_health_heal(&feishu->base.health, SMA_CAUSE_RIGHTS);
-    answer(attempt, outcome);
+    return false;
 }
 
-/* The uuid is known from another chat, so nothing was sent here: once more under another one,
- * always the same. */
-static bool send_under_other_key(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
+static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
 {
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    if (!feishu_is_elsewhere(outcome, asked->route.chat_id))
-        return false;
-    sma_ctx_log(attempt->feishu->ctx, SMA_LOG_WARN,
-                "feishu: a message for one chat was answered with one of another chat; it is not "
-                "believed");
-    outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
-    outcome->message_id[0] = '\0';
-    snprintf(outcome->error, sizeof outcome->error,
-             "Feishu answered with a message of another chat");
-    if (attempt->is_key_taken || attempt->card_id[0] != '\0')
-        return false;
-    attempt->is_key_taken = true;
-    if (sma_ctx_now(attempt->feishu->ctx) + FEISHU_MEND_MS * FEISHU_NS_PER_MS < attempt->until_ns)
-        send_part(attempt);
-    else
-        answer_class(attempt, SMA_ATTEMPT_RETRY, outcome->error);
-    return true;
-}
-
-static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answer *net_answer)
-{
-    struct feishu_attempt *attempt = user;
-    struct feishu_outcome outcome;
-    (void)feishu;
-    attempt->call = NULL;
-    SMA_CRASH_POINT("feishu.after_send");
-    feishu_classify(net_answer, &outcome);
-    if (send_under_other_key(attempt, &outcome))
-        return;
-    if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] == '\0')
-        snprintf(outcome.message_id, sizeof outcome.message_id, "%s",
+    struct feishu_attempt *attempt = attempt_of(sending);
+    struct feishu_outcome *outcome = &attempt->outcome;
+    feishu_classify(answer, outcome);
+    attempt->is_elsewhere = feishu_is_elsewhere(outcome, sending->asked->route.chat_id);
+    if (attempt->is_elsewhere) {
+        sma_ctx_log(feishu_of(attempt)->ctx, SMA_LOG_WARN,
+                    "feishu: a message for one chat was answered with one of another chat; it is "
+                    "not believed");
+        outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
+        outcome->message_id[0] = '\0';
+        snprintf(outcome->error, sizeof outcome->error,
+                 "Feishu answered with a message of another chat");
+    } else if (outcome->attempt_class == SMA_ATTEMPT_SENT && outcome->message_id[0] == '\0') {
+        snprintf(outcome->message_id, sizeof outcome->message_id, "%s",
                  attempt->card_id); /* a changed card: its own */
-    conclude(attempt, &outcome);
+    }
+}
+
+static struct sma_attempt_result result(const struct sma_sending *sending)
+{
+    const struct feishu_outcome *outcome =
+        &((const struct feishu_attempt *)(const void *)sending)->outcome;
+    return (struct sma_attempt_result){
+        .attempt_class = outcome->attempt_class,
+        .is_chat_only = outcome->is_chat_only,
+        .is_content_refused = outcome->is_content_refused,
+        .retry_after_ms = outcome->retry_after_ms,
+        .platform_message_id = sma_str(outcome->message_id),
+        .sent_ms = outcome->sent_ms,
+        .error = sma_str(outcome->error),
+    };
+}
+
+static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+{
+    (void)feishu;
+    sma_sending_on_answer(user, answer);
 }
 
 /* -- requests ---------------------------------------------------------------------------------- */
-static uint32_t left_ms(const struct feishu_attempt *attempt)
-{
-    uint64_t now_ns = sma_ctx_now(attempt->feishu->ctx);
-    return attempt->until_ns > now_ns ? (uint32_t)((attempt->until_ns - now_ns) / FEISHU_NS_PER_MS)
-                                      : 1;
-}
-
 static void send_json(struct feishu_attempt *attempt, const char *method,
                       const struct sma_buf *path, const struct sma_buf *body)
 {
+    struct sma_sending *sending = &attempt->base;
     if (path->err == SMA_ERR_OK && body->err == SMA_ERR_OK) {
-        SMA_CRASH_POINT("feishu.before_send");
-        attempt->call = feishu_call_start(attempt->feishu, &(struct feishu_call_options){
-                                                               .method = method,
-                                                               .path = sma_buf_str(path),
-                                                               .body = sma_buf_str(body),
-                                                               .may_repeat = true, /* the uuid */
-                                                               .total_ms = left_ms(attempt),
-                                                               .done = on_sent,
-                                                               .user = attempt,
-                                                           });
+        sma_sending_before(sending);
+        sending->call = feishu_call_start(
+            feishu_of(attempt),
+            &(struct feishu_call_options){.method = method,
+                                          .path = sma_buf_str(path),
+                                          .body = sma_buf_str(body),
+                                          .may_repeat = true, /* the uuid */
+                                          .total_ms = sma_sending_left_ms(sending),
+                                          .done = on_sent,
+                                          .user = sending});
     }
-    if (attempt->call == NULL)
-        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+    sma_sending_check_call(sending);
 }
 
 /* The progress card's content becomes the answer, a request its outcome. Repeated, it is the same
@@ -210,7 +181,7 @@ static void put_consent(struct sma_buf *body, const struct feishu_attempt *attem
 static void put_text_part(struct sma_buf *body, const struct feishu_attempt *attempt,
                           const struct feishu_target *target, struct sma_str uuid)
 {
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    const struct sma_attempt *asked = attempt->base.asked;
     struct feishu_part part = attempt->part;
     struct sma_buf cut;
     sma_buf_init(&cut, BODY_BYTES_MAX);
@@ -226,17 +197,18 @@ static void put_text_part(struct sma_buf *body, const struct feishu_attempt *att
 
 static void react(struct feishu_attempt *attempt)
 {
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    const struct sma_attempt *asked = attempt->base.asked;
     const char *type = feishu_reaction_find(attempt->part.text);
-    char why[256];
-    if (type == NULL || asked->route.message_id.len == 0) {
-        snprintf(
-            why, sizeof why,
-            type == NULL ? "Feishu has no reaction \"%.*s\": take one of its own, like 👍 👎 👌 ❤ "
-                           "🔥 🎉 👏 🙏 ✅ 💯, or say it in words"
-                         : "there is no message here to react to%.*s",
-            type == NULL ? (int)sma_utf8_cut(attempt->part.text, 32) : 0, attempt->part.text.ptr);
-        answer_class(attempt, SMA_ATTEMPT_GIVE_UP, why);
+    struct sma_error error = {.code = SMA_ERR_BADINPUT};
+    if (type == NULL)
+        (void)sma_fail(&error, SMA_ERR_BADINPUT,
+                       "Feishu has no reaction \"%.*s\": take one of its own, like 👍 👎 👌 ❤ 🔥 🎉 "
+                       "👏 🙏 ✅ 💯, or say it in words",
+                       (int)sma_utf8_cut(attempt->part.text, 32), attempt->part.text.ptr);
+    else if (asked->route.message_id.len == 0)
+        (void)sma_fail(&error, SMA_ERR_BADINPUT, "there is no message here to react to");
+    if (error.text[0] != '\0') {
+        sma_sending_fail(&attempt->base, &error);
         return;
     }
     struct sma_buf path, body;
@@ -257,7 +229,7 @@ static bool is_link(struct sma_str target)
 
 static void send_message(struct feishu_attempt *attempt)
 {
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    const struct sma_attempt *asked = attempt->base.asked;
     struct feishu_target target = target_of(attempt);
     char uuid[FEISHU_UUID_BYTES_MAX + 1];
     snprintf(uuid, sizeof uuid, "%.*s%s", (int)asked->idempotency_key.len,
@@ -287,31 +259,30 @@ static void send_message(struct feishu_attempt *attempt)
 }
 
 /* -- uploads ----------------------------------------------------------------------------------- */
-static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_answer *net_answer)
+static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
 {
-    struct feishu_attempt *attempt = user;
-    struct feishu_outcome outcome;
+    struct feishu_attempt *attempt = attempt_of(user);
+    struct feishu_outcome *outcome = &attempt->outcome;
     (void)feishu;
-    attempt->call = NULL;
-    if (net_answer->end == SMA_NET_ANSWERED && net_answer->status >= 200 &&
-        net_answer->status < 300 &&
-        feishu_upload_parse(net_answer->body, attempt->key, sizeof attempt->key) == SMA_ERR_OK) {
-        close(attempt->fd);
-        attempt->fd = -1;
-        send_part(attempt);
+    attempt->base.call = NULL;
+    if (answer->end == SMA_NET_ANSWERED && answer->status >= 200 && answer->status < 300 &&
+        feishu_upload_parse(answer->body, attempt->key, sizeof attempt->key) == SMA_ERR_OK) {
+        sma_sending_close_file(&attempt->base);
+        send_part(&attempt->base);
         return;
     }
-    feishu_classify(net_answer, &outcome);
+    feishu_classify(answer, outcome);
     bool is_undecided =
-        outcome.attempt_class == SMA_ATTEMPT_UNKNOWN || outcome.attempt_class == SMA_ATTEMPT_SENT;
+        outcome->attempt_class == SMA_ATTEMPT_UNKNOWN || outcome->attempt_class == SMA_ATTEMPT_SENT;
     if (is_undecided) { /* an upload nobody refers to does no harm: certainly nothing was sent */
-        outcome.attempt_class = SMA_ATTEMPT_RETRY;
-        if (outcome.error[0] == '\0')
-            snprintf(outcome.error, sizeof outcome.error, "the upload's answer has no key");
+        outcome->attempt_class = SMA_ATTEMPT_RETRY;
+        if (outcome->error[0] == '\0')
+            snprintf(outcome->error, sizeof outcome->error, "the upload's answer has no key");
     }
-    outcome.message_id[0] = '\0';
-    outcome.is_card_refused = outcome.is_reply_gone = outcome.is_reply_doubtful = false;
-    conclude(attempt, &outcome);
+    outcome->message_id[0] = '\0';
+    outcome->is_card_refused = outcome->is_reply_gone = outcome->is_reply_doubtful = false;
+    attempt->is_elsewhere = false;
+    sma_sending_conclude(&attempt->base);
 }
 
 static size_t fill_fields(struct feishu_attempt *attempt, const struct feishu_upload *upload)
@@ -324,50 +295,45 @@ static size_t fill_fields(struct feishu_attempt *attempt, const struct feishu_up
         fields[count++] =
             (struct sma_net_field){.name = "file_type", .value = sma_str(upload->file_type)};
         fields[count++] =
-            (struct sma_net_field){.name = "file_name", .value = sma_str(attempt->file_name)};
+            (struct sma_net_field){.name = "file_name", .value = sma_str(attempt->base.file_name)};
     }
     fields[count++] = (struct sma_net_field){.name = upload->is_image ? "image" : "file",
-                                             .path = attempt->path,
-                                             .file_name = attempt->file_name,
+                                             .path = attempt->base.path,
+                                             .file_name = attempt->base.file_name,
                                              .type = upload->mime};
     return count;
 }
 
 static void upload_file(struct feishu_attempt *attempt)
 {
-    struct feishu *feishu = attempt->feishu;
+    struct sma_sending *sending = &attempt->base;
     struct feishu_upload upload = feishu_upload_plan(&attempt->part);
     struct sma_error error = {0};
-    if (sma_project_file_open(feishu->base.config->project_dir, attempt->part.target,
-                              (size_t)upload.bytes_max, &attempt->fd, &error) != SMA_ERR_OK) {
-        answer_class(attempt, SMA_ATTEMPT_GIVE_UP, error.text);
+    if (sma_sending_open_file(sending, attempt->part.target, (size_t)upload.bytes_max, &error) !=
+        SMA_ERR_OK) {
+        sma_sending_fail(sending, &error);
         return;
     }
-    /* by the descriptor: what was checked is what is read, whatever happens to the name
-     * meanwhile */
-    snprintf(attempt->path, sizeof attempt->path, "/proc/self/fd/%d", attempt->fd);
-    sma_project_file_name(attempt->part.target, attempt->file_name, sizeof attempt->file_name);
-    attempt->call =
-        feishu_call_start(feishu, &(struct feishu_call_options){
-                                      .method = "POST",
+    sending->call = feishu_call_start(
+        feishu_of(attempt),
+        &(struct feishu_call_options){.method = "POST",
                                       .path = upload.is_image ? SMA_STR("/open-apis/im/v1/images")
                                                               : SMA_STR("/open-apis/im/v1/files"),
                                       .fields = attempt->fields,
                                       .field_count = fill_fields(attempt, &upload),
                                       .may_repeat = true,
-                                      .total_ms = left_ms(attempt),
+                                      .total_ms = sma_sending_left_ms(sending),
                                       .done = on_uploaded,
-                                      .user = attempt,
-                                  });
-    if (attempt->call == NULL)
-        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+                                      .user = sending});
+    sma_sending_check_call(sending);
 }
 
 /* -- in order ---------------------------------------------------------------------------------- */
-static void send_part(struct feishu_attempt *attempt)
+static void send_part(struct sma_sending *sending)
 {
-    bool is_file = attempt->part.kind == FEISHU_PART_FILE && !is_link(attempt->part.target);
-    if (is_file && attempt->key[0] == '\0')
+    struct feishu_attempt *attempt = attempt_of(sending);
+    bool is_upload = attempt->part.kind == FEISHU_PART_FILE && !is_link(attempt->part.target);
+    if (is_upload && attempt->key[0] == '\0')
         upload_file(attempt);
     else if (attempt->part.kind == FEISHU_PART_REACTION)
         react(attempt);
@@ -377,80 +343,56 @@ static void send_part(struct feishu_attempt *attempt)
         send_message(attempt);
 }
 
-static void claim_and_send(struct feishu_attempt *attempt)
+/* The run's card becomes the part, or is on its way: then the part waits for it. */
+static bool hold(struct sma_sending *sending)
 {
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    bool is_beside = asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
-                     asked->intent == SMA_INTENT_REACTION; /* the run goes on with its card */
-    attempt->is_held = !is_beside && feishu_progress_claim(attempt->feishu, asked, &attempt->part,
-                                                           attempt->card_id) == FEISHU_CLAIM_WAIT;
-    if (!attempt->is_held)
-        send_part(attempt);
+    struct feishu_attempt *attempt = attempt_of(sending);
+    bool is_beside =
+        sending->asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
+        sending->asked->intent == SMA_INTENT_REACTION; /* the run goes on with its card */
+    return !is_beside && feishu_progress_claim(feishu_of(attempt), sending->asked, &attempt->part,
+                                               attempt->card_id) == FEISHU_CLAIM_WAIT;
 }
 
-static struct feishu_attempt *free_place(struct feishu *feishu)
+static enum sma_err open_part(struct sma_sending *sending, struct sma_error *error)
 {
-    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++)
-        if (feishu->attempts[i].msg == NULL)
-            return &feishu->attempts[i];
-    return NULL;
-}
-
-static SMA_CHECKED enum sma_err read_part(struct feishu_attempt *attempt,
-                                          const struct sma_attempt *asked)
-{
-    enum sma_err err = feishu_part_decode(asked->part_bytes, &attempt->part);
-    if (err != SMA_ERR_OK || attempt->part.kind != FEISHU_PART_CONSENT)
-        return err;
-    err = feishu_consent_open(&attempt->part, &attempt->consent);
+    struct feishu_attempt *attempt = attempt_of(sending);
+    (void)error;
+    SMA_TRY(feishu_part_decode(sending->asked->part_bytes, &attempt->part));
+    if (attempt->part.kind != FEISHU_PART_CONSENT)
+        return SMA_ERR_OK;
+    SMA_TRY(feishu_consent_open(&attempt->part, &attempt->consent));
     const struct sma_card *card = &attempt->consent.card;
-    if (err == SMA_ERR_OK && card->is_outcome && card->message_id.len < sizeof attempt->card_id)
+    if (card->is_outcome && card->message_id.len < sizeof attempt->card_id)
         snprintf(attempt->card_id, sizeof attempt->card_id, "%.*s", (int)card->message_id.len,
                  card->message_id.len == 0 ? "" : card->message_id.ptr);
-    return err;
+    return SMA_ERR_OK;
 }
 
-void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg)
+static void release(struct sma_sending *sending)
 {
-    struct feishu_attempt *attempt = free_place(feishu);
-    SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
-    const struct sma_attempt *asked = SMA_MSG_BODY(*msg, struct sma_attempt);
-    *attempt = (struct feishu_attempt){.feishu = feishu, .msg = SMA_TAKE(*msg), .fd = -1};
-    if (feishu->base.is_closed) {
-        answer_class(attempt, SMA_ATTEMPT_RETRY, "the service is stopping");
-        return;
-    }
-    enum sma_err err = read_part(attempt, asked);
-    if (err != SMA_ERR_OK) {
-        answer_class(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
-                     err == SMA_ERR_NOMEM
-                         ? "out of memory while sending"
-                         : "a stored part cannot be read: it was not made by this program");
-        return;
-    }
-    bool is_file = attempt->part.kind == FEISHU_PART_FILE;
-    attempt->until_ns =
-        sma_ctx_now(feishu->ctx) + (is_file ? FEISHU_UPLOAD_MS : FEISHU_SEND_MS) * FEISHU_NS_PER_MS;
-    claim_and_send(attempt);
+    feishu_consent_fini(&attempt_of(sending)->consent);
 }
 
-void feishu_attempts_wake(struct feishu *feishu, uint64_t seq)
+static bool is_file(const struct sma_sending *sending)
 {
-    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++) {
-        struct feishu_attempt *attempt = &feishu->attempts[i];
-        if (attempt->msg != NULL && attempt->is_held &&
-            SMA_MSG_BODY(attempt->msg, struct sma_attempt)->seq == seq)
-            claim_and_send(attempt);
-    }
+    return ((const struct feishu_attempt *)(const void *)sending)->part.kind == FEISHU_PART_FILE;
 }
 
-void feishu_attempts_drop(struct feishu *feishu)
+static void cancel_call(void *call)
 {
-    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++) {
-        struct feishu_attempt *attempt = &feishu->attempts[i];
-        if (attempt->msg == NULL)
-            continue;
-        feishu_call_cancel(attempt->call);
-        release(attempt);
-    }
+    feishu_call_cancel(call);
 }
+
+const struct sma_sending_ops feishu_sending_ops = {
+    .size = sizeof(struct feishu_attempt),
+    .open = open_part,
+    .is_file = is_file,
+    .hold = hold,
+    .send = send_part,
+    .read = read_answer,
+    .mend = mend,
+    .result = result,
+    .release = release,
+    .cancel_call = cancel_call,
+};

@@ -80,7 +80,6 @@ static void drained(void *state)
 static void close_state(void *state)
 {
     qq_gateway_close(state);
-    qq_attempts_drop(state);
 }
 
 static void forget(void *state)
@@ -89,12 +88,6 @@ static void forget(void *state)
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
-static void take_other(void *state, struct sma_msg **msg)
-{
-    struct qq *qq = state;
-    qq_attempt_take(qq, msg);
-}
-
 static void take_cursor(void *state, uint64_t ask_id, struct sma_str json)
 {
     qq_gateway_on_cursor(state, ask_id, json);
@@ -126,9 +119,9 @@ static const struct sma_platform_ops platform_ops = {
     .tick = tick,
     .take_cursor = take_cursor,
     .take_progress = NULL, /* typing may cost one of the few answers that a message allows */
-    .take_other = take_other,
     .intake = &qq_intake_ops,
     .webhook = &qq_webhook_ops,
+    .sending = &qq_sending_ops,
     .fetch = &qq_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("qq");

@@ -32,10 +32,6 @@
 #define QQ_ASK_COUNT_MAX 1024  /* events at the store; at it reading pauses, a webhook gets 503 */
 #define QQ_INTERACTION_LATE_MS \
     3000 /* a button turns this long at most; the platform waits about 5 s */
-#define QQ_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
-#define QQ_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
-#define QQ_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
-#define QQ_MEND_MS 2000    /* with less time left nothing is mended */
 #define QQ_FILE_DATA_BYTES_MAX \
     (10 * 1024 * 1024) /* sent inside the request; larger ones go in blocks */
 #define QQ_GARBAGE_COUNT_MAX \
@@ -185,10 +181,9 @@ void qq_webhook_tick(struct qq *qq, uint64_t now_ns);
 /* -- attempts (qq_send.c, qq_upload.c) --------------------------------------------------------- */
 struct qq_attempt
 {
-    struct sma_msg *msg; /* the question; NULL = free place */
-    struct qq *qq;
+    struct sma_sending base; /* first */
     struct qq_part part;
-    uint64_t until_ns;
+    struct qq_outcome outcome;
     enum qq_way way;
     bool is_plain, is_without_links, is_short, is_captionless; /* mended already */
     bool is_link; /* the platform could not fetch the file from its address */
@@ -196,15 +191,10 @@ struct qq_attempt
     struct qq_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
     /* answered instead of the route's message; "" = that one */
     char answered[SMA_ID_BYTES_MAX + 1];
-    struct qq_call *call;
     void *upload;    /* in progress, see qq_upload.c */
     char *file_info; /* of the uploaded file; NULL = not uploaded */
 };
-/** Takes *msg. */
-void qq_attempt_take(struct qq *qq, struct sma_msg **msg);
-void qq_attempts_drop(struct qq *qq); /* unanswered: nobody listens any more */
-/** ms that are left of the attempt, at least 1. */
-uint32_t qq_attempt_left_ms(const struct qq_attempt *attempt);
+extern const struct sma_sending_ops qq_sending_ops;
 /** Upload the FILE part; ends with qq_upload_ended. */
 void qq_upload_begin(struct qq_attempt *attempt);
 void qq_upload_cancel(struct qq_attempt *attempt);
@@ -257,7 +247,6 @@ struct qq
     unsigned bot_failure_count;
 
     /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
-    struct qq_attempt attempts[QQ_ATTEMPT_COUNT_MAX];
     uint64_t plain_until_ns; /* Markdown was refused */
     uint64_t wordy_until_ns; /* buttons were refused */
     struct qq_fresh fresh[QQ_FRESH_COUNT_MAX];

@@ -16,62 +16,20 @@
 #define BODY_BYTES_MAX (512 * 1024)
 #define PATH_BYTES_MAX 2048
 
-static void send_part(struct qq_attempt *attempt);
-
-static const struct sma_attempt *asked_of(const struct qq_attempt *attempt)
+static struct qq_attempt *attempt_of(struct sma_sending *sending)
 {
-    return SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    return (struct qq_attempt *)(void *)sending;
+}
+
+static struct qq *qq_of(const struct qq_attempt *attempt)
+{
+    return (struct qq *)attempt->base.platform;
 }
 
 static bool is_guild(const struct sma_route *route)
 {
     return sma_str_is_equal(route->chat_type, SMA_STR("channel")) ||
            sma_str_is_equal(route->chat_type, SMA_STR("dm"));
-}
-
-uint32_t qq_attempt_left_ms(const struct qq_attempt *attempt)
-{
-    uint64_t now_ns = sma_ctx_now(attempt->qq->ctx);
-    if (attempt->until_ns <= now_ns)
-        return 1;
-    return (uint32_t)((attempt->until_ns - now_ns) / QQ_NS_PER_MS) + 1;
-}
-
-/* -- the answer -------------------------------------------------------------------------------- */
-static void release(struct qq_attempt *attempt)
-{
-    qq_upload_cancel(attempt);
-    free(attempt->file_info);
-    qq_card_fini(&attempt->card);
-    sma_msg_destroy(attempt->msg);
-    *attempt = (struct qq_attempt){0};
-}
-
-static void answer(struct qq_attempt *attempt, const struct qq_outcome *outcome)
-{
-    bool is_hidden = attempt->way == QQ_PASSIVE && !is_guild(&asked_of(attempt)->route);
-    sma_adapter_answer_attempt(
-        attempt->qq->ctx, attempt->msg,
-        &(struct sma_attempt_result){.attempt_class = outcome->attempt_class,
-                                     .is_adapter_wide = outcome->is_adapter_wide,
-                                     .is_chat_only = outcome->is_chat_only,
-                                     .is_likely_unsent =
-                                         outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
-                                     .is_content_refused = outcome->is_content_refused,
-                                     .retry_after_ms = outcome->retry_after_ms,
-                                     .platform_message_id = sma_str(outcome->message_id),
-                                     .reply_id = sma_str(outcome->reply_id),
-                                     .sent_ms = outcome->sent_ms,
-                                     .error = sma_str(outcome->error)});
-    release(attempt);
-}
-
-static void answer_class(struct qq_attempt *attempt, enum sma_attempt_class attempt_class,
-                         const char *error)
-{
-    struct qq_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
-    snprintf(outcome.error, sizeof outcome.error, "%s", error);
-    answer(attempt, &outcome);
 }
 
 /* -- the outcome ------------------------------------------------------------------------------- */
@@ -88,15 +46,16 @@ static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
  * what holds. */
 static bool may_answer_all_the_same(const struct qq_attempt *attempt)
 {
-    const struct sma_attempt *asked = asked_of(attempt);
+    const struct sma_attempt *asked = attempt->base.asked;
     return attempt->way == QQ_ACTIVE && !attempt->was_window_closed && !attempt->was_answer_tried &&
            asked->route.message_id.len > 0 && !qq_is_answer_kept(asked);
 }
 
 /* @return whether the same part goes out once more, differently */
-static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
+static bool change(struct qq_attempt *attempt)
 {
-    struct qq *qq = attempt->qq;
+    struct qq *qq = qq_of(attempt);
+    const struct qq_outcome *outcome = &attempt->outcome;
     if (outcome->is_plain_wanted && !attempt->is_plain) {
         bool has_buttons =
             attempt->card.card.button_count > 0; /* then they may be what is refused */
@@ -116,8 +75,8 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
         return attempt->was_answer_tried = true;
     }
     if (outcome->is_window_closed && attempt->way == QQ_PASSIVE) {
-        bool is_answered =
-            attempt->answered[0] == '\0' && qq_fresh_take(qq, asked_of(attempt), attempt->answered);
+        bool is_answered = attempt->answered[0] == '\0' &&
+                           qq_fresh_take(qq, attempt->base.asked, attempt->answered);
         attempt->way = is_answered ? QQ_PASSIVE : QQ_ACTIVE;
         attempt->was_window_closed = true;
         return is_answered || !attempt->was_answer_tried; /* without one was refused already */
@@ -135,7 +94,7 @@ static void explain_no_answer(const struct qq_attempt *attempt, struct qq_outcom
 {
     char reason[sizeof outcome->error];
     snprintf(reason, sizeof reason, "%s", outcome->error);
-    if (!attempt->was_window_closed && asked_of(attempt)->is_interim)
+    if (!attempt->was_window_closed && attempt->base.asked->is_interim)
         snprintf(outcome->error, sizeof outcome->error,
                  "QQ takes one more answer to this message, which is kept for your final text: say "
                  "it there. %.140s",
@@ -147,30 +106,52 @@ static void explain_no_answer(const struct qq_attempt *attempt, struct qq_outcom
                  reason);
 }
 
-static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_answer)
+static bool mend(struct sma_sending *sending)
 {
-    struct qq_attempt *attempt = user;
-    const struct sma_attempt *asked = asked_of(attempt);
-    struct qq_outcome outcome;
-    attempt->call = NULL;
-    SMA_CRASH_POINT("qq.after_send");
-    bool is_channel = sma_str_is_equal(asked->route.chat_type, SMA_STR("channel"));
+    struct qq_attempt *attempt = attempt_of(sending);
+    struct qq_outcome *outcome = &attempt->outcome;
+    if (change(attempt))
+        return true;
+    bool is_unanswerable = outcome->is_active_refused || attempt->was_window_closed;
+    if (is_unanswerable && outcome->attempt_class == SMA_ATTEMPT_GIVE_UP)
+        explain_no_answer(attempt, outcome);
+    return false;
+}
+
+static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
+{
+    struct qq_attempt *attempt = attempt_of(sending);
+    const struct sma_route *route = &sending->asked->route;
+    bool is_channel = sma_str_is_equal(route->chat_type, SMA_STR("channel"));
     struct qq_asked how = {.is_active = attempt->way == QQ_ACTIVE,
-                           .may_be_sent = asked->is_repeat,
-                           .channel_id = is_channel ? asked->route.chat_id : SMA_STR("")};
-    qq_classify(net_answer, &how, &outcome);
-    note_refused(qq, &outcome);
-    if (mend(attempt, &outcome)) {
-        if (qq_attempt_left_ms(attempt) > QQ_MEND_MS)
-            send_part(attempt);
-        else
-            answer_class(attempt, SMA_ATTEMPT_RETRY, outcome.error); /* refused: not shown */
-        return;
-    }
-    bool is_unanswerable = outcome.is_active_refused || attempt->was_window_closed;
-    if (is_unanswerable && outcome.attempt_class == SMA_ATTEMPT_GIVE_UP)
-        explain_no_answer(attempt, &outcome);
-    answer(attempt, &outcome);
+                           .may_be_sent = sending->asked->is_repeat,
+                           .channel_id = is_channel ? route->chat_id : SMA_STR("")};
+    qq_classify(answer, &how, &attempt->outcome);
+    note_refused(qq_of(attempt), &attempt->outcome);
+}
+
+static struct sma_attempt_result result(const struct sma_sending *sending)
+{
+    const struct qq_attempt *attempt = (const struct qq_attempt *)(const void *)sending;
+    const struct qq_outcome *outcome = &attempt->outcome;
+    bool is_hidden = attempt->way == QQ_PASSIVE && !is_guild(&sending->asked->route);
+    return (struct sma_attempt_result){
+        .attempt_class = outcome->attempt_class,
+        .is_adapter_wide = outcome->is_adapter_wide,
+        .is_chat_only = outcome->is_chat_only,
+        .is_likely_unsent = outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
+        .is_content_refused = outcome->is_content_refused,
+        .retry_after_ms = outcome->retry_after_ms,
+        .platform_message_id = sma_str(outcome->message_id),
+        .reply_id = sma_str(outcome->reply_id),
+        .sent_ms = outcome->sent_ms,
+        .error = sma_str(outcome->error)};
+}
+
+static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *answer)
+{
+    (void)qq;
+    sma_sending_on_answer(user, answer);
 }
 
 /* -- the request ------------------------------------------------------------------------------- */
@@ -190,8 +171,9 @@ static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
 
 static void send_message(struct qq_attempt *attempt)
 {
-    struct qq *qq = attempt->qq;
-    const struct sma_attempt *asked = asked_of(attempt);
+    struct qq *qq = qq_of(attempt);
+    struct sma_sending *sending = &attempt->base;
+    const struct sma_attempt *asked = sending->asked;
     struct qq_button buttons[SMA_CARD_BUTTON_COUNT_MAX];
     size_t button_count = qq_card_put_buttons(&attempt->card, buttons);
     struct sma_route route = asked->route;
@@ -223,31 +205,30 @@ static void send_message(struct qq_attempt *attempt)
     qq_put_send_path(&path, &asked->route);
     put_body(&body, attempt, &send);
     if (path.err == SMA_ERR_OK) {
-        SMA_CRASH_POINT("qq.before_send");
-        attempt->call = qq_call_start(qq, &(struct qq_call_options){
-                                              .method = "POST",
-                                              .path = sma_buf_str(&path),
-                                              .body = &body,
-                                              .is_once = true,
-                                              .total_ms = qq_attempt_left_ms(attempt),
-                                              .done = on_sent,
-                                              .user = attempt,
-                                          });
+        sma_sending_before(sending);
+        sending->call =
+            qq_call_start(qq, &(struct qq_call_options){.method = "POST",
+                                                        .path = sma_buf_str(&path),
+                                                        .body = &body,
+                                                        .is_once = true,
+                                                        .total_ms = sma_sending_left_ms(sending),
+                                                        .done = on_sent,
+                                                        .user = sending});
     }
     sma_buf_fini(&path);
     sma_buf_fini(&body);
-    if (attempt->call == NULL)
-        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+    sma_sending_check_call(sending);
 }
 
-static void send_part(struct qq_attempt *attempt)
+static void send_part(struct sma_sending *sending)
 {
-    if (asked_of(attempt)->intent == SMA_INTENT_APPROVAL_OUTCOME && attempt->way == QQ_ACTIVE) {
-        answer_class(attempt, SMA_ATTEMPT_SENT, ""); /* left out: see qq_way_choose */
+    struct qq_attempt *attempt = attempt_of(sending);
+    if (sending->asked->intent == SMA_INTENT_APPROVAL_OUTCOME && attempt->way == QQ_ACTIVE) {
+        sma_sending_end(sending, SMA_ATTEMPT_SENT, ""); /* left out: see qq_way_choose */
         return;
     }
     bool needs_upload = attempt->part.kind == QQ_PART_FILE && attempt->file_info == NULL &&
-                        !attempt->is_link && !is_guild(&asked_of(attempt)->route);
+                        !attempt->is_link && !is_guild(&sending->asked->route);
     if (needs_upload)
         qq_upload_begin(attempt);
     else
@@ -259,31 +240,23 @@ void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcom
 {
     attempt->is_link = outcome != NULL && outcome->attempt_class == SMA_ATTEMPT_GIVE_UP &&
                        !outcome->is_chat_closed && qq_media_of(&attempt->part).is_url;
-    if (outcome == NULL || attempt->is_link)
+    if (outcome == NULL || attempt->is_link) {
         send_message(attempt);
-    else
-        answer(attempt, outcome);
+        return;
+    }
+    attempt->outcome = *outcome;
+    sma_sending_answer(&attempt->base);
 }
 
 /* -- the question ------------------------------------------------------------------------------ */
-static struct qq_attempt *free_place(struct qq *qq)
+static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt)
 {
-    for (size_t i = 0; i < QQ_ATTEMPT_COUNT_MAX; i++)
-        if (qq->attempts[i].msg == NULL)
-            return &qq->attempts[i];
-    return NULL;
-}
-
-static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt,
-                                          const struct sma_attempt *asked)
-{
-    enum sma_err err = qq_part_decode(asked->part_bytes, &attempt->part);
-    if (err != SMA_ERR_OK || attempt->part.kind != QQ_PART_CARD)
-        return err;
-    err = qq_card_open(&attempt->part, &attempt->card);
-    if (err != SMA_ERR_OK)
-        return err;
-    bool has_keyboard = attempt->qq->settings.is_keyboard && qq_gateway_hears_buttons(attempt->qq);
+    SMA_TRY(qq_part_decode(attempt->base.asked->part_bytes, &attempt->part));
+    if (attempt->part.kind != QQ_PART_CARD)
+        return SMA_ERR_OK;
+    SMA_TRY(qq_card_open(&attempt->part, &attempt->card));
+    bool has_keyboard =
+        qq_of(attempt)->settings.is_keyboard && qq_gateway_hears_buttons(qq_of(attempt));
     attempt->part = (struct qq_part){.kind = QQ_PART_TEXT,
                                      .markdown = has_keyboard ? sma_buf_str(&attempt->card.markdown)
                                                               : SMA_STR(""),
@@ -291,40 +264,46 @@ static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt,
     return SMA_ERR_OK;
 }
 
-void qq_attempt_take(struct qq *qq, struct sma_msg **msg)
+static enum sma_err open_part(struct sma_sending *sending, struct sma_error *error)
 {
-    struct qq_attempt *attempt = free_place(qq);
-    SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
-    *attempt = (struct qq_attempt){.qq = qq, .msg = SMA_TAKE(*msg)};
-    const struct sma_attempt *asked = asked_of(attempt);
-    enum sma_err err = read_part(attempt, asked);
-    if (err != SMA_ERR_OK) {
-        answer_class(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
-                     err == SMA_ERR_NOMEM
-                         ? "out of memory while sending"
-                         : "a stored part cannot be read: it was not made by this program");
-        return;
-    }
-    if (attempt->part.kind == QQ_PART_REACTION) {
-        answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
-                     "QQ has no reactions where bots talk: say it in words");
-        return;
-    }
-    uint32_t total_ms = attempt->part.kind == QQ_PART_FILE ? QQ_UPLOAD_MS : QQ_SEND_MS;
-    attempt->until_ns = sma_ctx_now(qq->ctx) + total_ms * QQ_NS_PER_MS;
-    attempt->way = qq_way_choose(asked);
-    if (attempt->way == QQ_ACTIVE && qq_fresh_take(qq, asked, attempt->answered))
+    struct qq_attempt *attempt = attempt_of(sending);
+    SMA_TRY(read_part(attempt));
+    if (attempt->part.kind == QQ_PART_REACTION)
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "QQ has no reactions where bots talk: say it in words");
+    attempt->way = qq_way_choose(sending->asked);
+    if (attempt->way == QQ_ACTIVE &&
+        qq_fresh_take(qq_of(attempt), sending->asked, attempt->answered))
         attempt->way = QQ_PASSIVE;
-    send_part(attempt);
+    return SMA_ERR_OK;
 }
 
-void qq_attempts_drop(struct qq *qq)
+static void release(struct sma_sending *sending)
 {
-    for (size_t i = 0; i < QQ_ATTEMPT_COUNT_MAX; i++) {
-        struct qq_attempt *attempt = &qq->attempts[i];
-        if (attempt->msg == NULL)
-            continue;
-        qq_call_cancel(attempt->call);
-        release(attempt);
-    }
+    struct qq_attempt *attempt = attempt_of(sending);
+    qq_upload_cancel(attempt);
+    free(attempt->file_info);
+    qq_card_fini(&attempt->card);
 }
+
+static bool is_file(const struct sma_sending *sending)
+{
+    return ((const struct qq_attempt *)(const void *)sending)->part.kind == QQ_PART_FILE;
+}
+
+static void cancel_call(void *call)
+{
+    qq_call_cancel(call);
+}
+
+const struct sma_sending_ops qq_sending_ops = {
+    .size = sizeof(struct qq_attempt),
+    .open = open_part,
+    .is_file = is_file,
+    .send = send_part,
+    .read = read_answer,
+    .mend = mend,
+    .result = result,
+    .release = release,
+    .cancel_call = cancel_call,
+};

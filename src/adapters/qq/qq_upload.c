@@ -188,18 +188,19 @@ static void call(struct qq_attempt *attempt, const char *what, struct sma_buf *b
 {
     struct sma_buf path;
     sma_buf_init(&path, PATH_BYTES_MAX);
-    qq_put_media_path(&path, &SMA_MSG_BODY(attempt->msg, struct sma_attempt)->route, what);
+    qq_put_media_path(&path, &attempt->base.asked->route, what);
     if (path.err == SMA_ERR_OK)
-        attempt->call = qq_call_start(
-            attempt->qq, &(struct qq_call_options){.method = "POST",
-                                                   .path = sma_buf_str(&path),
-                                                   .body = body,
-                                                   .total_ms = qq_attempt_left_ms(attempt),
-                                                   .done = done,
-                                                   .user = attempt});
+        attempt->base.call =
+            qq_call_start((struct qq *)attempt->base.platform,
+                          &(struct qq_call_options){.method = "POST",
+                                                    .path = sma_buf_str(&path),
+                                                    .body = body,
+                                                    .total_ms = sma_sending_left_ms(&attempt->base),
+                                                    .done = done,
+                                                    .user = attempt});
     sma_buf_fini(&path);
     sma_buf_fini(body);
-    if (attempt->call == NULL)
+    if (attempt->base.call == NULL)
         end_with(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending a file");
 }
 
@@ -236,7 +237,7 @@ static void on_filed(struct qq *qq, void *user, const struct sma_net_answer *ans
     struct upload *upload = attempt->upload;
     struct qq_outcome outcome;
     (void)qq;
-    attempt->call = NULL;
+    attempt->base.call = NULL;
     qq_classify(answer, &(struct qq_asked){0}, &outcome);
     bool is_refused = outcome.attempt_class == SMA_ATTEMPT_GIVE_UP;
     if (is_refused && upload != NULL && !upload->is_in_blocks) {
@@ -254,7 +255,7 @@ static void on_block_noted(struct qq *qq, void *user, const struct sma_net_answe
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
     (void)qq;
-    attempt->call = NULL;
+    attempt->base.call = NULL;
     if (!is_done(attempt, answer))
         return;
     if (++upload->block < upload->plan.block_count) {
@@ -272,7 +273,7 @@ static void on_block_put(struct qq *qq, void *user, const struct sma_net_answer 
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
     (void)qq;
-    attempt->call = NULL;
+    attempt->base.call = NULL;
     if (answer->end != SMA_NET_ANSWERED || answer->status < 200 || answer->status >= 300) {
         end_with(attempt, SMA_ATTEMPT_RETRY, "QQ's file store did not take a block of the file");
         return;
@@ -286,15 +287,16 @@ static void on_block_put(struct qq *qq, void *user, const struct sma_net_answer 
 
 static void put_block(struct qq_attempt *attempt, struct upload *upload)
 {
-    attempt->call = qq_call_start(
-        attempt->qq, &(struct qq_call_options){.method = "PUT",
-                                               .url = upload->plan.blocks[upload->block].put_url,
-                                               .body = &upload->bytes,
-                                               .type = "application/octet-stream",
-                                               .total_ms = qq_attempt_left_ms(attempt),
-                                               .done = on_block_put,
-                                               .user = attempt});
-    if (attempt->call == NULL)
+    attempt->base.call =
+        qq_call_start((struct qq *)attempt->base.platform,
+                      &(struct qq_call_options){.method = "PUT",
+                                                .url = upload->plan.blocks[upload->block].put_url,
+                                                .body = &upload->bytes,
+                                                .type = "application/octet-stream",
+                                                .total_ms = sma_sending_left_ms(&attempt->base),
+                                                .done = on_block_put,
+                                                .user = attempt});
+    if (attempt->base.call == NULL)
         end_with(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending a file");
 }
 
@@ -303,7 +305,7 @@ static void on_planned(struct qq *qq, void *user, const struct sma_net_answer *a
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
     (void)qq;
-    attempt->call = NULL;
+    attempt->base.call = NULL;
     if (!is_done(attempt, answer))
         return;
     bool is_planned = qq_upload_parse(answer->body, upload->size, &upload->plan) == SMA_ERR_OK;
@@ -342,7 +344,7 @@ static void on_worked(uv_work_t *request, int status)
         free_upload(upload);
         return;
     }
-    struct sma_ctx *ctx = attempt->qq->ctx;
+    struct sma_ctx *ctx = attempt->base.platform->ctx;
     if (status != 0 || upload->is_failed)
         end_with(attempt, SMA_ATTEMPT_GIVE_UP, "the file could not be read");
     else
@@ -357,7 +359,8 @@ static void start_work(struct qq_attempt *attempt, enum upload_work kind)
     upload->kind = kind;
     upload->work.data = upload;
     upload->is_working = true;
-    if (uv_queue_work(sma_ctx_loop(attempt->qq->ctx), &upload->work, work, on_worked) == 0)
+    if (uv_queue_work(sma_ctx_loop(attempt->base.platform->ctx), &upload->work, work, on_worked) ==
+        0)
         return;
     upload->is_working = false;
     end_with(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending a file");
@@ -388,7 +391,7 @@ static void begin_file(struct qq_attempt *attempt)
 {
     struct sma_error error = {0};
     int fd = -1;
-    enum sma_err err = sma_project_file_open(attempt->qq->base.config->project_dir,
+    enum sma_err err = sma_project_file_open(attempt->base.platform->config->project_dir,
                                              attempt->part.target, QQ_FILE_BYTES_MAX, &fd, &error);
     if (err != SMA_ERR_OK) {
         end_with(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,

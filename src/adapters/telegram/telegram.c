@@ -15,8 +15,6 @@ static enum sma_err open_state(void *state, const char *json, struct sma_error *
 {
     struct telegram *telegram = state;
     telegram->bot_due_ns = telegram->poll.due_ns = telegram->progress_due_ns = UINT64_MAX;
-    for (size_t i = 0; i < TELEGRAM_ATTEMPT_COUNT_MAX; i++)
-        telegram->attempts[i].fd = -1;
     telegram->runs = calloc(TELEGRAM_RUN_COUNT_MAX, sizeof *telegram->runs);
     if (telegram->runs == NULL)
         return SMA_ERR_NOMEM;
@@ -50,7 +48,6 @@ static void leave(void *state)
 static void close_state(void *state)
 {
     telegram_poll_stop(state);
-    telegram_attempts_drop(state);
     telegram_progress_drop(state);
 }
 
@@ -60,11 +57,6 @@ static void forget(void *state)
 }
 
 /* -- messages ---------------------------------------------------------------------------------- */
-static void take_other(void *state, struct sma_msg **msg)
-{
-    telegram_attempt_take(state, msg);
-}
-
 static void take_progress(void *state, struct sma_msg **msg)
 {
     telegram_progress_take(state, msg);
@@ -100,9 +92,9 @@ static const struct sma_platform_ops platform_ops = {
     .tick = tick,
     .take_cursor = take_cursor,
     .take_progress = take_progress,
-    .take_other = take_other,
     .intake = &telegram_intake_ops,
     .webhook = &telegram_webhook_ops,
+    .sending = &telegram_sending_ops,
     .fetch = &telegram_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("telegram");

@@ -34,10 +34,6 @@
     512 /* events at the store; at the limit the poll stops, a webhook gets 503 */
 #define TELEGRAM_CALLBACK_LATE_MS 5000 /* a button's wheel turns this long at most */
 #define TELEGRAM_CALLBACK_MS 10000
-#define TELEGRAM_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
-#define TELEGRAM_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
-#define TELEGRAM_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
-#define TELEGRAM_MEND_MS 2000    /* with less time left nothing is mended */
 #define TELEGRAM_PHOTO_BYTES_MAX (10 * 1024 * 1024) /* the platform's limits on uploads */
 #define TELEGRAM_UPLOAD_BYTES_MAX (50 * 1024 * 1024)
 #define TELEGRAM_MOVED_COUNT_MAX \
@@ -178,35 +174,25 @@ extern const struct sma_webhook_ops telegram_webhook_ops;
 /* -- attempts (telegram_send.c, telegram_upload.c) --------------------------------------------- */
 struct telegram_attempt
 {
-    struct sma_msg *msg; /* the question; NULL = free place */
-    bool is_held;        /* a preview of its run is on its way: the answer must come after it */
-    struct telegram *telegram;
+    struct sma_sending base; /* first */
     struct telegram_part part;
-    uint64_t until_ns;
     int64_t moved_to; /* 0 = the route's own chat */
     bool is_plain, is_no_reply, is_no_thread, is_edit_gone, is_keyboard_refused;
     bool is_link;              /* the platform could not fetch the address of the file */
     struct telegram_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
-    struct telegram_call *call;
-    int fd; /* of an upload; -1 */
-    struct sma_buf reply_parameters;
-    char chat_id[24]; /* of moved_to */
-    char path[32], file_name[256];
+    struct telegram_outcome outcome;
+    struct sma_buf reply_parameters; /* of an upload, like the fields */
+    char chat_id[24];                /* of moved_to */
     struct sma_net_field fields[5];
 };
+extern const struct sma_sending_ops telegram_sending_ops;
 struct telegram_moved
 {
     int64_t from, to;
 };
-/** Takes *msg. */
-void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg);
-/** No preview of this run is on its way any more: what waited for that goes out. */
-void telegram_attempts_go_on(struct telegram *telegram, uint64_t seq);
-void telegram_attempts_drop(struct telegram *telegram); /* unanswered: nobody listens any more */
-/** The multipart request of a FILE part. @return the call; NULL with *error. */
-struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
-                                            const struct telegram_send *send, uint32_t total_ms,
-                                            telegram_call_fn *done, struct sma_error *error);
+/** The multipart request of a FILE part; done as for any message. */
+void telegram_upload_start(struct telegram_attempt *attempt, const struct telegram_send *send,
+                           telegram_call_fn *done);
 
 /* -- preparation (telegram_files.c) ------------------------------------------------------------ */
 extern const struct sma_fetch_ops telegram_fetch_ops; /* user: struct telegram */
@@ -223,7 +209,7 @@ struct telegram_run
 void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg);
 /**
  * A delivery of this run is to go out: no further preview of it.
- * @return whether one is on its way; telegram_attempts_go_on is called when it has arrived, or
+ * @return whether one is on its way; sma_sendings_go_on is called when it has arrived, or
  * failed
  */
 bool telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq);
@@ -249,7 +235,6 @@ struct telegram
     struct telegram_poll poll;
     struct telegram_shared shared;
 
-    struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];
     struct telegram_moved moved[TELEGRAM_MOVED_COUNT_MAX];
     size_t moved_next;
 

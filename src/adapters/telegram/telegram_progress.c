@@ -66,7 +66,7 @@ static void on_draft_shown(struct telegram *telegram, void *user,
     *draft = 0;
     telegram->progress_call_count--;
     telegram_classify(answer, &outcome);
-    telegram_attempts_go_on(telegram, seq);
+    sma_sendings_go_on(&telegram->base.sendings, seq);
     bool is_unknown = answer->end == SMA_NET_ANSWERED && answer->status == 404;
     if (!outcome.is_unsupported && !is_unknown) {
         hold_for(telegram, &outcome);

@@ -1,0 +1,100 @@
+/*
+ * sending.h — attempts: one ATTEMPT of the dispatcher, one message of the platform, one classified
+ * answer.
+ *
+ * A second request of the same attempt follows only when the first was certainly not carried out
+ * and something about it can be mended: markup refused, the message replied to gone, a file
+ * forgotten. The platform says what it mended; the skeleton sends again while enough of the
+ * attempt's time is left, else reports RETRY: refused, so certainly not sent. Requests wait for a
+ * token by themselves; an attempt may also wait until a preview of its run is at rest.
+ *
+ * Invariants: every ATTEMPT is answered exactly once, or dropped by sma_sendings_drop.
+ * Threads:    the actor's.
+ * Limits:     SMA_ASK_ATTEMPT_COUNT_MAX at once, as many as may be asked of an adapter.
+ */
+#ifndef SMA_ADAPTERS_COMMON_SENDING_H
+#define SMA_ADAPTERS_COMMON_SENDING_H
+
+#include "sma/messages.h"
+#include "sma/net.h"
+
+#define SMA_SENDING_TEXT_MS 30000 /* one attempt with a text, its mended repeats included */
+#define SMA_SENDING_FILE_MS 55000 /* with a file: just less than the dispatcher waits */
+#define SMA_SENDING_MEND_MS 2000  /* with less time left nothing is mended */
+
+struct sma_platform;
+
+/* One attempt on its way: the head of the platform's own struct. */
+struct sma_sending
+{
+    struct sma_platform *platform;
+    struct sma_msg *msg;             /* the question; NULL = free place */
+    const struct sma_attempt *asked; /* its body */
+    void *call;                      /* the request in flight; NULL = none */
+    uint64_t until_ns;
+    bool is_held; /* hold() said so: sma_sendings_go_on follows */
+    int fd;       /* of a file on its way out; -1 */
+    /* fd under a name that is read whatever happens to the file's own; its name for the platform */
+    char path[32], file_name[256];
+};
+
+struct sma_sending_ops
+{
+    size_t size; /* of the struct that begins with struct sma_sending */
+    /** Read the part. OK | NOMEM | BADINPUT with *error for people; an empty one: the part was not
+     *  made by this program. */
+    SMA_CHECKED enum sma_err (*open)(struct sma_sending *sending, struct sma_error *error);
+    bool (*is_file)(const struct sma_sending *sending); /* more time: it may be an upload */
+    /** Must it wait? Asked again by sma_sendings_go_on. NULL = never. */
+    bool (*hold)(struct sma_sending *sending);
+    /** One request: sets call, then sma_sending_check_call; or ends the attempt from inside. */
+    void (*send)(struct sma_sending *sending);
+    /** What the answer means: kept in the platform's struct for mend() and result(). */
+    void (*read)(struct sma_sending *sending, const struct sma_net_answer *answer);
+    /** Change what was refused. @return whether the same part goes out once more */
+    bool (*mend)(struct sma_sending *sending);
+    /** What is answered. Slices stay valid until release(). */
+    struct sma_attempt_result (*result)(const struct sma_sending *sending);
+    void (*release)(struct sma_sending *sending); /* what open and send made. May be NULL */
+    void (*cancel_call)(void *call);
+};
+
+struct sma_sendings
+{
+    struct sma_platform *platform;
+    char *places; /* SMA_ASK_ATTEMPT_COUNT_MAX of size */
+};
+SMA_CHECKED enum sma_err sma_sendings_init(struct sma_sendings *sendings,
+                                           struct sma_platform *platform);
+void sma_sendings_fini(struct sma_sendings *sendings); /* accepts a zeroed struct */
+/** Takes *msg, an ATTEMPT. */
+void sma_sendings_on_attempt(struct sma_sendings *sendings, struct sma_msg **msg);
+/** What the attempts of this run waited for is over. */
+void sma_sendings_go_on(struct sma_sendings *sendings, uint64_t seq);
+/** Everything open is given up without an answer: nobody listens any more. */
+void sma_sendings_drop(struct sma_sendings *sendings);
+
+/* -- called by the platforms ------------------------------------------------------------------- */
+/** Milliseconds that are left of the attempt, at least 1. */
+uint32_t sma_sending_left_ms(const struct sma_sending *sending);
+/** The request of a message is about to leave: the crash loops' point. */
+void sma_sending_before(const struct sma_sending *sending);
+/** After a start: without a call the attempt ends, out of memory. */
+void sma_sending_check_call(struct sma_sending *sending);
+/** The end of a message's request: read, then mended or answered. */
+void sma_sending_on_answer(struct sma_sending *sending, const struct sma_net_answer *answer);
+/** The same when the platform has read the answer itself. */
+void sma_sending_conclude(struct sma_sending *sending);
+/** Answer with result() as it is. */
+void sma_sending_answer(struct sma_sending *sending);
+/** Answer without a request. */
+void sma_sending_end(struct sma_sending *sending, enum sma_attempt_class attempt_class,
+                     const char *error);
+/** The same for an error of this machine: NOMEM is RETRY, anything else GIVE_UP. */
+void sma_sending_fail(struct sma_sending *sending, const struct sma_error *error);
+/** Open a file of the project unless it is open: fd, path and file_name. As sma_project_file_open. */
+SMA_CHECKED enum sma_err sma_sending_open_file(struct sma_sending *sending, struct sma_str target,
+                                               size_t bytes_max, struct sma_error *error);
+void sma_sending_close_file(struct sma_sending *sending);
+
+#endif
