@@ -37,7 +37,7 @@ static const struct sma_param ROWS[] = {
      .doc = "connections that share the events"},
     {"intents", .type = SMA_PARAM_TYPE_WORDS, .words = INTENTS, .standard = INTENTS_DEFAULT,
      AT(intents), .text = "all but `guild_all`",
-     .doc = "kinds of events; without a right they are dropped one by one, with a line in the log"},
+     .doc = "kinds of events; without a right they are dropped, with a line in the log"},
     {"markdown", SMA_PARAM_FLAG(1), AT(is_markdown), .doc = "answers are sent as Markdown"},
     {"keyboard", SMA_PARAM_FLAG(1), AT(is_keyboard),
      .doc = "buttons; without the right to them requests are numbered text"},

@@ -226,14 +226,15 @@ static void lose_resume(struct qq_session *session)
         drop_session(session);
 }
 
-/* The platform does not say which one is too many: those of guilds go one after the other, presses
- * of buttons last, for without them nobody can agree to anything by a button. */
+/* The platform does not say which one is too many, and each try costs five seconds: those of guilds
+ * go together, presses of buttons last, for without them nobody can agree by a button. */
 static uint32_t fewer_intents(uint32_t intents)
 {
-    static const uint32_t in_order[] = {QQ_INTENT_AUDIT, QQ_INTENT_GUILD_ALL, QQ_INTENT_DIRECT,
-                                        QQ_INTENT_GUILD_AT, QQ_INTENT_INTERACTION};
+    static const uint32_t in_order[] = {QQ_INTENT_AUDIT | QQ_INTENT_GUILD_ALL | QQ_INTENT_DIRECT |
+                                            QQ_INTENT_GUILD_AT,
+                                        QQ_INTENT_INTERACTION};
     for (size_t i = 0; i < SMA_COUNT_OF(in_order); i++)
-        if ((intents & in_order[i]) != 0 && intents != in_order[i])
+        if ((intents & in_order[i]) != 0 && (intents & ~in_order[i]) != 0)
             return intents & ~in_order[i];
     return QQ_INTENT_GROUP_AND_C2C;
 }

@@ -81,7 +81,7 @@ enum qq_session_state
 struct qq_session
 {
     enum qq_session_state state;
-    uint32_t intents; /* what identify asks for; one less after each 4014 */
+    uint32_t intents; /* what identify asks for; fewer after each 4014 */
     char session_id[QQ_SESSION_ID_BYTES_MAX];
     size_t session_id_len; /* 0 = none: identify */
     int64_t last_seq;      /* newest seen, for heartbeats */

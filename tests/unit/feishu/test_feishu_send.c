@@ -103,6 +103,51 @@ static void a_recalled_question_is_answered_all_the_same(void)
     world_close();
 }
 
+/* Nobody lists all the reasons for which a reply is refused: a message without target is tried
+ * once. */
+static void a_reply_that_is_refused_goes_as_a_message(void)
+{
+    static const int codes[] = {230110, 230050, 230019, 230071};
+    world_open("");
+    for (size_t i = 0; i < SMA_COUNT_OF(codes); i++) {
+        char body[64];
+        snprintf(body, sizeof body, "{\"code\":%d,\"msg\":\"no\"}", codes[i]);
+        platform_script("POST", MESSAGES "/om_gone/reply", 1, 400, "", body);
+        uint64_t row = world_deliver(i + 1, WORLD_GROUP, "group", "om_gone", "here");
+        CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    }
+    CHECK_INT(2 * (int)SMA_COUNT_OF(codes), platform_count("POST", MESSAGES));
+    /* about the words, or about the chat: the same again would be refused again */
+    platform_script("POST", MESSAGES "/om_gone/reply", 1, 400, "",
+                    "{\"code\":230022,\"msg\":\"sensitive\"}");
+    uint64_t row = world_deliver(11, WORLD_GROUP, "group", "om_gone", "words");
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt_of(row).state);
+    platform_script("POST", MESSAGES "/om_gone/reply", 1, 400, "",
+                    "{\"code\":230002,\"msg\":\"not here\"}");
+    row = world_deliver(12, WORLD_GROUP, "group", "om_gone", "chat");
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt_of(row).state);
+    CHECK_INT(2 * (int)SMA_COUNT_OF(codes) + 2, platform_count("POST", MESSAGES));
+    world_close();
+}
+
+static void what_is_too_long_is_halved_visibly(void)
+{
+    uint64_t row;
+    char text[401] = "";
+    memset(text, 'x', 400);
+    world_open("");
+    platform_script("POST", MESSAGES, 1, 400, "", "{\"code\":230025,\"msg\":\"long\"}");
+    send_in_private(1, text, &row);
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    struct platform_request request = platform_request_at("POST", MESSAGES, 1);
+    text[200] = '\0';
+    CHECK(holds(&request, text));
+    text[200] = 'x';
+    text[201] = '\0';
+    CHECK(!holds(&request, text));
+    world_close();
+}
+
 static void a_token_that_ends_in_mid_send_is_replaced(void)
 {
     uint64_t row;
@@ -222,6 +267,8 @@ int main(void)
     RUN(a_refused_card_goes_as_text);
     RUN(an_answer_of_another_chat_is_not_believed);
     RUN(a_recalled_question_is_answered_all_the_same);
+    RUN(a_reply_that_is_refused_goes_as_a_message);
+    RUN(what_is_too_long_is_halved_visibly);
     RUN(a_token_that_ends_in_mid_send_is_replaced);
     RUN(many_sends_fetch_one_token);
     RUN(what_can_never_work_is_given_up_in_words);

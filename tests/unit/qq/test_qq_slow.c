@@ -5,6 +5,9 @@
  * before a new try are real, so these take seconds.
  */
 #include "actor_world.h"
+#include "support/cards.h"
+
+#include <stdlib.h>
 
 static void open_connected(const char *members)
 {
@@ -61,13 +64,58 @@ static void a_message_without_a_token_waits_and_goes(void)
     world_close();
 }
 
+/* Kept until the next call. */
+static const char *request_json(void)
+{
+    static char *json;
+    free(json);
+    return json = card_request(NULL, NULL);
+}
+
+static bool has_buttons(const char *chat)
+{
+    json_t *list = world_chat(chat), *messages = json_object_get(list, "messages"), *message;
+    size_t index;
+    bool has = false;
+    json_array_foreach(messages, index, message) has |=
+        json_array_size(json_object_get(message, "buttons")) > 0;
+    json_decref(list);
+    return has;
+}
+
 static void an_intent_that_is_not_allowed_is_done_without(void)
+{
+    world_make_platform();
+    world_tell("{s:s,s:i}", "do", "rights", "intents", 3 << 25);
+    open_connected("");
+    WORLD_WAIT(world_log_count("connected without guild_at, direct, audit;") == 1);
+    hears("with fewer rights"); /* and presses of buttons go on coming */
+    const char *id = world_say(WORLD_C2C, "may I?");
+    uint64_t row = world_deliver(&(struct world_row){.chat = WORLD_C2C,
+                                                     .reply = id,
+                                                     .text = request_json(),
+                                                     .intent = SMA_INTENT_APPROVAL_REQUEST});
+    world_await(row, SMA_DELIVERY_SENT);
+    CHECK(has_buttons(WORLD_C2C));
+    world_close();
+}
+
+/* Buttons that nobody hears would be a wall: requests are answered by words. */
+static void without_presses_requests_are_words(void)
 {
     world_make_platform();
     world_tell("{s:s,s:i}", "do", "rights", "intents", 1 << 25);
     open_connected("");
-    WORLD_WAIT(world_log_count("connected with group and C2C messages alone") == 1);
-    hears("with fewer rights");
+    WORLD_WAIT(world_log_count("no press of a button arrives") == 1);
+    const char *id = world_say(WORLD_C2C, "may I?");
+    uint64_t row = world_deliver(&(struct world_row){.chat = WORLD_C2C,
+                                                     .reply = id,
+                                                     .text = request_json(),
+                                                     .intent = SMA_INTENT_APPROVAL_REQUEST});
+    world_await(row, SMA_DELIVERY_SENT);
+    CHECK(!has_buttons(WORLD_C2C));
+    CHECK_INT(1, world_shown(WORLD_C2C, "Approval needed\nRun this command:\n  git <push> & run\n"
+                                        "Reply: yes / no\n"));
     world_close();
 }
 
@@ -185,6 +233,7 @@ int main(void)
     RUN(an_event_the_store_refused_comes_again);
     RUN(a_message_without_a_token_waits_and_goes);
     RUN(an_intent_that_is_not_allowed_is_done_without);
+    RUN(without_presses_requests_are_words);
     RUN(sessions_that_are_gone_are_begun_anew);
     RUN(garbage_ends_the_link_and_loses_nothing);
     RUN(two_shards_share_the_work);

@@ -6,6 +6,7 @@
 #include "store_support.h"
 
 #include "actors/store/outbox_priv.h"
+#include "actors/store/trouble.h"
 
 static struct world w;
 
@@ -399,6 +400,75 @@ static void what_was_given_back_is_repeated_after_a_crash(void)
     end_world(&w);
 }
 
+/* A ban of hours is named to the owner once, and no more when its time has come. */
+static void a_long_wait_is_told_to_the_owner_once(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t id = deliver_to("test:chat:x", "1", 599 * 1000);
+    CHECK(!sma_store_has_trouble(w.store, "platform limit", SMA_STR("test:chat:x")));
+    (void)deliver_to("test:chat:y", "2", 3600 * 1000);
+    CHECK(sma_store_has_trouble(w.store, "platform limit", SMA_STR("test:chat:y")));
+    pass(&w, 600);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id == id);
+    sma_msg_destroy(msg);
+    receipt(&w, &(struct sma_receipt){.outbox_id = id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_WAITING,
+                                      .is_held = true,
+                                      .is_platform_held = true,
+                                      .hold_ms = 3600 * 1000});
+    run(&w);
+    sma_msg_destroy(take(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+    CHECK(sma_store_has_trouble(w.store, "platform limit", SMA_STR("test")));
+    pass(&w, 3601);
+    CHECK(!sma_store_has_trouble(w.store, "platform limit", SMA_STR("test")));
+    CHECK(!sma_store_has_trouble(w.store, "platform limit", SMA_STR("test:chat:y")));
+    while ((msg = deliver(&w)) != NULL)
+        sma_msg_destroy(msg);
+    end_world(&w);
+}
+
+/* -- refused for the words --------------------------------------------------------------------- */
+static void refuse(uint64_t outbox_id)
+{
+    receipt(&w, &(struct sma_receipt){.outbox_id = outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_FAILED,
+                                      .is_content_refused = true,
+                                      .is_final = true,
+                                      .error = SMA_STR("forbidden words")});
+    run(&w);
+    sma_msg_destroy(take(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+}
+
+/* Silence would be all that the person sees. Of a text before the end the model hears. */
+static void an_answer_refused_for_its_words_is_followed_by_a_notice(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    const struct delivery interim = {.key = "test:chat:a", .text = "not yet"},
+                          last = {.key = "test:chat:a", .text = "the end"};
+    step(&w, seq, 1, &interim, 1);
+    run(&w);
+    refuse(next_id(NULL));
+    CHECK(deliver(&w) == NULL);
+    done(&w, seq, "ok", &last, 1);
+    run(&w);
+    refuse(next_id(NULL));
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL);
+    const struct sma_deliver *notice = SMA_MSG_BODY(msg, struct sma_deliver);
+    CHECK(memmem(notice->text.ptr, notice->text.len, "refuses to show its words", 25) != NULL);
+    uint64_t id = notice->outbox_id;
+    sma_msg_destroy(msg);
+    refuse(id); /* and that is the end of it */
+    CHECK(deliver(&w) == NULL);
+    end_world(&w);
+}
+
 /* The chat "1" itself wrote /stop: what was never attempted is over, also when it is on its way
  * back. */
 static void stop_ends_what_was_given_back(void)
@@ -449,6 +519,8 @@ int main(void)
     RUN(the_notice_of_a_given_up_run_knows_when_it_was_made);
     RUN(what_may_not_be_attempted_yet_holds_no_credit);
     RUN(what_was_given_back_is_repeated_after_a_crash);
+    RUN(a_long_wait_is_told_to_the_owner_once);
+    RUN(an_answer_refused_for_its_words_is_followed_by_a_notice);
     RUN(stop_ends_what_was_given_back);
     return check_summary();
 }
