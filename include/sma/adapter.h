@@ -20,9 +20,7 @@ struct sma_capabilities
     bool has_files;    /* files of the project can be sent: send_file is offered */
     /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
     bool has_reactions;
-    bool has_idempotency; /* repeating an attempt under the same key cannot send twice */
-    /* a message may be answered a few times only: DELIVER says how often it was */
-    bool counts_replies;
+    bool has_idempotency;      /* repeating an attempt under the same key cannot send twice */
     bool is_stored_delivery;   /* delivery means stored in the result (http): no attempts at all */
     uint32_t part_chars_max;   /* UTF-16 units of one part; 0 = no limit */
     uint32_t chat_per_minute;  /* sends per chat, 0 = no limit */
@@ -69,6 +67,9 @@ struct sma_adapter_ops
     /** Change the declared capabilities by what the configuration says (rates, rights); at the
      *  dispatcher's creation. May be NULL. */
     void (*configure)(const void *state, struct sma_capabilities *capabilities);
+    /** Pure: how many messages the platform takes in answer to one of this chat: DELIVER says how
+     *  often it was answered, the model how many are left. NULL: as many as you like. */
+    uint32_t (*replies_max)(const struct sma_route *route);
     /** Pure: is this a place where several people talk? For group_per_minute. NULL = never. */
     bool (*is_group)(const struct sma_route *route);
     /** WEBHOOK questions are wanted: requests to /webhooks/<name>. The program then does not start

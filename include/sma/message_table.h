@@ -123,7 +123,7 @@ LANE(ADAPTER,    DISPATCHER, 64,       0,                    0)
 LANE(AGENT,      TOOLS,      4096,     0,                    SMA_ASK_TOOL_COUNT_MAX)
 LANE(TOOLS,      AGENT,      2048,     0,                    0)
 
-/* -- parts of several bodies ----------------------------------------------------------------- */
+/* -- parts of several bodies ------------------------------------------------------------------- */
 BODY(sma_route)
     FIELD(uint8_t, adapter)                  /* enum sma_actor_id */
     /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
@@ -170,7 +170,7 @@ BODY(sma_step_delivery_state)
     TEXT(error)
 END
 
-/* -- life cycle ------------------------------------------------------------------------------ */
+/* -- life cycle -------------------------------------------------------------------------------- */
 BODY(sma_life)
     FIELD(unsigned, phase)
 END
@@ -190,7 +190,7 @@ BODY(sma_log_line)
     TEXT(details_json)
 END
 
-/* -- ingress --------------------------------------------------------------------------------- */
+/* -- ingress ----------------------------------------------------------------------------------- */
 BODY(sma_ingress)
     PART(sma_route, route)
     /* claim key besides channel, chat key and kind: message id, callback id, event id */
@@ -288,7 +288,7 @@ BODY(sma_webhook_answer)
     TEXT(body)                               /* JSON, may be empty */
 END
 
-/* -- results and lists ----------------------------------------------------------------------- */
+/* -- results and lists ------------------------------------------------------------------------- */
 /*
  * The result of a run, as stored. An AWAIT stays open until the run is finished, or is answered
  * at once if is_peek.
@@ -328,7 +328,7 @@ BODY(sma_query_result)
     TEXT(json)
 END
 
-/* -- decisions of people --------------------------------------------------------------------- */
+/* -- decisions of people ----------------------------------------------------------------------- */
 /*
  * From whoever the adapter has authenticated (route.channel, route.user_id). Text and buttons do
  * not come this way: they are INGRESS, and the store makes the same decision of them.
@@ -390,7 +390,7 @@ BODY(sma_learned)
     LIST(sma_learned_fact, fact_count, facts)
 END
 
-/* -- runs ------------------------------------------------------------------------------------ */
+/* -- runs -------------------------------------------------------------------------------------- */
 BODY(sma_stored_step)
     FIELD(uint32_t, number)                  /* 1, 2, ... */
     FIELD(uint8_t, kind)                     /* enum sma_step_kind */
@@ -432,6 +432,8 @@ BODY(sma_run_order)
     FIELD(uint8_t, standing)
     /* of this installation, always the same: by it the model knows our blocks of facts; 0 = none */
     FIELD(uint64_t, facts_word)
+    /* answers to this message that the platform still takes; 0 = it counts none */
+    FIELD(uint32_t, replies_left)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
     FIELD(struct sma_stamps, stamps)
 END
@@ -466,7 +468,7 @@ BODY(sma_session_turns)
     LIST(sma_turn, turn_count, turns)
 END
 
-/* -- steps ----------------------------------------------------------------------------------- */
+/* -- steps ------------------------------------------------------------------------------------- */
 /*
  * Agent -> store. The answer comes after the commit: it is the gate before every effect of the
  * step.
@@ -518,7 +520,7 @@ BODY(sma_done)
     FIELD(struct sma_stamps, stamps)
 END
 
-/* -- tools answered by the store ------------------------------------------------------------- */
+/* -- tools answered by the store --------------------------------------------------------------- */
 /*
  * * Newest entries first considered, given back in chronological order. Excluded: lines at or
  * after the current message's place by its own id; and, from the line of session_first_seq on,
@@ -569,7 +571,7 @@ BODY(sma_contact_result)
     TEXT(whom)                               /* for people: "member, telegram:1001" */
 END
 
-/* -- working tools --------------------------------------------------------------------------- */
+/* -- working tools ----------------------------------------------------------------------------- */
 BODY(sma_tool_ask)
     FIELD(uint64_t, seq)
     FIELD(uint32_t, call)
@@ -603,7 +605,7 @@ BODY(sma_tool_cancel)
     FIELD(uint64_t, seq)
 END
 
-/* -- model ----------------------------------------------------------------------------------- */
+/* -- model ------------------------------------------------------------------------------------- */
 BODY(sma_model_ask)
     /* where it goes: of an immutable configuration, lives until the program ends */
     FIELD(const struct sma_config_llm *, llm)
@@ -664,7 +666,7 @@ BODY(sma_model_delta)
     TEXT(text)
 END
 
-/* -- delivery -------------------------------------------------------------------------------- */
+/* -- delivery ---------------------------------------------------------------------------------- */
 /*
  * Agent -> dispatcher: tell me how outbox row `outbox_id` ended. Answered at the latest at the
  * deadline ("queued").

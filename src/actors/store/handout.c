@@ -36,28 +36,43 @@ bool sma_store_is_row_damage(const struct sma_store *store, enum sma_err err)
     return err != SMA_ERR_UNSUPPORTED && sma_store_is_damage(store, err);
 }
 
+#define STORE_STEP_LAST 1023u /* of an outbox id */
+
 /* -- DELIVER ----------------------------------------------------------------------------------- */
-/* How many parts answered the same message before this row. The rows of a chat go out one after the
- * other, so every earlier one is settled by now and the count is the same when this row is handed
- * out again after a restart. What cannot be read is not known: the row goes. */
-static SMA_CHECKED enum sma_err count_replies(struct sma_store *store, const struct store_row *row,
+/* How many parts with a smaller id answered message seq in its chat. The rows of a chat go out one
+ * after the other, so every earlier one is settled by now and the count is the same when a row is
+ * handed out again after a restart. What cannot be read is not known: the row goes. */
+static SMA_CHECKED enum sma_err count_replies(struct sma_store *store,
+                                              const struct store_chat *chat, uint64_t before_id,
                                               uint32_t *ret_count)
 {
     *ret_count = 0;
-    if (!store->adapters[row->adapter].adapter->ops->capabilities.counts_replies)
-        return SMA_ERR_OK;
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_deliveries deliveries;
-    enum sma_err err =
-        sma_state_deliveries_read(store->state, sma_state_outbox_seq(row->id), &rows, &deliveries);
+    enum sma_err err = sma_state_deliveries_read(store->state, sma_state_outbox_seq(before_id),
+                                                 &rows, &deliveries);
     for (size_t i = 0; err == SMA_ERR_OK && i < deliveries.count; i++) {
         const struct sma_state_delivery *delivery = &deliveries.items[i];
-        bool is_before = delivery->outbox_id < row->id && delivery->chat == row->chat->state;
+        bool is_before = delivery->outbox_id < before_id && delivery->chat == chat->state;
         if (is_before &&
             (delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN))
             *ret_count += delivery->part_done_count > 0 ? delivery->part_done_count : 1;
     }
     return sma_store_is_row_damage(store, err) ? SMA_ERR_OK : err;
+}
+
+uint32_t sma_store_replies_left(struct sma_store *store, const struct store_chat *chat,
+                                uint64_t seq, const struct sma_route *route)
+{
+    uint32_t count = 0;
+    int adapter = sma_store_adapter_of(store, route);
+    if (adapter < 0 || store->adapters[adapter].adapter->ops->replies_max == NULL)
+        return 0;
+    uint32_t max = store->adapters[adapter].adapter->ops->replies_max(route);
+    uint64_t behind_all = sma_state_outbox_id(seq, STORE_STEP_LAST, 0);
+    if (count_replies(store, chat, behind_all, &count) != SMA_ERR_OK || count >= max)
+        return 1; /* the platform may count otherwise: it is worth a try */
+    return max - count;
 }
 
 /* DONE's row is handed out by the transaction that ends the run, so an open run has made texts
@@ -81,8 +96,9 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
                                          const struct sma_state_delivery *delivery,
                                          const struct sma_stamps *stamps)
 {
-    uint32_t reply_count;
-    SMA_TRY(count_replies(store, row, &reply_count));
+    uint32_t reply_count = 0;
+    if (store->adapters[row->adapter].adapter->ops->replies_max != NULL)
+        SMA_TRY(count_replies(store, row->chat, row->id, &reply_count));
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
     const struct sma_deliver deliver = {

@@ -40,6 +40,9 @@ SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t ou
  *  from here. */
 SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *request,
                                            struct sma_buf *id);
+/** How many answers to message seq the platform still takes; 0: it counts none. */
+uint32_t sma_store_replies_left(struct sma_store *store, const struct store_chat *chat,
+                                uint64_t seq, const struct sma_route *route);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
 /** The other chat's deliveries come behind the chat's own. */
 void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,

@@ -66,9 +66,10 @@ static uint64_t facts_word(const struct sma_store *store)
     return sma_siphash(sma_store_approval_key(store), purpose, sizeof purpose) | 1;
 }
 
-static void fill_order(const struct sma_store *store, struct sma_run_order *order,
+static void fill_order(struct sma_store *store, struct sma_run_order *order,
                        const struct store_run *run)
 {
+    order->replies_left = sma_store_replies_left(store, run->chat, run->seq, &order->route);
     order->facts_word = facts_word(store);
     order->seq = run->seq;
     order->has_past = sma_state_has_past(store->state, run->chat->state);

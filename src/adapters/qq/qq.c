@@ -145,7 +145,6 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
      * of it is hidden. */
     .capabilities = {.has_markdown = true,
                      .has_files = true,
-                     .counts_replies = true,
                      .part_chars_max = QQ_PART_UNITS_LARGE,
                      .chat_per_minute = 20,
                      .chat_burst = 5,
@@ -155,6 +154,7 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .create = create,
     .destroy = sma_platform_destroy,
     .render = qq_render,
+    .replies_max = qq_replies_max,
     .configure = sma_platform_configure,
     .is_group = qq_is_group,
     .takes_webhooks = sma_platform_takes_webhooks,

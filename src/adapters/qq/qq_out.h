@@ -39,6 +39,8 @@
  * chat_type and message_id. A blank text gives no part. @return OK | NOMEM | TOOBIG
  */
 SMA_CHECKED enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
+/** The adapter's replies_max operation: QQ_REPLIES_*. */
+uint32_t qq_replies_max(const struct sma_route *route);
 /** The adapter's is_group operation: chat types group and channel. */
 bool qq_is_group(const struct sma_route *route);
 

@@ -314,7 +314,7 @@ static void render_files(struct output *output, struct sma_str text)
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
-static uint32_t replies_of(const struct sma_route *route)
+uint32_t qq_replies_max(const struct sma_route *route)
 {
     return sma_str_is_equal(route->chat_type, SMA_STR("c2c")) ? QQ_REPLIES_C2C : QQ_REPLIES_OTHER;
 }
@@ -323,7 +323,7 @@ static uint32_t replies_of(const struct sma_route *route)
  * active: no number. */
 static size_t parts_left(const struct sma_deliver *row, size_t file_count)
 {
-    uint32_t replies = replies_of(&row->route);
+    uint32_t replies = qq_replies_max(&row->route);
     if (row->route.message_id.len == 0)
         return SIZE_MAX;
     size_t left = row->reply_count < replies ? replies - row->reply_count : replies;
@@ -383,7 +383,7 @@ bool qq_is_answer_kept(const struct sma_attempt *attempt)
 
 enum qq_way qq_way_choose(const struct sma_attempt *attempt)
 {
-    uint32_t limit = replies_of(&attempt->route) - qq_is_answer_kept(attempt);
+    uint32_t limit = qq_replies_max(&attempt->route) - qq_is_answer_kept(attempt);
     bool is_answer = attempt->route.message_id.len > 0 && attempt->reply_count < limit &&
                      attempt->part < limit - attempt->reply_count;
     return is_answer ? QQ_PASSIVE : QQ_ACTIVE;

@@ -127,6 +127,13 @@ void sma_prompt_put_facts(struct sma_buf *buf, const struct sma_run_order *order
     if (route->chat_type.len > 0)
         sma_buf_put_text(buf,
                          sma_prompt_is_group(route->chat_type) ? "; group chat" : "; private chat");
+    if (order->replies_left == 1)
+        sma_buf_put_text(buf, "; one message can still answer this one: your final text");
+    else if (order->replies_left > 1)
+        sma_buf_printf(buf,
+                       "; at most %u messages can answer this one, the last is kept for your final "
+                       "text",
+                       order->replies_left);
 }
 
 static void put_fact(struct sma_buf *buf, const char *name, struct sma_str value)

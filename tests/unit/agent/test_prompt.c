@@ -38,6 +38,31 @@ static void one_line_tells_time_person_and_place(void)
     sma_buf_fini(&buf);
 }
 
+/* A platform that takes few answers to a message: the model has to save with them. */
+static void answers_that_are_left_are_told(void)
+{
+    static const struct
+    {
+        uint32_t left;
+        const char *end;
+    } rows[] = {
+        {0, "private chat"},
+        {1, "; one message can still answer this one: your final text"},
+        {4, "; at most 4 messages can answer this one, the last is kept for your final text"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_run_order order = {.seq = 1,
+                                      .standing = SMA_STANDING_OWNER,
+                                      .replies_left = rows[i].left,
+                                      .route = {.chat_type = SMA_STR("c2c")}};
+        struct sma_buf buf;
+        sma_buf_init(&buf, 4096);
+        sma_prompt_put_facts(&buf, &order, 0);
+        size_t len = strlen(rows[i].end);
+        CHECK(buf.len > len && memcmp(buf.ptr + buf.len - len, rows[i].end, len) == 0);
+        sma_buf_fini(&buf);
+    }
+}
+
 static void unknown_facts_are_left_out(void)
 {
     CHECK(setenv("TZ", "UTC", 1) == 0);
@@ -174,6 +199,7 @@ int main(void)
 {
     RUN(one_line_tells_time_person_and_place);
     RUN(the_facts_of_a_message_are_short);
+    RUN(answers_that_are_left_are_told);
     RUN(unknown_facts_are_left_out);
     RUN(who_may_what_is_told_in_the_facts);
     RUN(the_system_text_is_stable_and_begins_with_agent_md);

@@ -256,12 +256,58 @@ static void what_was_begun_goes_first_after_a_crash(void)
     end_world(&w);
 }
 
+static uint32_t four(const struct sma_route *route)
+{
+    (void)route;
+    return 4;
+}
+
+/* A run of chat `chat` begins. @return what it hears of the answers that are left */
+static uint32_t left_of(const char *chat, const char *id, uint64_t *ret_seq)
+{
+    say(&w, chat, id, "x");
+    run(&w);
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_RUN);
+    CHECK(msg != NULL);
+    uint32_t left = SMA_MSG_BODY(msg, struct sma_run_order)->replies_left;
+    *ret_seq = SMA_MSG_BODY(msg, struct sma_run_order)->seq;
+    sma_msg_destroy(msg);
+    return left;
+}
+
+/* What the model is told to save with; nothing where a message may be answered at will. */
+static void a_run_hears_how_many_answers_are_left(void)
+{
+    static const struct sma_adapter_ops counting = {
+        .name = "test", .channel = "test", .replies_max = four};
+    uint64_t seq;
+    make_world(&w);
+    open_world(&w);
+    CHECK_INT(0, left_of("b", "0", &seq));
+    end_world(&w);
+    make_world(&w);
+    w.adapters[0].ops = &counting;
+    open_world(&w);
+    CHECK_INT(4, left_of("a", "1", &seq));
+    const struct delivery said = {.key = "test:chat:a", .text = "one"};
+    step(&w, seq, 1, &said, 1);
+    run(&w);
+    finish_row(next_id(NULL), SMA_DELIVERY_SENT);
+    crash_world(&w);
+    run(&w);
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_RUN);
+    CHECK(msg != NULL);
+    CHECK_INT(3, SMA_MSG_BODY(msg, struct sma_run_order)->replies_left);
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
 /* A platform that lets a message be answered a few times only hears how often it was, in any life
  * of the program. */
 static void answers_to_one_message_are_counted(void)
 {
     static const struct sma_adapter_ops counting = {
-        .name = "test", .channel = "test", .capabilities = {.counts_replies = true}};
+        .name = "test", .channel = "test", .replies_max = four};
     make_world(&w);
     w.adapters[0].ops = &counting;
     open_world(&w);
@@ -298,7 +344,7 @@ static void answers_to_one_message_are_counted(void)
 static void the_notice_of_a_given_up_run_knows_when_it_was_made(void)
 {
     static const struct sma_adapter_ops counting = {
-        .name = "test", .channel = "test", .capabilities = {.counts_replies = true}};
+        .name = "test", .channel = "test", .replies_max = four};
     make_world(&w);
     w.adapters[0].ops = &counting;
     open_world(&w);
@@ -515,6 +561,7 @@ int main(void)
     RUN(a_chat_holds_a_bounded_number_of_rows);
     RUN(a_credit_comes_back_before_it_is_used_again);
     RUN(what_was_begun_goes_first_after_a_crash);
+    RUN(a_run_hears_how_many_answers_are_left);
     RUN(answers_to_one_message_are_counted);
     RUN(the_notice_of_a_given_up_run_knows_when_it_was_made);
     RUN(what_may_not_be_attempted_yet_holds_no_credit);
