@@ -182,8 +182,8 @@
       "Do you mean the request \"%s\"? Please press its button, or use `shipmyagent approvals`.", \
       "你指的是请求“%s”吗？请点击对应的按钮，或使用 `shipmyagent approvals`。") \
     X(APPROVAL_PLAINLY, \
-      "That is not a clear answer about: %s. Please press its button, or reply to that message with " \
-      "yes or no.", \
+      "That is not a clear answer about: %s. Please press its button, or reply to that " \
+      "message with yes or no.", \
       "这还不能决定：%s。请点击对应的按钮，或直接回复那条消息“同意”或“拒绝”。") \
     X(GRANT_REFUSED, "This once only, no lasting permission: %s", \
       "仅限本次，未授予持续权限：%s") \
