@@ -180,20 +180,6 @@ static bool holds_now(const struct checking *checking, const struct sma_grant *g
     return grant->until_ms == 0 || grant->until_ms > checking->wall_ms;
 }
 
-bool file_tools_hash(const struct sma_str *fields, size_t count, uint8_t ret_digest[32])
-{
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool is_good = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
-    for (size_t i = 0; is_good && i < count; i++) {
-        uint64_t len = fields[i].len;
-        is_good = EVP_DigestUpdate(context, &len, sizeof len) == 1 &&
-                  (len == 0 || EVP_DigestUpdate(context, fields[i].ptr, fields[i].len) == 1);
-    }
-    is_good = is_good && EVP_DigestFinal_ex(context, ret_digest, NULL) == 1;
-    EVP_MD_CTX_free(context);
-    return is_good;
-}
-
 /* A text for people: one line without control characters, what misleads the eye escaped, no
  * secret. */
 static void put_line(const struct checking *checking, struct sma_buf *buf, struct sma_str text,

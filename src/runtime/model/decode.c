@@ -112,173 +112,6 @@ void sma_decoder_set_request(struct sma_decoder *decoder, struct sma_str request
 }
 
 /* -- what the formats build with --------------------------------------------------------------- */
-void sma_decode_fail(struct sma_decoder *decoder, enum sma_decoded_status status)
-{
-    if (decoder->status == SMA_DECODED_OK)
-        decoder->status = status;
-    decoder->is_done = true;
-}
-
-static void fail_for(struct sma_decoder *decoder, enum sma_err err)
-{
-    if (err != SMA_ERR_OK)
-        sma_decode_fail(decoder, err == SMA_ERR_NOMEM ? SMA_DECODED_NOMEM : SMA_DECODED_TOOBIG);
-}
-
-void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma_str piece)
-{
-    if (piece.len == 0)
-        return;
-    if (piece.len > SMA_ANSWER_BYTES_MAX - decoder->answer_bytes) {
-        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
-        return;
-    }
-    decoder->answer_bytes += piece.len;
-    sma_buf_put_str(buf, piece);
-    fail_for(decoder, buf->err);
-}
-
-struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_kind kind)
-{
-    if (decoder->part_count == SMA_DECODE_CALL_COUNT_MAX) {
-        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
-        return NULL;
-    }
-    if (decoder->part_count == decoder->part_cap) {
-        size_t cap = decoder->part_cap == 0 ? 4 : 2 * decoder->part_cap;
-        struct sma_part *grown = realloc(decoder->parts, cap * sizeof *grown);
-        if (grown == NULL) {
-            sma_decode_fail(decoder, SMA_DECODED_NOMEM);
-            return NULL;
-        }
-        decoder->parts = grown;
-        decoder->part_cap = cap;
-    }
-    struct sma_part *part = &decoder->parts[decoder->part_count++];
-    *part = (struct sma_part){.kind = kind};
-    sma_buf_init(&part->id, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&part->item_id, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&part->name, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&part->content, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&part->signature, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&part->raw, 6 * (size_t)SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&part->problem, 512);
-    sma_send_text_init(&part->send_text, SMA_ANSWER_BYTES_MAX);
-    return part;
-}
-
-struct sma_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index)
-{
-    for (size_t i = decoder->part_count; i > 0; i--) {
-        struct sma_part *part = &decoder->parts[i - 1];
-        if (part->has_index && part->index == index)
-            return part;
-    }
-    return NULL;
-}
-
-void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, struct sma_str name)
-{
-    if (name.len == 0 || part->name.len > 0)
-        return;
-    sma_decode_add(decoder, &part->name, name);
-    if (!sma_str_is_equal(name, SMA_STR("chat_send")))
-        return;
-    part->is_send = true;
-    decoder->latest_send_at = (size_t)(part - decoder->parts) + 1;
-    sma_send_text_feed(&part->send_text, sma_buf_str(&part->content));
-}
-
-void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part,
-                              struct sma_str piece)
-{
-    if (piece.len == 0)
-        return;
-    part->last_piece = part->content.len;
-    sma_decode_add(decoder, &part->content, piece);
-    if (part->is_send && decoder->status == SMA_DECODED_OK)
-        sma_send_text_feed(&part->send_text, piece);
-}
-
-void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part,
-                              struct sma_str whole)
-{
-    if (sma_str_is_equal(sma_buf_str(&part->content), whole))
-        return;
-    decoder->answer_bytes -= part->content.len;
-    sma_buf_clear(&part->content);
-    sma_send_text_fini(&part->send_text);
-    sma_send_text_init(&part->send_text, SMA_ANSWER_BYTES_MAX);
-    sma_decode_add_arguments(decoder, part, whole);
-}
-
-void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part,
-                                    const json_t *value)
-{
-    if (json_is_string(value)) {
-        sma_decode_add_arguments(decoder, part, sma_json_text_of(value));
-        return;
-    }
-    if (!json_is_object(value) && !json_is_array(value))
-        return;
-    struct sma_buf text;
-    sma_buf_init(&text, SMA_ANSWER_BYTES_MAX);
-    sma_json_dump(&text, value);
-    fail_for(decoder, text.err);
-    if (text.err == SMA_ERR_OK)
-        sma_decode_add_arguments(decoder, part, sma_buf_str(&text));
-    sma_buf_fini(&text);
-}
-
-/* A cut call comes back with every later request: its head tells what it was. */
-#define CUT_ECHO_BYTES_MAX 2048
-
-void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part)
-{
-    if (!part->is_invalid) {
-        sma_buf_put_str(buf, sma_buf_str(&part->content));
-        return;
-    }
-    struct sma_str text = {part->content.len > 0 ? part->content.ptr : "", part->content.len};
-    bool is_long = part->is_cut && text.len > CUT_ECHO_BYTES_MAX;
-    if (is_long)
-        text.len = sma_utf8_cut(text, CUT_ECHO_BYTES_MAX);
-    sma_buf_put_text(buf, part->is_cut ? "{\"cut_arguments\":" : "{\"invalid_arguments\":");
-    sma_buf_put_json_string(buf, text);
-    if (is_long)
-        sma_buf_printf(buf, ",\"bytes_left_out\":%zu", part->content.len - text.len);
-    sma_buf_put_char(buf, '}');
-}
-
-void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_part *part)
-{
-    if (!part->is_invalid) {
-        sma_buf_put_json_string(buf, sma_buf_str(&part->content));
-        return;
-    }
-    struct sma_buf wrapped;
-    sma_buf_init(&wrapped, buf->max);
-    sma_decode_put_input(&wrapped, part);
-    if (wrapped.err != SMA_ERR_OK)
-        buf->err = wrapped.err;
-    else
-        sma_buf_put_json_string(buf, sma_buf_str(&wrapped));
-    sma_buf_fini(&wrapped);
-}
-
-bool sma_decode_has_calls(const struct sma_decoder *decoder)
-{
-    return decoder->status == SMA_DECODED_OK && !decoder->is_filtered && !decoder->is_refused;
-}
-
-void sma_decode_odd_reason(struct sma_decoder *decoder, struct sma_str reason)
-{
-    struct sma_wire_error *error = &decoder->decoded.error;
-    decoder->is_odd_reason = true;
-    snprintf(error->code, sizeof error->code, "%.*s", (int)sma_utf8_cut(reason, 48), reason.ptr);
-    snprintf(error->message, sizeof error->message, "the answer ended without content: %s",
-             error->code);
-}
 
 /* -- input ------------------------------------------------------------------------------------- */
 static void on_event(void *user, struct sma_str name, struct sma_str data)
@@ -355,12 +188,12 @@ void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len
     if (decoder->is_done || len == 0)
         return;
     if (!decoder->is_document) {
-        fail_for(decoder, sma_sse_feed(&decoder->sse, bytes, len));
+        sma_decode_fail_for(decoder, sma_sse_feed(&decoder->sse, bytes, len));
         return;
     }
     decoder->event_count++;
     sma_buf_put(&decoder->document, bytes, len);
-    fail_for(decoder, decoder->document.err);
+    sma_decode_fail_for(decoder, decoder->document.err);
 }
 
 bool sma_decoder_is_done(const struct sma_decoder *decoder)
@@ -450,7 +283,7 @@ static void settle_id(struct sma_decoder *decoder, size_t number)
         return;
     sma_buf_clear(&part->id);
     sma_buf_printf(&part->id, "call_%llx_%zu", (unsigned long long)decoder->id_seed, number + 1);
-    fail_for(decoder, part->id.err);
+    sma_decode_fail_for(decoder, part->id.err);
 }
 
 static void settle_cut(struct sma_decoder *decoder, struct sma_part *part)
@@ -461,7 +294,7 @@ static void settle_cut(struct sma_decoder *decoder, struct sma_part *part)
     if (part->content.len == 0)
         sma_buf_put_text(&part->content,
                          "{}"); /* nobody takes it for a call that may run: is_invalid */
-    fail_for(decoder, part->content.err);
+    sma_decode_fail_for(decoder, part->content.err);
 }
 
 /* Replace the arguments by others, made of them. */
@@ -469,7 +302,7 @@ static void settle_as(struct sma_decoder *decoder, struct sma_part *part, struct
 {
     sma_buf_clear(&part->content);
     sma_buf_put_str(&part->content, text);
-    fail_for(decoder, part->content.err);
+    sma_decode_fail_for(decoder, part->content.err);
 }
 
 static void settle_broken(struct sma_decoder *decoder, struct sma_part *part, struct sma_str whole)
@@ -551,7 +384,7 @@ static void put_fragment(struct sma_decoder *decoder)
         sma_decode_messages_fragment(decoder);
     else
         sma_decode_chat_fragment(decoder);
-    fail_for(decoder, decoder->fragment.err);
+    sma_decode_fail_for(decoder, decoder->fragment.err);
 }
 
 /* What of the text is shown: without thoughts, and without calls that the server left in it. */
@@ -610,7 +443,7 @@ const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
     if (decoder->is_document && !decoder->is_done)
         on_document(decoder);
     else if (!decoder->is_done)
-        fail_for(decoder, sma_sse_finish(&decoder->sse));
+        sma_decode_fail_for(decoder, sma_sse_finish(&decoder->sse));
     if (decoder->status == SMA_DECODED_TRUNCATED && decoder->is_finishing && !decoder->is_document)
         decoder->status = SMA_DECODED_OK; /* complete but for a torn event after the end */
     if (decoder->status == SMA_DECODED_OK)

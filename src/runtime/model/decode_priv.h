@@ -92,6 +92,8 @@ void sma_decode_messages_fragment(struct sma_decoder *decoder);
 /* -- helpers ----------------------------------------------------------------------------------- */
 /** Trouble: the first one is kept and ends decoding. */
 void sma_decode_fail(struct sma_decoder *decoder, enum sma_decoded_status status);
+/* The same for an error of ours; OK is nothing. */
+void sma_decode_fail_for(struct sma_decoder *decoder, enum sma_err err);
 /** The server's own error, from an object that holds one in any known shape. */
 void sma_decode_fail_with(struct sma_decoder *decoder, const json_t *root);
 /** Append answer bytes to one of the buffers, counted against SMA_ANSWER_BYTES_MAX. */

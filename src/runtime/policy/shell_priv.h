@@ -122,6 +122,16 @@ bool sma_list_has(const char *list, struct sma_str word);
 #define NOTE_NEVER_COVERED UINT32_MAX /* as origin: not even by a rule that names every word */
 
 /* -- unwrap (unwrap*.c) ------------------------------------------------------------------------ */
+static inline const struct sma_shell_word *sma_unwrap_word_at(const struct sma_shell *shell,
+                                                              uint32_t command, uint32_t index)
+{
+    return &shell->words[shell->commands[command].first_word + index];
+}
+static inline struct sma_str sma_unwrap_text_at(const struct sma_shell *shell, uint32_t command,
+                                                uint32_t index)
+{
+    return sma_shell_word_str(sma_unwrap_word_at(shell, command, index));
+}
 void sma_unwrap_note(struct sma_shell *shell, uint32_t command, uint32_t origin, const char *why);
 /* The same for a script in the word `origin`. */
 void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origin);

@@ -7,74 +7,6 @@
 
 #include "sma/text.h"
 
-static const struct sma_shell_word *word_at(const struct sma_shell *shell, uint32_t command,
-                                            uint32_t index)
-{
-    return &shell->words[shell->commands[command].first_word + index];
-}
-
-static struct sma_str text_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
-{
-    return sma_shell_word_str(word_at(shell, command, index));
-}
-
-void sma_unwrap_note(struct sma_shell *shell, uint32_t command, uint32_t origin, const char *why)
-{
-    if (shell->note_count == SMA_SHELL_NOTE_COUNT_MAX)
-        sma_shell_doubt(shell, NULL, "too much in one command that cannot be seen");
-    else
-        shell->notes[shell->note_count++] =
-            (struct sma_shell_note){.command = command, .origin = origin, .why = why};
-}
-
-void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origin)
-{
-    uint32_t before = shell->note_count;
-    sma_unwrap_note(shell, command, origin, "it runs a script");
-    if (shell->note_count > before)
-        shell->notes[before].is_script = true;
-}
-
-void sma_unwrap_touch_at(struct sma_shell *shell, uint32_t command, uint32_t origin,
-                         enum sma_shell_touch_kind kind, const struct sma_shell_word *target)
-{
-    if (shell->touch_count == SMA_SHELL_TOUCH_COUNT_MAX)
-        sma_shell_doubt(shell, NULL, "too many files in one command");
-    else
-        shell->touches[shell->touch_count++] = (struct sma_shell_touch){
-            .kind = kind, .command = command, .origin = origin, .target = *target};
-}
-
-struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t command, uint32_t from,
-                                           uint32_t to)
-{
-    const struct sma_shell_command *parent = &shell->commands[command];
-    uint32_t count = to - from;
-    if (shell->command_count == SMA_SHELL_COMMAND_COUNT_MAX ||
-        parent->depth + 1 >= SMA_SHELL_DEPTH_MAX ||
-        count > SMA_SHELL_WORD_COUNT_MAX - shell->word_count) {
-        sma_shell_doubt(shell, NULL, "too many commands in one");
-        return NULL;
-    }
-    struct sma_shell_command *child = &shell->commands[shell->command_count++];
-    *child = (struct sma_shell_command){.first_word = shell->word_count,
-                                        .word_count = count,
-                                        .parent = (int32_t)command,
-                                        .origin = from,
-                                        .depth = (uint16_t)(parent->depth + 1),
-                                        .has_more_words = parent->has_more_words};
-    memcpy(&shell->words[shell->word_count], &shell->words[parent->first_word + from],
-           count * sizeof shell->words[0]);
-    shell->word_count += count;
-    for (uint32_t i = 0; i < count; i++) /* what was said about them was said for the launcher */
-        shell->words[child->first_word + i].flags &=
-            ~(uint32_t)(SMA_WORD_OPERAND | SMA_WORD_VOUCHED);
-    if (sma_shell_is_reserved(sma_shell_word_str(&shell->words[child->first_word])))
-        sma_shell_doubt(shell, shell->words[child->first_word].raw,
-                        "a word of the shell's grammar as a program");
-    return child;
-}
-
 void sma_unwrap_add_assign(struct sma_shell *shell, uint32_t command,
                            const struct sma_shell_word *word)
 {
@@ -153,7 +85,7 @@ static bool take_options(const struct sma_shell *shell, uint32_t command,
     uint32_t count = shell->commands[command].word_count;
     for (options->next = 1; options->next < count; options->next++) {
         uint32_t index = options->next;
-        const struct sma_shell_word *word = word_at(shell, command, index);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, index);
         if (!sma_shell_word_is_constant(word))
             return word->fixed_len > 0 && word->text[0] != '-'; /* may be an option after all */
         struct sma_str text = sma_shell_word_str(word);
@@ -179,22 +111,6 @@ static bool take_options(const struct sma_shell *shell, uint32_t command,
     return true;
 }
 
-/* What an option that is not known may run, so that deny rules see it. */
-void sma_unwrap_guess(struct sma_shell *shell, uint32_t command, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = from; i < to && i < shell->commands[command].word_count; i++) {
-        struct sma_str text = text_at(shell, command, i);
-        const char *equals = memchr(text.ptr, '=', text.len);
-        if (equals != NULL)
-            text = (struct sma_str){equals + 1, text.len - (size_t)(equals + 1 - text.ptr)};
-        else if (text.len > 2 && text.ptr[0] == '-' && text.ptr[1] != '-' &&
-                 memchr(text.ptr, ' ', text.len) != NULL)
-            text = (struct sma_str){text.ptr + 2, text.len - 2}; /* -S'rm -rf x' */
-        if (text.len > 0 && sma_shell_word_is_constant(word_at(shell, command, i)))
-            sma_shell_parse_child(shell, text, command, i);
-    }
-}
-
 /* The words [from, ...) as one text for a shell; NULL when one is not constant or nothing is
  * there. */
 static bool join_words(struct sma_shell *shell, uint32_t command, uint32_t from,
@@ -203,16 +119,16 @@ static bool join_words(struct sma_shell *shell, uint32_t command, uint32_t from,
     uint32_t count = shell->commands[command].word_count;
     size_t len = 0;
     for (uint32_t i = from; i < count; i++) {
-        if (!sma_shell_word_is_constant(word_at(shell, command, i)))
+        if (!sma_shell_word_is_constant(sma_unwrap_word_at(shell, command, i)))
             return false;
-        len += text_at(shell, command, i).len + 1;
+        len += sma_unwrap_text_at(shell, command, i).len + 1;
     }
     char *text = from >= count ? NULL : sma_shell_reserve(shell, len + 1);
     if (text == NULL)
         return false;
     size_t at = 0;
     for (uint32_t i = from; i < count; i++) {
-        struct sma_str word = text_at(shell, command, i);
+        struct sma_str word = sma_unwrap_text_at(shell, command, i);
         if (i > from)
             text[at++] = ' ';
         memcpy(text + at, word.ptr, word.len);
@@ -221,21 +137,6 @@ static bool join_words(struct sma_shell *shell, uint32_t command, uint32_t from,
     text[at] = '\0';
     *ret_text = (struct sma_str){text, at};
     return true;
-}
-
-/* xargs -I R: the words that hold R are not known. */
-void sma_unwrap_mark_replaced(struct sma_shell *shell, const struct sma_shell_command *child,
-                              struct sma_str replaced)
-{
-    for (uint32_t i = 0; i < child->word_count; i++) {
-        struct sma_shell_word *word = &shell->words[child->first_word + i];
-        const char *found = memmem(word->text, word->len, replaced.ptr, replaced.len);
-        if (found == NULL)
-            continue;
-        word->flags |= SMA_WORD_DYNAMIC;
-        if (word->fixed_len > (uint32_t)(found - word->text))
-            word->fixed_len = (uint32_t)(found - word->text);
-    }
 }
 
 static void unwrap_text(struct sma_shell *shell, uint32_t command, uint32_t from,
@@ -255,7 +156,7 @@ static uint32_t take_assigns(struct sma_shell *shell, uint32_t command, uint32_t
 {
     uint32_t count = shell->commands[command].word_count;
     for (; from < count; from++) {
-        const struct sma_shell_word *word = word_at(shell, command, from);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, from);
         const char *equals = memchr(word->text, '=', word->fixed_len);
         if (equals == NULL || (word->flags & SMA_WORD_SPLITS) != 0)
             break; /* even a name of no bytes is an assignment to env */
@@ -270,8 +171,8 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     struct options options = {0};
     uint32_t count = shell->commands[command].word_count;
     bool is_lookup = strcmp(launcher->name, "command") == 0 && count > 1 &&
-                     (sma_str_is_equal(text_at(shell, command, 1), SMA_STR("-v")) ||
-                      sma_str_is_equal(text_at(shell, command, 1), SMA_STR("-V")));
+                     (sma_str_is_equal(sma_unwrap_text_at(shell, command, 1), SMA_STR("-v")) ||
+                      sma_str_is_equal(sma_unwrap_text_at(shell, command, 1), SMA_STR("-V")));
     if (is_lookup) {
         shell->commands[command].is_transparent = true;
         return;
@@ -287,11 +188,11 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     }
     uint32_t from = options.next;
     for (uint32_t i = 0; i < launcher->operand_count && from < count; i++, from++) {
-        if (!sma_shell_word_is_constant(word_at(shell, command, from)))
+        if (!sma_shell_word_is_constant(sma_unwrap_word_at(shell, command, from)))
             sma_unwrap_note(shell, command, count, "a launcher whose operand is not constant");
         if ((launcher->traits & LAUNCHER_MAKES_FILE) != 0)
             sma_unwrap_touch_at(shell, command, from, SMA_TOUCH_WRITE,
-                                word_at(shell, command, from));
+                                sma_unwrap_word_at(shell, command, from));
     }
     if ((launcher->traits & LAUNCHER_ASSIGNS) != 0)
         from = take_assigns(shell, command, from);
@@ -299,7 +200,7 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
         sma_unwrap_note(shell, command, NOTE_NEVER_COVERED, "a launcher without a program");
         return;
     }
-    if (word_at(shell, command, from)->text[0] ==
+    if (sma_unwrap_word_at(shell, command, from)->text[0] ==
         '-') { /* flock file -c 'text', su name -c 'text' */
         sma_unwrap_note(shell, command, count, "a launcher with an option that is not understood");
         sma_unwrap_guess(shell, command, from, count);
@@ -326,13 +227,14 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
 static void unwrap_runner(struct sma_shell *shell, uint32_t command, struct sma_str base)
 {
     uint32_t count = shell->commands[command].word_count, origin = 1;
-    if (count > 1 &&
-        sma_list_has("exec run x eval dlx tool task compose container", text_at(shell, command, 1)))
+    if (count > 1 && sma_list_has("exec run x eval dlx tool task compose container",
+                                  sma_unwrap_text_at(shell, command, 1)))
         origin = sma_list_has("docker podman kubectl docker-compose", base) ? 3 : 2;
     for (uint32_t i = 1; i <= origin && i < count; i++)
-        if (!sma_shell_word_is_constant(word_at(shell, command, i)) ||
-            text_at(shell, command, i).len == 0 || text_at(shell, command, i).ptr[0] == '-' ||
-            (i > 1 && sma_list_has("exec run", text_at(shell, command, i))))
+        if (!sma_shell_word_is_constant(sma_unwrap_word_at(shell, command, i)) ||
+            sma_unwrap_text_at(shell, command, i).len == 0 ||
+            sma_unwrap_text_at(shell, command, i).ptr[0] == '-' ||
+            (i > 1 && sma_list_has("exec run", sma_unwrap_text_at(shell, command, i))))
             origin = count;
     sma_unwrap_note(shell, command, origin < count ? origin : count, "it starts another program");
     if (origin < count)
@@ -345,14 +247,14 @@ static void unwrap_runner(struct sma_shell *shell, uint32_t command, struct sma_
 static bool starts_child(const struct sma_shell *shell, uint32_t command, struct sma_str base)
 {
     return sma_program_kind(base) == PROGRAM_RUNNER && shell->commands[command].word_count > 1 &&
-           sma_list_has("exec run", text_at(shell, command, 1));
+           sma_list_has("exec run", sma_unwrap_text_at(shell, command, 1));
 }
 
 /* -- builtins of the shell --------------------------------------------------------------------- */
 static void unwrap_declare(struct sma_shell *shell, uint32_t command)
 {
     for (uint32_t i = 1; i < shell->commands[command].word_count; i++) {
-        const struct sma_shell_word *word = word_at(shell, command, i);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, i);
         struct sma_str text = sma_shell_word_str(word);
         const char *equals = memchr(text.ptr, '=', word->fixed_len);
         struct sma_str name = {text.ptr, equals == NULL ? text.len : (size_t)(equals - text.ptr)};
@@ -383,8 +285,8 @@ static bool is_tame_builtin(const struct sma_shell *shell, uint32_t command, str
     bool is_set = sma_str_is_equal(base, SMA_STR("set")),
          is_read = sma_str_is_equal(base, SMA_STR("read"));
     for (uint32_t i = 1; (is_set || is_read) && i < count; i++) {
-        struct sma_str text = text_at(shell, command, i);
-        if (!sma_shell_word_is_constant(word_at(shell, command, i)))
+        struct sma_str text = sma_unwrap_text_at(shell, command, i);
+        if (!sma_shell_word_is_constant(sma_unwrap_word_at(shell, command, i)))
             return false;
         if (is_set && !sma_list_has("-e -u -x -eu -ex -eux -ue -euo -eo -o pipefail +e +x", text))
             return false;
@@ -443,7 +345,7 @@ void sma_shell_unwrap(struct sma_shell *shell)
     for (uint32_t i = 0; i < shell->command_count; i++) { /* bounded: SMA_SHELL_COMMAND_COUNT_MAX */
         if (shell->commands[i].word_count == 0)
             continue;
-        const struct sma_shell_word *program = word_at(shell, i, 0);
+        const struct sma_shell_word *program = sma_unwrap_word_at(shell, i, 0);
         if (!sma_shell_word_is_constant(program))
             continue;
         struct sma_str base = sma_program_base(sma_shell_word_str(program));

@@ -184,23 +184,18 @@ static bool is_tame(struct sma_str program)
     return true;
 }
 
-static const struct sma_shell_word *word_at(const struct sma_shell *shell, uint32_t command,
-                                            uint32_t index)
-{
-    return &shell->words[shell->commands[command].first_word + index];
-}
-
 void sma_unwrap_awk(struct sma_shell *shell, uint32_t command)
 {
     static const char why[] = "an awk program that may run commands or write files";
     uint32_t count = shell->commands[command].word_count, next = 1;
     for (; next < count; next++) {
-        const struct sma_shell_word *word = word_at(shell, command, next);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, next);
         struct sma_str text = sma_shell_word_str(word);
         bool is_option = sma_shell_word_is_constant(word) && text.len > 1 && text.ptr[0] == '-';
         if (is_option && sma_list_has("-F -v", text)) {
             next++;
-            if (next < count && (word_at(shell, command, next)->flags & SMA_WORD_SPLITS) != 0)
+            if (next < count &&
+                (sma_unwrap_word_at(shell, command, next)->flags & SMA_WORD_SPLITS) != 0)
                 sma_unwrap_note(shell, command, next,
                                 "the value of an option may be several words");
         } else if (!is_option || text.ptr[1] != 'F') {
@@ -209,7 +204,8 @@ void sma_unwrap_awk(struct sma_shell *shell, uint32_t command)
     }
     if (next >= count && !shell->commands[command].has_more_words)
         return; /* it says how it is used */
-    const struct sma_shell_word *program = next < count ? word_at(shell, command, next) : NULL;
+    const struct sma_shell_word *program =
+        next < count ? sma_unwrap_word_at(shell, command, next) : NULL;
     if (program == NULL || !sma_shell_word_is_constant(program) ||
         shell->commands[command].has_more_words || !is_tame(sma_shell_word_str(program)) ||
         program->text[0] == '-')

@@ -4,12 +4,6 @@
  */
 #include "shell_priv.h"
 
-static const struct sma_shell_word *word_at(const struct sma_shell *shell, uint32_t command,
-                                            uint32_t index)
-{
-    return &shell->words[shell->commands[command].first_word + index];
-}
-
 /* -- shells ------------------------------------------------------------------------------------ */
 /* Options of a shell; false when one is not known. */
 static bool take_shell_options(const struct sma_shell *shell, uint32_t command, uint32_t *next,
@@ -17,7 +11,7 @@ static bool take_shell_options(const struct sma_shell *shell, uint32_t command, 
 {
     uint32_t count = shell->commands[command].word_count;
     for (*next = 1; *next < count; (*next)++) {
-        const struct sma_shell_word *word = word_at(shell, command, *next);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, *next);
         if (!sma_shell_word_is_constant(word))
             return word->fixed_len > 0 && word->text[0] != '-' && word->text[0] != '+';
         struct sma_str text = sma_shell_word_str(word);
@@ -49,7 +43,8 @@ static bool take_shell_options(const struct sma_shell *shell, uint32_t command, 
 void sma_unwrap_shell(struct sma_shell *shell, uint32_t command)
 {
     uint32_t count = shell->commands[command].word_count, next = 1;
-    struct sma_str base = sma_program_base(sma_shell_word_str(word_at(shell, command, 0)));
+    struct sma_str base =
+        sma_program_base(sma_shell_word_str(sma_unwrap_word_at(shell, command, 0)));
     bool has_text = false, is_source = sma_list_has(". source", base);
     if (!is_source && !take_shell_options(shell, command, &next, &has_text)) {
         sma_unwrap_note(shell, command, count, "a shell with an option that is not understood");
@@ -60,7 +55,7 @@ void sma_unwrap_shell(struct sma_shell *shell, uint32_t command)
                         "a shell that reads its commands from elsewhere");
         return;
     }
-    const struct sma_shell_word *word = word_at(shell, command, next);
+    const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, next);
     if (!has_text) {
         if (sma_shell_word_is_constant(word))
             sma_unwrap_script(shell, command, next);
@@ -86,19 +81,21 @@ void sma_unwrap_interpreter(struct sma_shell *shell, uint32_t command, struct sm
 {
     uint32_t count = shell->commands[command].word_count, next = 1;
     bool is_python = base.len >= 6 && memcmp(base.ptr, "python", 6) == 0;
-    if (count == 2 && sma_shell_word_is_constant(word_at(shell, command, 1)) &&
-        sma_list_has("--version -V --help", sma_shell_word_str(word_at(shell, command, 1))))
+    if (count == 2 && sma_shell_word_is_constant(sma_unwrap_word_at(shell, command, 1)) &&
+        sma_list_has("--version -V --help",
+                     sma_shell_word_str(sma_unwrap_word_at(shell, command, 1))))
         return;
     while (next < count && is_python &&
-           sma_list_has("-u -B -E -s -S -I -O", sma_shell_word_str(word_at(shell, command, next))))
+           sma_list_has("-u -B -E -s -S -I -O",
+                        sma_shell_word_str(sma_unwrap_word_at(shell, command, next))))
         next++;
     if (next >= count ||
-        sma_list_has("- -i", sma_shell_word_str(word_at(shell, command, count - 1))))
+        sma_list_has("- -i", sma_shell_word_str(sma_unwrap_word_at(shell, command, count - 1))))
         sma_unwrap_note(shell, command, NOTE_NEVER_COVERED,
                         "an interpreter that reads its program from elsewhere");
     if (next >= count)
         return;
-    const struct sma_shell_word *word = word_at(shell, command, next);
+    const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, next);
     struct sma_str text = sma_shell_word_str(word);
     bool is_module = is_python && next + 1 < count && sma_str_is_equal(text, SMA_STR("-m")) &&
                      sma_shell_word_is_constant(word + 1);
@@ -186,7 +183,7 @@ static bool is_tame_sed(struct sma_str script)
 static const char *in_place_suffix(const struct sma_shell *shell, uint32_t command)
 {
     for (uint32_t i = 1; i < shell->commands[command].word_count; i++) {
-        const struct sma_shell_word *word = word_at(shell, command, i);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, i);
         if (word->len < 2 || word->text[0] != '-')
             continue;
         const char *letter = memchr(word->text, 'i', word->len);
@@ -202,7 +199,7 @@ static const char *in_place_suffix(const struct sma_shell *shell, uint32_t comma
 static void touch_in_place(struct sma_shell *shell, uint32_t command, uint32_t index,
                            const char *suffix)
 {
-    struct sma_shell_word file = *word_at(shell, command, index);
+    struct sma_shell_word file = *sma_unwrap_word_at(shell, command, index);
     sma_unwrap_touch_at(shell, command, index, SMA_TOUCH_WRITE, &file);
     size_t len = strlen(suffix);
     char *text = len == 0 ? NULL : sma_shell_reserve(shell, file.len + len + 1);
@@ -229,7 +226,7 @@ void sma_unwrap_sed(struct sma_shell *shell, uint32_t command)
     if (shell->commands[command].has_more_words)
         sma_unwrap_note(shell, command, count, "sed with words that are not known");
     for (uint32_t i = 1; i < count; i++) {
-        const struct sma_shell_word *word = word_at(shell, command, i);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, i);
         struct sma_str text = sma_shell_word_str(word);
         bool is_option = text.len > 1 && text.ptr[0] == '-';
         if (!is_option) {

@@ -17,17 +17,6 @@ static const char VALUED[] =
     "-newermt -newerat -newerct -newermm -newerma -newermc -neweraa -neweram -newerac -newerca "
     "-newercm -newercc -newerBt -newermB";
 
-static const struct sma_shell_word *word_at(const struct sma_shell *shell, uint32_t command,
-                                            uint32_t index)
-{
-    return &shell->words[shell->commands[command].first_word + index];
-}
-
-static struct sma_str text_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
-{
-    return sma_shell_word_str(word_at(shell, command, index));
-}
-
 /* {} becomes a path below a starting point, which does not begin with a dash when the starting
  * points do not. */
 static void mark_found(struct sma_shell *shell, const struct sma_shell_command *child)
@@ -57,9 +46,10 @@ static uint32_t end_of_command(const struct sma_shell *shell, uint32_t command, 
 {
     uint32_t count = shell->commands[command].word_count, end = from;
     for (; end < count; end++) {
-        struct sma_str text = text_at(shell, command, end);
+        struct sma_str text = sma_unwrap_text_at(shell, command, end);
         bool is_behind_braces =
-            end > from && sma_str_is_equal(text_at(shell, command, end - 1), SMA_STR("{}"));
+            end > from &&
+            sma_str_is_equal(sma_unwrap_text_at(shell, command, end - 1), SMA_STR("{}"));
         if (sma_str_is_equal(text, SMA_STR(";")) ||
             (is_behind_braces && sma_str_is_equal(text, SMA_STR("+"))))
             break;
@@ -70,12 +60,12 @@ static uint32_t end_of_command(const struct sma_shell *shell, uint32_t command, 
 /* In the folder of what was found, Makefiles and scripts are other ones than those a rule means. */
 static bool only_reads(const struct sma_shell *shell, uint32_t command, uint32_t program)
 {
-    struct sma_str base = sma_program_base(text_at(shell, command, program));
+    struct sma_str base = sma_program_base(sma_unwrap_text_at(shell, command, program));
     const struct description *description = sma_options_of(base);
-    return sma_shell_word_is_constant(word_at(shell, command, program)) &&
+    return sma_shell_word_is_constant(sma_unwrap_word_at(shell, command, program)) &&
            sma_program_kind(base) == PROGRAM_PLAIN &&
-           memchr(text_at(shell, command, program).ptr, '/',
-                  text_at(shell, command, program).len) == NULL &&
+           memchr(sma_unwrap_text_at(shell, command, program).ptr, '/',
+                  sma_unwrap_text_at(shell, command, program).len) == NULL &&
            (description == NULL || !sma_options_can_harm(description));
 }
 
@@ -89,9 +79,9 @@ static uint32_t unwrap_exec(struct sma_shell *shell, uint32_t command, uint32_t 
         return at;
     }
     for (uint32_t i = at + 1; i < end; i++)
-        if (may_steer(word_at(shell, command, i)))
+        if (may_steer(sma_unwrap_word_at(shell, command, i)))
             sma_unwrap_note(shell, command, i, "where this command of find ends cannot be told");
-    if (sma_list_has("-execdir -okdir", text_at(shell, command, at)) &&
+    if (sma_list_has("-execdir -okdir", sma_unwrap_text_at(shell, command, at)) &&
         !only_reads(shell, command, at + 1))
         sma_unwrap_note(shell, command, end, "find would run it in other folders");
     struct sma_shell_command *child = sma_unwrap_child(shell, command, at + 1, end);
@@ -104,7 +94,7 @@ void sma_unwrap_find(struct sma_shell *shell, uint32_t command)
 {
     uint32_t count = shell->commands[command].word_count;
     for (uint32_t i = 1; i < count; i++) {
-        const struct sma_shell_word *word = word_at(shell, command, i);
+        const struct sma_shell_word *word = sma_unwrap_word_at(shell, command, i);
         struct sma_str text = sma_shell_word_str(word);
         if (sma_list_has("-delete -fprint -fprint0 -fprintf -fls", text))
             sma_unwrap_note(shell, command, i, "find would delete or write files");

@@ -8,11 +8,6 @@
 
 #include "sma/text.h"
 
-static struct sma_str text_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
-{
-    return sma_shell_word_str(&shell->words[shell->commands[command].first_word + index]);
-}
-
 static bool is_constant_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
 {
     return sma_shell_word_is_constant(&shell->words[shell->commands[command].first_word + index]);
@@ -32,7 +27,7 @@ static bool is_tame_setting(struct sma_str setting)
  * rules. */
 static void note_setting(struct sma_shell *shell, uint32_t command, uint32_t index)
 {
-    struct sma_str setting = text_at(shell, command, index);
+    struct sma_str setting = sma_unwrap_text_at(shell, command, index);
     const char *equals = memchr(setting.ptr, '=', setting.len);
     sma_unwrap_note(shell, command, index, "an option of git that can run anything");
     if (equals == NULL)
@@ -46,7 +41,7 @@ static uint32_t take_options(struct sma_shell *shell, uint32_t command)
 {
     uint32_t count = shell->commands[command].word_count;
     for (uint32_t i = 1; i < count; i++) {
-        struct sma_str text = text_at(shell, command, i);
+        struct sma_str text = sma_unwrap_text_at(shell, command, i);
         if (!is_constant_at(shell, command, i)) {
             sma_unwrap_note(shell, command, i, "what git does is not constant");
             return 0;
@@ -62,7 +57,7 @@ static uint32_t take_options(struct sma_shell *shell, uint32_t command)
             return 0;
         }
         i++;
-        if (text.ptr[1] == 'C' || !is_tame_setting(text_at(shell, command, i)))
+        if (text.ptr[1] == 'C' || !is_tame_setting(sma_unwrap_text_at(shell, command, i)))
             note_setting(shell, command, i);
     }
     return 0;
@@ -72,7 +67,8 @@ static void check_config(struct sma_shell *shell, uint32_t command, uint32_t at)
 {
     uint32_t count = shell->commands[command].word_count;
     for (uint32_t i = at + 1; i < count; i++)
-        if (sma_list_has("--get --get-all --get-regexp --list -l", text_at(shell, command, i)) &&
+        if (sma_list_has("--get --get-all --get-regexp --list -l",
+                         sma_unwrap_text_at(shell, command, i)) &&
             i == at + 1)
             return;
     sma_unwrap_note(shell, command, count, "git config can set what other git commands run");
@@ -83,7 +79,7 @@ void sma_unwrap_git(struct sma_shell *shell, uint32_t command)
     uint32_t count = shell->commands[command].word_count, at = take_options(shell, command);
     if (at == 0)
         return;
-    struct sma_str name = text_at(shell, command, at);
+    struct sma_str name = sma_unwrap_text_at(shell, command, at);
     if (sma_str_is_equal(name, SMA_STR("config"))) {
         check_config(shell, command, at);
         return;
@@ -94,7 +90,7 @@ void sma_unwrap_git(struct sma_shell *shell, uint32_t command)
         return;
     }
     for (uint32_t i = at + 1; i < count; i++) {
-        struct sma_str text = text_at(shell, command, i);
+        struct sma_str text = sma_unwrap_text_at(shell, command, i);
         if (memmem(text.ptr, text.len, "::", 2) != NULL &&
             sma_list_has("clone fetch pull push remote ls-remote submodule", name))
             sma_unwrap_note(shell, command, i, "an address of git that runs a command");
