@@ -1,11 +1,6 @@
 /* Requests to people: open ones, and who decided the others. */
 #include "runtime/chat/state_priv.h"
 
-static void bind_int(sqlite3_stmt *stmt, int index, int64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, number); /* a valid index cannot fail */
-}
-
 enum sma_err sma_state_approval_add(struct sma_state *state,
                                     const struct sma_state_approval *approval)
 {
@@ -17,13 +12,13 @@ enum sma_err sma_state_approval_add(struct sma_state *state,
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     sma_state_bind(stmt, 1, approval->id, true);
-    bind_int(stmt, 2, (int64_t)approval->run_seq);
-    bind_int(stmt, 3, approval->chat->id);
-    bind_int(stmt, 4, approval->state);
-    bind_int(stmt, 5, approval->step);
-    bind_int(stmt, 6, approval->created_ms);
-    bind_int(stmt, 7, approval->left_ms);
-    bind_int(stmt, 8, approval->responded_ms);
+    sma_state_bind_int(stmt, 2, (int64_t)approval->run_seq);
+    sma_state_bind_int(stmt, 3, approval->chat->id);
+    sma_state_bind_int(stmt, 4, approval->state);
+    sma_state_bind_int(stmt, 5, approval->step);
+    sma_state_bind_int(stmt, 6, approval->created_ms);
+    sma_state_bind_int(stmt, 7, approval->left_ms);
+    sma_state_bind_int(stmt, 8, approval->responded_ms);
     sma_state_bind(stmt, 9, approval->request, false);
     sma_state_bind(stmt, 10, approval->doc, false);
     err = sma_state_run(state, stmt);
@@ -42,9 +37,9 @@ enum sma_err sma_state_approval_update(struct sma_state *state,
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     sma_state_bind(stmt, 1, approval->id, true);
-    bind_int(stmt, 2, approval->state);
-    bind_int(stmt, 3, approval->left_ms);
-    bind_int(stmt, 4, approval->responded_ms);
+    sma_state_bind_int(stmt, 2, approval->state);
+    sma_state_bind_int(stmt, 3, approval->left_ms);
+    sma_state_bind_int(stmt, 4, approval->responded_ms);
     sma_state_bind(stmt, 5, approval->doc, false);
     err = sma_state_run(state, stmt);
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
@@ -59,7 +54,7 @@ enum sma_err sma_state_approval_set_left(struct sma_state *state, struct sma_str
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     sma_state_bind(stmt, 1, id, true);
-    bind_int(stmt, 2, left_ms);
+    sma_state_bind_int(stmt, 2, left_ms);
     return sma_state_run(state, stmt);
 }
 
@@ -90,6 +85,6 @@ enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_
         err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_APPROVAL_FORGET) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, before_ms);
+    sma_state_bind_int(stmt, 1, before_ms);
     return sma_state_run(state, stmt);
 }

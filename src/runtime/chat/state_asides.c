@@ -2,11 +2,6 @@
 #include "runtime/chat/state_asides.h"
 #include "runtime/chat/state_priv.h"
 
-static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
-}
-
 enum sma_err sma_state_asides_read(struct sma_state *state, struct sma_state_rows *rows,
                                    struct sma_state_asides *ret_asides)
 {
@@ -58,8 +53,8 @@ enum sma_err sma_state_aside_set(struct sma_state *state, struct sma_state_aside
     if (stmt == NULL)
         return err;
     state->has_asides = true; /* stays when the transaction is undone: it only costs a look */
-    bind_int(stmt, 1, aside.chat_id);
-    bind_int(stmt, 2, aside.from_seq);
+    sma_state_bind_int(stmt, 1, aside.chat_id);
+    sma_state_bind_int(stmt, 2, aside.from_seq);
     return sma_state_run(state, stmt);
 }
 
@@ -69,7 +64,7 @@ enum sma_err sma_state_aside_drop(struct sma_state *state, uint32_t chat_id)
     sqlite3_stmt *stmt = begin_change(state, SMA_SQL_ASIDE_DROP, &err);
     if (stmt == NULL)
         return err;
-    bind_int(stmt, 1, chat_id);
+    sma_state_bind_int(stmt, 1, chat_id);
     return sma_state_run(state, stmt);
 }
 
@@ -80,9 +75,9 @@ enum sma_err sma_state_line_place(struct sma_state *state, uint64_t seq, uint32_
     sqlite3_stmt *stmt = begin_change(state, SMA_SQL_LINE_PLACE, &err);
     if (stmt == NULL)
         return err;
-    bind_int(stmt, 1, seq);
-    bind_int(stmt, 2, generation);
-    bind_int(stmt, 3, offset);
+    sma_state_bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 2, generation);
+    sma_state_bind_int(stmt, 3, offset);
     return sma_state_run(state, stmt);
 }
 
@@ -95,7 +90,7 @@ enum sma_err sma_state_line_is_aside(struct sma_state *state, uint32_t chat_id, 
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ASIDE_GET);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, chat_id);
+    sma_state_bind_int(stmt, 1, chat_id);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_OK;
     if (rc == SQLITE_ROW)

@@ -404,7 +404,7 @@ enum sma_err sma_state_chats_load(struct sma_state *state)
     err = sma_state_meta_get(state, SMA_STR(SMA_STATE_CHATS_REMOVED), removed, sizeof removed);
     if (err == SMA_ERR_OK)
         state->chats.removed = strtoull(removed, NULL, 10);
-    return err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND ? sma_state_moves_load(state) : err;
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
 /* -- changes ----------------------------------------------------------------------------------- */
@@ -475,13 +475,13 @@ enum sma_err sma_state_chat_save(struct sma_state *state, struct sma_state_chat 
     return SMA_ERR_OK;
 }
 
-static enum sma_err begin_update(struct sma_state *state, struct sma_state_chat *chat)
+enum sma_err sma_state_chat_begin(struct sma_state *state, struct sma_state_chat *chat)
 {
     enum sma_err err = sma_state_change(state);
     return err == SMA_ERR_OK ? sma_state_chat_save(state, chat) : err;
 }
 
-static enum sma_err write_row(struct sma_state *state, const struct sma_state_chat *chat)
+enum sma_err sma_state_chat_write(struct sma_state *state, const struct sma_state_chat *chat)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_UPDATE);
     if (stmt == NULL)
@@ -497,22 +497,11 @@ static enum sma_err write_row(struct sma_state *state, const struct sma_state_ch
 enum sma_err sma_state_chat_set_stop_mark(struct sma_state *state, struct sma_state_chat *chat,
                                           uint64_t seq)
 {
-    enum sma_err err = begin_update(state, chat);
+    enum sma_err err = sma_state_chat_begin(state, chat);
     if (err != SMA_ERR_OK || seq <= chat->stop_mark)
         return err;
     chat->stop_mark = seq;
-    return write_row(state, chat);
-}
-
-enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_state_chat *chat,
-                                           uint64_t seq)
-{
-    enum sma_err err = begin_update(state, chat);
-    if (err != SMA_ERR_OK || seq <= chat->clear_mark)
-        return err;
-    chat->clear_mark = seq;
-    err = write_row(state, chat);
-    return err == SMA_ERR_OK ? sma_state_turns_clear(state, chat, seq) : err;
+    return sma_state_chat_write(state, chat);
 }
 
 /* Give the chat another plan; the old one is freed when the transaction ends, unless it was made in
@@ -537,19 +526,19 @@ enum sma_err sma_state_chat_set_rotation(struct sma_state *state, struct sma_sta
 {
     if (plan.len > 65536)
         return SMA_ERR_TOOBIG;
-    enum sma_err err = begin_update(state, chat);
+    enum sma_err err = sma_state_chat_begin(state, chat);
     if (err == SMA_ERR_OK)
         err = replace_rotation(state, chat, plan);
-    return err == SMA_ERR_OK ? write_row(state, chat) : err;
+    return err == SMA_ERR_OK ? sma_state_chat_write(state, chat) : err;
 }
 
 enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_state_chat *chat,
                                            uint32_t generation)
 {
-    SMA_TRY(begin_update(state, chat));
+    SMA_TRY(sma_state_chat_begin(state, chat));
     SMA_TRY(replace_rotation(state, chat, (struct sma_str){NULL, 0}));
     chat->generation = generation;
-    return write_row(state, chat);
+    return sma_state_chat_write(state, chat);
 }
 
 enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat *chat)
@@ -557,7 +546,7 @@ enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat 
     uint32_t day = today(state);
     if (chat->seen_day == day)
         return SMA_ERR_OK;
-    SMA_TRY(begin_update(state, chat));
+    SMA_TRY(sma_state_chat_begin(state, chat));
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_SEEN);
     if (stmt == NULL)
         return state->error.code;

@@ -2,11 +2,6 @@
 #include "runtime/chat/state_grants.h"
 #include "runtime/chat/state_priv.h"
 
-static void bind_int(sqlite3_stmt *stmt, int index, int64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, number); /* a valid index cannot fail */
-}
-
 /* -- reading ----------------------------------------------------------------------------------- */
 static struct sma_state_grant *add_item(struct sma_state_rows *rows, struct sma_state_grants *list)
 {
@@ -71,7 +66,7 @@ static SMA_CHECKED enum sma_err read_of_record(struct sma_state *state,
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_GRANT_OF_CHAT);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, chat->id);
+    sma_state_bind_int(stmt, 1, chat->id);
     return read_all(state, stmt, rows, list);
 }
 
@@ -125,8 +120,8 @@ enum sma_err sma_state_grants_next(struct sma_state *state, uint64_t after, uint
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_GRANT_NEXT);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, (int64_t)after);
-    bind_int(stmt, 2, count_max);
+    sma_state_bind_int(stmt, 1, (int64_t)after);
+    sma_state_bind_int(stmt, 2, count_max);
     return read_all(state, stmt, rows, ret_grants);
 }
 
@@ -180,9 +175,9 @@ enum sma_err sma_state_grant_add(struct sma_state *state, const struct sma_state
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     sma_state_bind(stmt, 1, grant->id, true);
-    bind_int(stmt, 2, grant->chat->id);
-    bind_int(stmt, 3, grant->created_ms);
-    bind_int(stmt, 4, grant->until_ms);
+    sma_state_bind_int(stmt, 2, grant->chat->id);
+    sma_state_bind_int(stmt, 3, grant->created_ms);
+    sma_state_bind_int(stmt, 4, grant->until_ms);
     sma_state_bind(stmt, 5, grant->tool, true);
     sma_state_bind(stmt, 6, grant->rule, true);
     sma_state_bind(stmt, 7, grant->by, true);
@@ -198,8 +193,8 @@ enum sma_err sma_state_grants_forget(struct sma_state *state, int64_t before_ms,
         err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_GRANT_FORGET) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, before_ms);
-    bind_int(stmt, 2, count_max);
+    sma_state_bind_int(stmt, 1, before_ms);
+    sma_state_bind_int(stmt, 2, count_max);
     err = sma_state_run(state, stmt);
     if (err == SMA_ERR_OK)
         *ret_removed = (uint32_t)sqlite3_changes(state->db);

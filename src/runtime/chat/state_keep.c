@@ -4,76 +4,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define HOUR_MS INT64_C(3600000)
-#define HOURS_KEPT (400 * 24)
 #define SAMPLE_COUNT 32
 #define SAMPLE_ROWS 16
 
-static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
-}
-
-/* The first number a bound statement answers with. NOTFOUND: no row. */
-static SMA_CHECKED enum sma_err ask_number(struct sma_state *state, sqlite3_stmt *stmt,
-                                           uint64_t *ret_number)
-{
-    int rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW)
-        *ret_number = (uint64_t)sqlite3_column_int64(stmt, 0);
-    sma_state_done(stmt);
-    return rc == SQLITE_ROW    ? SMA_ERR_OK
-           : rc == SQLITE_DONE ? SMA_ERR_NOTFOUND
-                               : sma_state_fail(state, rc, "ask for a number");
-}
-
 /* -- age --------------------------------------------------------------------------------------- */
-enum sma_err sma_state_hour_note(struct sma_state *state)
-{
-    int64_t hour = state->sys->wall_ms(state->sys->self) / HOUR_MS;
-    if (__builtin_expect(hour == state->hour_noted, 1))
-        return SMA_ERR_OK;
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_HOUR_NOTE);
-    if (stmt == NULL)
-        return state->error.code;
-    bind_int(stmt, 1, (uint64_t)hour);
-    bind_int(stmt, 2, state->next_seq);
-    enum sma_err err = sma_state_run(state, stmt);
-    stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_HOUR_FORGET) : NULL;
-    if (stmt == NULL)
-        return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, (uint64_t)(hour - HOURS_KEPT));
-    err = sma_state_run(state, stmt);
-    if (err == SMA_ERR_OK)
-        state->hour_noted = hour;
-    return err;
-}
-
-void sma_state_keep_undone(struct sma_state *state)
-{
-    state->hour_noted = -1;
-    state->is_results_known = state->is_stripped_known = false;
-}
-
-enum sma_err sma_state_seq_of_age(struct sma_state *state, int64_t now_ms, int64_t age_ms,
-                                  uint64_t *ret_seq)
-{
-    uint64_t any;
-    *ret_seq = 0;
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_HOUR_ANY);
-    enum sma_err err = stmt == NULL ? state->error.code : ask_number(state, stmt, &any);
-    if (err != SMA_ERR_OK)
-        return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
-    stmt = sma_state_statement(state, SMA_SQL_HOUR_SEQ);
-    if (stmt == NULL)
-        return state->error.code;
-    /* The hour that contains the moment is young still. */
-    bind_int(stmt, 1, (uint64_t)((now_ms - age_ms) / HOUR_MS));
-    err = ask_number(state, stmt, ret_seq);
-    if (err == SMA_ERR_NOTFOUND) /* nothing was accepted since */
-        *ret_seq = state->next_seq;
-    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
-}
 
 /* -- slices ------------------------------------------------------------------------------------ */
 /* DELETE with a bound as first number and the count as second. */
@@ -86,8 +20,8 @@ static SMA_CHECKED enum sma_err remove_slice(struct sma_state *state, enum sma_s
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, sql) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, (uint64_t)before);
-    bind_int(stmt, 2, rows_max);
+    sma_state_bind_int(stmt, 1, (uint64_t)before);
+    sma_state_bind_int(stmt, 2, rows_max);
     err = sma_state_run(state, stmt);
     if (err == SMA_ERR_OK)
         *ret_removed = (uint32_t)sqlite3_changes(state->db);
@@ -108,9 +42,9 @@ enum sma_err sma_state_keep_turns_of(struct sma_state *state, const struct sma_s
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_TURN_TRIM) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, chat->id);
-    bind_int(stmt, 2, rows_max);
-    bind_int(stmt, 3, count_max);
+    sma_state_bind_int(stmt, 1, chat->id);
+    sma_state_bind_int(stmt, 2, rows_max);
+    sma_state_bind_int(stmt, 3, count_max);
     err = sma_state_run(state, stmt);
     if (err == SMA_ERR_OK)
         *ret_removed = (uint32_t)sqlite3_changes(state->db);
@@ -147,7 +81,7 @@ static SMA_CHECKED enum sma_err know_results(struct sma_state *state)
         return SMA_ERR_OK;
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_TOTAL);
     enum sma_err err =
-        stmt == NULL ? state->error.code : ask_number(state, stmt, &state->results_total);
+        stmt == NULL ? state->error.code : sma_state_ask_number(state, stmt, &state->results_total);
     state->is_results_known = err == SMA_ERR_OK;
     return err;
 }
@@ -174,7 +108,7 @@ static SMA_CHECKED enum sma_err find_results(struct sma_state *state, uint64_t b
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_KEEP_RUNS);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, rows_max);
+    sma_state_bind_int(stmt, 1, rows_max);
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
@@ -202,7 +136,7 @@ enum sma_err sma_state_keep_results(struct sma_state *state, uint64_t before_seq
         sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_DELETE);
         if (stmt == NULL)
             return state->error.code;
-        bind_int(stmt, 1, old.seqs[i]);
+        sma_state_bind_int(stmt, 1, old.seqs[i]);
         err = sma_state_run(state, stmt);
     }
     if (err == SMA_ERR_OK) /* a full array is a full slice, whatever was asked for */
@@ -242,9 +176,9 @@ static SMA_CHECKED enum sma_err find_messages(struct sma_state *state, uint64_t 
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_KEEP_MESSAGES);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, state->stripped_below);
-    bind_int(stmt, 2, before_seq);
-    bind_int(stmt, 3, rows_max);
+    sma_state_bind_int(stmt, 1, state->stripped_below);
+    sma_state_bind_int(stmt, 2, before_seq);
+    sma_state_bind_int(stmt, 3, rows_max);
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
@@ -283,7 +217,7 @@ enum sma_err sma_state_keep_messages(struct sma_state *state, uint64_t before_se
         sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_KEEP_STRIP);
         if (stmt == NULL)
             return state->error.code;
-        bind_int(stmt, 1, old.seqs[i]);
+        sma_state_bind_int(stmt, 1, old.seqs[i]);
         err = sma_state_run(state, stmt);
     }
     if (err == SMA_ERR_OK && old.seen > 0)
@@ -302,8 +236,8 @@ static SMA_CHECKED enum sma_err add_sample(struct sma_state *state, enum sma_sta
     sqlite3_stmt *stmt = sma_state_statement(state, sql);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, from);
-    bind_int(stmt, 2, to);
+    sma_state_bind_int(stmt, 1, from);
+    sma_state_bind_int(stmt, 2, to);
     int rc = sqlite3_step(stmt);
     if (rc == SQLITE_ROW) {
         sum->rows += (uint64_t)sqlite3_column_int64(stmt, 0);
@@ -329,17 +263,6 @@ static SMA_CHECKED enum sma_err estimate(struct sma_state *state, enum sma_state
     ret_size->rows = ret_size->rows * (span / SAMPLE_ROWS) / SAMPLE_COUNT;
     ret_size->bytes = ret_size->bytes / SAMPLE_COUNT * (span / SAMPLE_ROWS);
     return err;
-}
-
-enum sma_err sma_state_ask_pragma(struct sma_state *state, const char *text, uint64_t *ret_number)
-{
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(state->db, text, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    *ret_number = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
-    (void)sqlite3_finalize(stmt); /* repeats the error of step */
-    return rc == SQLITE_ROW ? SMA_ERR_OK : sma_state_fail(state, rc, text);
 }
 
 static SMA_CHECKED enum sma_err ask_files(struct sma_state *state, struct sma_state_sizes *sizes)
@@ -368,7 +291,7 @@ static SMA_CHECKED enum sma_err count_results(struct sma_state *state, uint64_t 
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     uint64_t before = 0;
-    err = ask_number(state, stmt, &before);
+    err = sma_state_ask_number(state, stmt, &before);
     *ret_bytes =
         err == SMA_ERR_OK && before < state->results_total ? state->results_total - before : 0;
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
@@ -385,7 +308,7 @@ enum sma_err sma_state_sizes(struct sma_state *state, struct sma_state_sizes *re
         err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_FIRST_MESSAGE) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    err = ask_number(state, stmt, &first);
+    err = sma_state_ask_number(state, stmt, &first);
     if (err == SMA_ERR_NOTFOUND)
         return SMA_ERR_OK;
     if (err == SMA_ERR_OK)

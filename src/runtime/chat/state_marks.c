@@ -6,10 +6,6 @@
  */
 #include "runtime/chat/state_priv.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 enum
 {
     MARK_UPTIME_MS,
@@ -34,44 +30,6 @@ static uint64_t get_u64(const char *bytes)
     return number;
 }
 
-uint64_t sma_state_uptime_ms(const struct sma_state *state)
-{
-    uint64_t now = state->sys->now_ns(state->sys->self);
-    return state->uptime_base_ms +
-           (now > state->opened_ns ? (now - state->opened_ns) / 1000000 : 0);
-}
-
-static enum sma_err set_meta(struct sma_state *state, struct sma_str name, struct sma_str value)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_META_SET);
-    if (stmt == NULL)
-        return state->error.code;
-    sma_state_bind(stmt, 1, name, true);
-    sma_state_bind(stmt, 2, value, false);
-    return sma_state_run(state, stmt);
-}
-
-static enum sma_err get_meta(struct sma_state *state, struct sma_str name, char *bytes, size_t max,
-                             size_t *ret_len)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_META_GET);
-    if (stmt == NULL)
-        return state->error.code;
-    sma_state_bind(stmt, 1, name, true);
-    int rc = sqlite3_step(stmt);
-    enum sma_err err = SMA_ERR_OK;
-    if (rc == SQLITE_ROW) {
-        struct sma_str value = sma_state_column(stmt, 0);
-        *ret_len = value.len < max ? value.len : max;
-        if (*ret_len > 0)
-            memcpy(bytes, value.ptr, *ret_len);
-    } else {
-        err = rc == SQLITE_DONE ? SMA_ERR_NOTFOUND : sma_state_fail(state, rc, "read meta");
-    }
-    sma_state_done(stmt);
-    return err;
-}
-
 /* -- written with commits ---------------------------------------------------------------------- */
 
 static enum sma_err write_marks(struct sma_state *state)
@@ -91,15 +49,16 @@ static enum sma_err write_marks(struct sma_state *state)
     put_u64(bytes + 8 * MARK_OPEN_COUNT, open_count);
     for (size_t i = 0; i < open_count; i++)
         put_u64(bytes + 8 * (MARK_FIXED_COUNT + i), open[i]);
-    return set_meta(state, SMA_STR("state.marks"),
-                    (struct sma_str){(const char *)bytes, 8 * (MARK_FIXED_COUNT + open_count)});
+    return sma_state_meta_write(
+        state, SMA_STR("state.marks"),
+        (struct sma_str){(const char *)bytes, 8 * (MARK_FIXED_COUNT + open_count)});
 }
 
 enum sma_err sma_state_marks_write(struct sma_state *state, bool is_forced)
 {
     enum sma_err err = SMA_ERR_OK;
     if (!state->is_unclean_written)
-        err = set_meta(state, SMA_STR("state.clean"), SMA_STR("0"));
+        err = sma_state_meta_write(state, SMA_STR("state.clean"), SMA_STR("0"));
     bool is_due = is_forced || state->marks_commits + 1 >= SMA_STATE_MARKS_COMMITS ||
                   state->next_seq - state->marks_seq >= SMA_STATE_MARKS_ROWS;
     if (err != SMA_ERR_OK || !is_due)
@@ -126,16 +85,16 @@ void sma_state_marks_committed(struct sma_state *state)
 static enum sma_err load_key(struct sma_state *state)
 {
     size_t len = 0;
-    enum sma_err err =
-        get_meta(state, SMA_STR("state.key"), (char *)state->key, sizeof state->key, &len);
+    enum sma_err err = sma_state_meta_read(state, SMA_STR("state.key"), (char *)state->key,
+                                           sizeof state->key, &len);
     if (err == SMA_ERR_OK && len == sizeof state->key)
         return err;
     if (err != SMA_ERR_NOTFOUND)
         return err != SMA_ERR_OK ? err : sma_state_fail(state, SQLITE_CORRUPT, "read the hash key");
     /* Autocommitted: whatever is hashed with it comes later. */
     state->sys->random_bytes(state->sys->self, state->key, sizeof state->key);
-    return set_meta(state, SMA_STR("state.key"),
-                    (struct sma_str){(const char *)state->key, sizeof state->key});
+    return sma_state_meta_write(state, SMA_STR("state.key"),
+                                (struct sma_str){(const char *)state->key, sizeof state->key});
 }
 
 static enum sma_err load_open_list(struct sma_state *state, const char *bytes, size_t count)
@@ -167,7 +126,8 @@ static enum sma_err load_marks(struct sma_state *state)
 {
     char bytes[8 * (MARK_FIXED_COUNT + SMA_STATE_OPEN_LIST_MAX)];
     size_t len = 0;
-    enum sma_err err = get_meta(state, SMA_STR("state.marks"), bytes, sizeof bytes, &len);
+    enum sma_err err =
+        sma_state_meta_read(state, SMA_STR("state.marks"), bytes, sizeof bytes, &len);
     state->marks_seq = 1;
     if (err == SMA_ERR_NOTFOUND)
         return SMA_ERR_OK; /* nothing was committed yet, or not enough to need marks */
@@ -187,7 +147,7 @@ enum sma_err sma_state_marks_load(struct sma_state *state)
 {
     char clean[2] = "1";
     size_t len = 0;
-    enum sma_err err = get_meta(state, SMA_STR("state.clean"), clean, 1, &len);
+    enum sma_err err = sma_state_meta_read(state, SMA_STR("state.clean"), clean, 1, &len);
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
         return err;
     state->was_clean = clean[0] == '1';
@@ -208,22 +168,4 @@ void sma_state_set_history_flushed(struct sma_state *state, uint64_t seq)
 uint64_t sma_state_history_flushed(const struct sma_state *state)
 {
     return state->history_flushed;
-}
-
-enum sma_err sma_state_meta_set(struct sma_state *state, struct sma_str name, struct sma_str value)
-{
-    if (name.len == 0 || (name.len >= 6 && memcmp(name.ptr, "state.", 6) == 0))
-        return SMA_ERR_BADINPUT;
-    enum sma_err err = sma_state_change(state);
-    return err == SMA_ERR_OK ? set_meta(state, name, value) : err;
-}
-
-enum sma_err sma_state_meta_get(struct sma_state *state, struct sma_str name, char *value_buf,
-                                size_t value_max)
-{
-    size_t len = 0;
-    enum sma_err err = get_meta(state, name, value_buf, value_max - 1, &len);
-    if (err == SMA_ERR_OK)
-        value_buf[len] = '\0';
-    return err;
 }

@@ -5,97 +5,6 @@
 
 /* -- open rows --------------------------------------------------------------------------------- */
 
-/* Index of the first open seq >= the given one, in [open_head, count]. */
-static size_t find_open(const struct sma_state *state, uint64_t seq)
-{
-    size_t low = state->open_head, high = state->open.count;
-    if (high > low && state->open.items[high - 1] < seq)
-        return high; /* a new row: the usual case */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (state->open.items[middle] < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Room is made by dropping the gap at the head before the array grows. */
-enum sma_err sma_state_open_add(struct sma_state *state, uint64_t seq)
-{
-    if (state->open.count == state->open.capacity && state->open_head > state->open.count / 2) {
-        state->open.count -= state->open_head;
-        memmove(state->open.items, state->open.items + state->open_head,
-                state->open.count * sizeof(uint64_t));
-        state->open_head = 0;
-    }
-    if (SMA_STATE_RESERVE(state->open) != SMA_ERR_OK)
-        return SMA_ERR_NOMEM;
-    size_t at = find_open(state, seq);
-    SMA_ASSERT(at == state->open.count || state->open.items[at] != seq);
-    memmove(state->open.items + at + 1, state->open.items + at,
-            (state->open.count - at) * sizeof(uint64_t));
-    state->open.items[at] = seq;
-    state->open.count++;
-    return SMA_ERR_OK;
-}
-
-static bool is_open_seq(const struct sma_state *state, uint64_t seq)
-{
-    size_t at = find_open(state, seq);
-    return at < state->open.count && state->open.items[at] == seq;
-}
-
-/* The shorter side moves: rows are mostly finished in order. */
-void sma_state_open_remove(struct sma_state *state, uint64_t seq)
-{
-    size_t at = find_open(state, seq);
-    SMA_ASSERT(at < state->open.count && state->open.items[at] == seq);
-    uint64_t *items = state->open.items;
-    if (at - state->open_head < state->open.count - at) {
-        memmove(items + state->open_head + 1, items + state->open_head,
-                (at - state->open_head) * sizeof(uint64_t));
-        state->open_head++;
-    } else {
-        memmove(items + at, items + at + 1, (state->open.count - at - 1) * sizeof(uint64_t));
-        state->open.count--;
-    }
-}
-
-enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq, int row_state)
-{
-    bool is_open = sma_row_is_open(row_state);
-    if (is_open == is_open_seq(state, seq))
-        return SMA_ERR_OK;
-    SMA_TRY(sma_state_undo_push(
-        state, (struct sma_state_undo){.kind = is_open ? SMA_UNDO_OPEN_ADD : SMA_UNDO_OPEN_REMOVE,
-                                       .a = seq}));
-    /* A row that was finished is open again: it may be below the watermark on disk, which must list
-     * it. */
-    if (is_open && seq < state->next_seq_at_begin)
-        state->is_marks_forced = true;
-    if (!is_open) {
-        sma_state_open_remove(state, seq);
-        return SMA_ERR_OK;
-    }
-    if (sma_state_open_add(state, seq) == SMA_ERR_OK)
-        return SMA_ERR_OK;
-    state->undo.count--; /* nothing to undo */
-    return sma_state_fail_change(state, SMA_ERR_NOMEM);
-}
-
-uint64_t sma_state_open_next(const struct sma_state *state, uint64_t after)
-{
-    size_t at = find_open(state, after + 1);
-    return at < state->open.count ? state->open.items[at] : 0;
-}
-
-uint64_t sma_state_open_count(const struct sma_state *state)
-{
-    return state->open.count - state->open_head;
-}
-
 /* -- start ------------------------------------------------------------------------------------- */
 
 enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t covered)
@@ -133,17 +42,12 @@ enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t
 
 /* -- changes ----------------------------------------------------------------------------------- */
 
-static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
-}
-
 static void bind_place(sqlite3_stmt *stmt, int index, int64_t history_offset)
 {
     if (history_offset < 0)
         (void)sqlite3_bind_null(stmt, index); /* a valid index cannot fail */
     else
-        bind_int(stmt, index, (uint64_t)history_offset);
+        sma_state_bind_int(stmt, index, (uint64_t)history_offset);
 }
 
 /* The row's chat column says whose claim it is; read back, a record of a former key stands for its
@@ -158,15 +62,15 @@ static enum sma_err insert_row(struct sma_state *state, const struct sma_state_m
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_INSERT);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, state->next_seq);
-    bind_int(stmt, 2, claim_id_of(message));
-    bind_int(stmt, 3, message->kind);
-    bind_int(stmt, 4, message->state);
-    bind_int(stmt, 5, message->attempt);
-    bind_int(stmt, 6, message->generation);
+    sma_state_bind_int(stmt, 1, state->next_seq);
+    sma_state_bind_int(stmt, 2, claim_id_of(message));
+    sma_state_bind_int(stmt, 3, message->kind);
+    sma_state_bind_int(stmt, 4, message->state);
+    sma_state_bind_int(stmt, 5, message->attempt);
+    sma_state_bind_int(stmt, 6, message->generation);
     bind_place(stmt, 7, message->history_offset);
-    bind_int(stmt, 8, message->run_seq);
-    bind_int(stmt, 9, message->body_hash);
+    sma_state_bind_int(stmt, 8, message->run_seq);
+    sma_state_bind_int(stmt, 9, message->body_hash);
     sma_state_bind(stmt, 10, message->event_key, true);
     sma_state_bind(stmt, 11, message->user_id, true);
     sma_state_bind(stmt, 12, message->line, false);
@@ -228,11 +132,11 @@ enum sma_err sma_state_upgrade(struct sma_state *state, const struct sma_state_m
         err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_UPGRADE) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, message->seq);
-    bind_int(stmt, 2, message->state);
-    bind_int(stmt, 3, message->generation);
+    sma_state_bind_int(stmt, 1, message->seq);
+    sma_state_bind_int(stmt, 2, message->state);
+    sma_state_bind_int(stmt, 3, message->generation);
     bind_place(stmt, 4, message->history_offset);
-    bind_int(stmt, 5, message->run_seq);
+    sma_state_bind_int(stmt, 5, message->run_seq);
     sma_state_bind(stmt, 6, message->line, false);
     sma_state_bind(stmt, 7, message->facts, false);
     return run_update(state, stmt, message->seq, message->state);
@@ -245,8 +149,8 @@ static enum sma_err update_number(struct sma_state *state, enum sma_state_sql sq
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, sql) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, seq);
-    bind_int(stmt, 2, number);
+    sma_state_bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 2, number);
     return run_update(state, stmt, seq, row_state);
 }
 
@@ -268,7 +172,7 @@ enum sma_err sma_state_set_facts(struct sma_state *state, uint64_t seq, struct s
         err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_FACTS) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 1, seq);
     sma_state_bind(stmt, 2, facts, false);
     return run_update(state, stmt, seq, -1);
 }
@@ -280,58 +184,13 @@ enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq, enum sma_r
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_RUN) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, seq);
-    bind_int(stmt, 2, row_state);
-    bind_int(stmt, 3, run_seq);
+    sma_state_bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 2, row_state);
+    sma_state_bind_int(stmt, 3, run_seq);
     return run_update(state, stmt, seq, (int)row_state);
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */
-
-static struct sma_str copy_id(char *to, struct sma_str from)
-{
-    size_t len = from.len < SMA_ID_BYTES_MAX ? from.len : SMA_ID_BYTES_MAX;
-    if (len > 0)
-        memcpy(to, from.ptr, len);
-    to[len] = '\0';
-    return (struct sma_str){to, len};
-}
-
-static int64_t column_place(sqlite3_stmt *stmt, int index)
-{
-    return sqlite3_column_type(stmt, index) == SQLITE_NULL ? SMA_STATE_NO_LINE
-                                                           : sqlite3_column_int64(stmt, index);
-}
-
-enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
-                                struct sma_state_head *ret_head)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_HEAD);
-    if (stmt == NULL)
-        return state->error.code;
-    bind_int(stmt, 1, seq);
-    int rc = sqlite3_step(stmt);
-    enum sma_err err = SMA_ERR_OK;
-    if (rc == SQLITE_ROW)
-        *ret_head = (struct sma_state_head){
-            .seq = seq,
-            .chat_id = sma_state_chat_id_of(state, (uint32_t)sqlite3_column_int64(stmt, 1)),
-            .claim_id = (uint32_t)sqlite3_column_int64(stmt, 1),
-            .kind = (uint8_t)sqlite3_column_int(stmt, 2),
-            .state = (uint8_t)sqlite3_column_int(stmt, 3),
-            .attempt = (uint32_t)sqlite3_column_int64(stmt, 4),
-            .generation = (uint32_t)sqlite3_column_int64(stmt, 5),
-            .history_offset = column_place(stmt, 6),
-            .run_seq = (uint64_t)sqlite3_column_int64(stmt, 7),
-            .body_hash = (uint64_t)sqlite3_column_int64(stmt, 8),
-            .event_key = copy_id(state->head_event, sma_state_column(stmt, 9)),
-            .user_id = copy_id(state->head_user, sma_state_column(stmt, 10)),
-        };
-    else
-        err = rc == SQLITE_DONE ? SMA_ERR_NOTFOUND : sma_state_fail(state, rc, "read a message");
-    sma_state_done(stmt);
-    return err;
-}
 
 enum sma_err sma_state_find_event(struct sma_state *state, struct sma_str event_key, uint64_t count,
                                   uint64_t *ret_seq)
@@ -340,7 +199,7 @@ enum sma_err sma_state_find_event(struct sma_state *state, struct sma_str event_
     if (stmt == NULL)
         return state->error.code;
     sma_state_bind(stmt, 1, event_key, true);
-    bind_int(stmt, 2, state->next_seq > count ? state->next_seq - count : 0);
+    sma_state_bind_int(stmt, 2, state->next_seq > count ? state->next_seq - count : 0);
     int rc = event_key.len == 0 ? SQLITE_DONE : sqlite3_step(stmt);
     if (rc == SQLITE_ROW)
         *ret_seq = (uint64_t)sqlite3_column_int64(stmt, 0);
@@ -362,7 +221,7 @@ enum sma_err sma_state_message_row(struct sma_state *state, sqlite3_stmt *stmt,
         .state = (uint8_t)sqlite3_column_int(stmt, 3),
         .attempt = (uint32_t)sqlite3_column_int64(stmt, 4),
         .generation = (uint32_t)sqlite3_column_int64(stmt, 5),
-        .history_offset = column_place(stmt, 6),
+        .history_offset = sma_state_column_place(stmt, 6),
         .run_seq = (uint64_t)sqlite3_column_int64(stmt, 7),
         .body_hash = (uint64_t)sqlite3_column_int64(stmt, 8),
         .event_key = sma_state_column(stmt, 9),
@@ -381,7 +240,7 @@ enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_GET);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 1, seq);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
     struct sma_state_message message;

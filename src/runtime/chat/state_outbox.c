@@ -5,21 +5,16 @@
 
 #include <stdlib.h>
 
-static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
-}
-
 /* Columns 2..7 of both the INSERT and the UPDATE. */
 static void bind_progress(sqlite3_stmt *stmt, const struct sma_state_delivery *delivery)
 {
-    bind_int(stmt, 1, delivery->outbox_id);
-    bind_int(stmt, 2, delivery->state);
-    bind_int(stmt, 3, delivery->is_part_begun);
-    bind_int(stmt, 4, delivery->renderer_version);
-    bind_int(stmt, 5, delivery->part_done_count);
-    bind_int(stmt, 6, delivery->part_count);
-    bind_int(stmt, 7, delivery->attempt_count);
+    sma_state_bind_int(stmt, 1, delivery->outbox_id);
+    sma_state_bind_int(stmt, 2, delivery->state);
+    sma_state_bind_int(stmt, 3, delivery->is_part_begun);
+    sma_state_bind_int(stmt, 4, delivery->renderer_version);
+    sma_state_bind_int(stmt, 5, delivery->part_done_count);
+    sma_state_bind_int(stmt, 6, delivery->part_count);
+    sma_state_bind_int(stmt, 7, delivery->attempt_count);
 }
 
 /* Outbox ids begin anew with every new database, and a restored one gives them out again; a
@@ -43,15 +38,15 @@ enum sma_err sma_state_outbox_add(struct sma_state *state, struct sma_state_deli
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_progress(stmt, delivery);
-    bind_int(stmt, 8, delivery->chat->id);
-    bind_int(stmt, 9, delivery->intent);
+    sma_state_bind_int(stmt, 8, delivery->chat->id);
+    sma_state_bind_int(stmt, 9, delivery->intent);
     sma_state_bind(stmt, 10, delivery->channel, true);
     sma_state_bind(stmt, 11, delivery->error, true);
     sma_state_bind(stmt, 12, delivery->route, false);
     sma_state_bind(stmt, 13, delivery->text, true);
     uint64_t salt = make_salt(state);
-    bind_int(stmt, 14, salt);
-    bind_int(stmt, 15, (uint64_t)delivery->made_ms);
+    sma_state_bind_int(stmt, 14, salt);
+    sma_state_bind_int(stmt, 15, (uint64_t)delivery->made_ms);
     err = sma_state_run(state, stmt);
     if (err == SMA_ERR_OK && sqlite3_changes(state->db) == 0)
         err = SMA_ERR_EXISTS;
@@ -70,7 +65,7 @@ enum sma_err sma_state_outbox_update(struct sma_state *state,
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_progress(stmt, delivery);
     sma_state_bind(stmt, 8, delivery->error, true);
-    bind_int(stmt, 9, (uint64_t)delivery->ended_ms);
+    sma_state_bind_int(stmt, 9, (uint64_t)delivery->ended_ms);
     err = sma_state_run(state, stmt);
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
 }
@@ -82,10 +77,10 @@ enum sma_err sma_state_outbox_fail(struct sma_state *state, uint64_t outbox_id,
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_FAIL) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, outbox_id);
-    bind_int(stmt, 2, SMA_DELIVERY_FAILED);
+    sma_state_bind_int(stmt, 1, outbox_id);
+    sma_state_bind_int(stmt, 2, SMA_DELIVERY_FAILED);
     sma_state_bind(stmt, 3, error, true);
-    bind_int(stmt, 4, (uint64_t)ended_ms);
+    sma_state_bind_int(stmt, 4, (uint64_t)ended_ms);
     err = sma_state_run(state, stmt);
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
 }
@@ -123,7 +118,7 @@ enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id,
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_GET);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, outbox_id);
+    sma_state_bind_int(stmt, 1, outbox_id);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
     struct sma_state_delivery delivery;

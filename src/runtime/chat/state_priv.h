@@ -518,6 +518,20 @@ SMA_CHECKED enum sma_err sma_state_run(struct sma_state *state,
                                        sqlite3_stmt *stmt); /* step to the end, reset */
 void sma_state_done(sqlite3_stmt *stmt);                    /* reset and forget the bindings */
 void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text);
+static inline void sma_state_bind_int(sqlite3_stmt *stmt, int index, int64_t number)
+{
+    (void)sqlite3_bind_int64(stmt, index, number); /* a valid index cannot fail */
+}
+/** Where a history line begins: a column that is NULL while it is not known. */
+int64_t sma_state_column_place(sqlite3_stmt *stmt, int index);
+/** The first number a bound statement answers with. NOTFOUND: no row. */
+SMA_CHECKED enum sma_err sma_state_ask_number(struct sma_state *state, sqlite3_stmt *stmt,
+                                              uint64_t *ret_number);
+/** Named values, without a transaction of their own. */
+SMA_CHECKED enum sma_err sma_state_meta_write(struct sma_state *state, struct sma_str name,
+                                              struct sma_str value);
+SMA_CHECKED enum sma_err sma_state_meta_read(struct sma_state *state, struct sma_str name,
+                                             char *bytes, size_t max, size_t *ret_len);
 struct sma_str sma_state_column(sqlite3_stmt *stmt, int index);
 /** Copy these slices into one piece of memory, so that the statement they come from can be reset.
  *  free() it; NULL: NOMEM. */
@@ -562,6 +576,10 @@ SMA_CHECKED enum sma_err sma_state_chat_record(struct sma_state *state, uint32_t
 uint32_t sma_state_chat_id_of(const struct sma_state *state, uint32_t record_id);
 /** Somebody writes in it today: a row is written once a day. */
 SMA_CHECKED enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat *chat);
+/** Before a change of a chat's row, and after it. */
+SMA_CHECKED enum sma_err sma_state_chat_begin(struct sma_state *state, struct sma_state_chat *chat);
+SMA_CHECKED enum sma_err sma_state_chat_write(struct sma_state *state,
+                                              const struct sma_state_chat *chat);
 SMA_CHECKED enum sma_err sma_state_chat_save(struct sma_state *state, struct sma_state_chat *chat);
 /* state_move.c */
 void sma_state_chat_move_undo(struct sma_state *state, const struct sma_state_undo *undo);

@@ -9,11 +9,6 @@
 #define STEP_SHIFT 10                 /* steps.id = seq << STEP_SHIFT | number */
 _Static_assert(SMA_STATE_STEP_NUMBER_MAX < (1 << STEP_SHIFT), "a step number fits into its id");
 
-static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
-}
-
 static void bind_usage(sqlite3_stmt *stmt, int index, const struct sma_usage *usage,
                        char bytes[SMA_STATE_USAGE_BYTES])
 {
@@ -37,8 +32,8 @@ static sqlite3_stmt *bind_run(struct sma_state *state, enum sma_state_sql sql, u
     sqlite3_stmt *stmt = sma_state_statement(state, sql);
     if (stmt == NULL)
         return NULL;
-    bind_int(stmt, 1, seq << STEP_SHIFT);
-    bind_int(stmt, 2, (seq + 1) << STEP_SHIFT);
+    sma_state_bind_int(stmt, 1, seq << STEP_SHIFT);
+    sma_state_bind_int(stmt, 2, (seq + 1) << STEP_SHIFT);
     return stmt;
 }
 
@@ -59,8 +54,8 @@ enum sma_err sma_state_step_add_used(struct sma_state *state, const struct sma_s
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_STEP_INSERT) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, seq << STEP_SHIFT | number);
-    bind_int(stmt, 2, step->kind);
+    sma_state_bind_int(stmt, 1, seq << STEP_SHIFT | number);
+    sma_state_bind_int(stmt, 2, step->kind);
     sma_state_bind(stmt, 3, step->data, false);
     char bytes[SMA_STATE_USAGE_BYTES];
     bind_usage(stmt, 4, step->usage, bytes);
@@ -118,7 +113,7 @@ enum sma_err sma_state_trace_get(struct sma_state *state, uint64_t seq, struct s
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_TRACE);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 1, seq);
     SMA_TRY(append_traces(state, stmt, out));
     stmt = bind_run(state, SMA_SQL_STEP_TRACE, seq); /* of an open run: a finished one has none */
     return stmt == NULL ? state->error.code : append_traces(state, stmt, out);
@@ -133,16 +128,16 @@ static enum sma_err write_result(struct sma_state *state, const struct sma_state
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_RUN_INSERT) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, finish->seq);
-    bind_int(stmt, 2, finish->outcome);
-    bind_int(stmt, 3, finish->is_success);
-    bind_int(stmt, 4, (uint64_t)finish->wall_ms);
+    sma_state_bind_int(stmt, 1, finish->seq);
+    sma_state_bind_int(stmt, 2, finish->outcome);
+    sma_state_bind_int(stmt, 3, finish->is_success);
+    sma_state_bind_int(stmt, 4, (uint64_t)finish->wall_ms);
     sma_state_bind(stmt, 5, finish->output, true);
     sma_state_bind(stmt, 6, finish->tool_calls_json, true);
     char bytes[SMA_STATE_USAGE_BYTES];
     bind_usage(stmt, 7, finish->usage, bytes);
     bind_trace(stmt, 8, trace);
-    bind_int(stmt, 9, total);
+    sma_state_bind_int(stmt, 9, total);
     return sma_state_run(state, stmt);
 }
 
@@ -198,7 +193,7 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_GET);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 1, seq);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
     struct sma_state_result result;

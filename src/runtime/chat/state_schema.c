@@ -232,3 +232,32 @@ struct sma_str sma_state_column(sqlite3_stmt *stmt, int index)
     const char *ptr = sqlite3_column_blob(stmt, index);
     return (struct sma_str){ptr, ptr == NULL ? 0 : (size_t)sqlite3_column_bytes(stmt, index)};
 }
+
+enum sma_err sma_state_ask_pragma(struct sma_state *state, const char *text, uint64_t *ret_number)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(state->db, text, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    *ret_number = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
+    (void)sqlite3_finalize(stmt); /* repeats the error of step */
+    return rc == SQLITE_ROW ? SMA_ERR_OK : sma_state_fail(state, rc, text);
+}
+
+void sma_state_close_connection(sqlite3 *db, bool is_fatal)
+{
+    if (is_fatal)
+        (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    (void)sqlite3_close(db); /* BUSY only with open statements: there are none */
+}
+
+enum sma_err sma_state_ask_number(struct sma_state *state, sqlite3_stmt *stmt, uint64_t *ret_number)
+{
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        *ret_number = (uint64_t)sqlite3_column_int64(stmt, 0);
+    sma_state_done(stmt);
+    return rc == SQLITE_ROW    ? SMA_ERR_OK
+           : rc == SQLITE_DONE ? SMA_ERR_NOTFOUND
+                               : sma_state_fail(state, rc, "ask for a number");
+}

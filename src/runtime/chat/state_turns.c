@@ -9,11 +9,6 @@
 #define SLACK 16
 #define TRIM_MAX 64 /* rows removed at once */
 
-static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
-}
-
 /* -- changes ----------------------------------------------------------------------------------- */
 
 static SMA_CHECKED enum sma_err run_bound(struct sma_state *state, enum sma_state_sql sql,
@@ -22,8 +17,8 @@ static SMA_CHECKED enum sma_err run_bound(struct sma_state *state, enum sma_stat
     sqlite3_stmt *stmt = sma_state_statement(state, sql);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, first);
-    bind_int(stmt, 2, second);
+    sma_state_bind_int(stmt, 1, first);
+    sma_state_bind_int(stmt, 2, second);
     return sma_state_run(state, stmt);
 }
 
@@ -42,8 +37,8 @@ static SMA_CHECKED enum sma_err write_turn(struct sma_state *state, uint32_t cha
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_INSERT);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, finish->seq);
-    bind_int(stmt, 2, chat_id);
+    sma_state_bind_int(stmt, 1, finish->seq);
+    sma_state_bind_int(stmt, 2, chat_id);
     sma_state_bind(stmt, 3, finish->wire, true);
     sma_state_bind(stmt, 4, finish->message_id, true);
     sma_state_bind(stmt, 5, finish->turn, false);
@@ -67,8 +62,8 @@ static SMA_CHECKED enum sma_err trim(struct sma_state *state, uint32_t chat_id)
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_NTH);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, chat_id);
-    bind_int(stmt, 2, state->turn_count_max + SLACK - 1);
+    sma_state_bind_int(stmt, 1, chat_id);
+    sma_state_bind_int(stmt, 2, state->turn_count_max + SLACK - 1);
     bool is_over = false;
     uint64_t seq = 0;
     enum sma_err err = first_number(state, stmt, &is_over, &seq);
@@ -77,9 +72,9 @@ static SMA_CHECKED enum sma_err trim(struct sma_state *state, uint32_t chat_id)
     stmt = sma_state_statement(state, SMA_SQL_TURN_TRIM);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, chat_id);
-    bind_int(stmt, 2, TRIM_MAX);
-    bind_int(stmt, 3, state->turn_count_max);
+    sma_state_bind_int(stmt, 1, chat_id);
+    sma_state_bind_int(stmt, 2, TRIM_MAX);
+    sma_state_bind_int(stmt, 3, state->turn_count_max);
     return sma_state_run(state, stmt);
 }
 
@@ -114,7 +109,7 @@ enum sma_err sma_state_late_turn(struct sma_state *state, const struct sma_state
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_SIZE);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, finish->seq);
+    sma_state_bind_int(stmt, 1, finish->seq);
     bool is_there = false;
     uint64_t size;
     err = first_number(state, stmt, &is_there, &size);
@@ -154,10 +149,10 @@ static SMA_CHECKED enum sma_err find_newest(struct sma_state *state,
         sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_NEWEST);
         if (stmt == NULL)
             return state->error.code;
-        bind_int(stmt, 1, record->id);
-        bind_int(stmt, 2, wanted->chat->clear_mark);
-        bind_int(stmt, 3, wanted->before_seq);
-        bind_int(stmt, 4, newest->max);
+        sma_state_bind_int(stmt, 1, record->id);
+        sma_state_bind_int(stmt, 2, wanted->chat->clear_mark);
+        sma_state_bind_int(stmt, 3, wanted->before_seq);
+        sma_state_bind_int(stmt, 4, newest->max);
         int rc;
         while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
             note_seq(newest, (uint64_t)sqlite3_column_int64(stmt, 0));
@@ -182,7 +177,7 @@ static SMA_CHECKED enum sma_err read_turn(struct sma_state *state, uint64_t seq,
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_SIZE);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 1, seq);
     bool is_there = false;
     uint64_t size = 0;
     enum sma_err err = first_number(state, stmt, &is_there, &size);
@@ -192,7 +187,7 @@ static SMA_CHECKED enum sma_err read_turn(struct sma_state *state, uint64_t seq,
     stmt = sma_state_statement(state, SMA_SQL_TURN_GET);
     if (stmt == NULL)
         return state->error.code;
-    bind_int(stmt, 1, seq);
+    sma_state_bind_int(stmt, 1, seq);
     int rc = sqlite3_step(stmt);
     *turn = (struct sma_state_turn){seq, sma_state_column(stmt, 0), sma_state_column(stmt, 1),
                                     sma_state_column(stmt, 2)};
@@ -241,4 +236,15 @@ enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state
         err = each(user, turns.items[i].seq, turns.items[i].wire, turns.items[i].message_id,
                    turns.items[i].turn);
     return err;
+}
+
+enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_state_chat *chat,
+                                           uint64_t seq)
+{
+    enum sma_err err = sma_state_chat_begin(state, chat);
+    if (err != SMA_ERR_OK || seq <= chat->clear_mark)
+        return err;
+    chat->clear_mark = seq;
+    err = sma_state_chat_write(state, chat);
+    return err == SMA_ERR_OK ? sma_state_turns_clear(state, chat, seq) : err;
 }

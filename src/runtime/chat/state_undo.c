@@ -3,14 +3,6 @@
 
 #include <stdlib.h>
 
-enum sma_err sma_state_undo_push(struct sma_state *state, struct sma_state_undo undo)
-{
-    if (SMA_STATE_RESERVE(state->undo) != SMA_ERR_OK)
-        return sma_state_fail_change(state, SMA_ERR_NOMEM);
-    SMA_STATE_PUSH(state->undo, undo);
-    return SMA_ERR_OK;
-}
-
 static void undo_chat_change(struct sma_state *state, const struct sma_state_undo *undo)
 {
     struct sma_state_chat_entry *chat = undo->p;
@@ -142,16 +134,6 @@ enum sma_err sma_state_savepoint(struct sma_state *state)
     };
     state->save_floor = ++state->save_number;
     return SMA_ERR_OK;
-}
-
-/* The savepoint of SQLite is made before the first change behind ours: an item that changes nothing
- * costs nothing. */
-enum sma_err sma_state_savepoint_begin(struct sma_state *state)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_SAVEPOINT);
-    enum sma_err err = stmt == NULL ? state->error.code : sma_state_run(state, stmt);
-    state->savepoint.is_begun = err == SMA_ERR_OK;
-    return err;
 }
 
 static SMA_CHECKED enum sma_err run_if_begun(struct sma_state *state, enum sma_state_sql sql)

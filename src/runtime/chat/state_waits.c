@@ -1,20 +1,15 @@
 /* Runs that wait for a model: when each is due. */
 #include "runtime/chat/state_priv.h"
 
-static void bind_int(sqlite3_stmt *stmt, int index, int64_t number)
-{
-    (void)sqlite3_bind_int64(stmt, index, number); /* a valid index cannot fail */
-}
-
 enum sma_err sma_state_wait_set(struct sma_state *state, const struct sma_state_wait *wait)
 {
     enum sma_err err = sma_state_change(state);
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_WAIT_SET) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, (int64_t)wait->run_seq);
-    bind_int(stmt, 2, wait->due_ms);
-    bind_int(stmt, 3, wait->length_ms);
+    sma_state_bind_int(stmt, 1, (int64_t)wait->run_seq);
+    sma_state_bind_int(stmt, 2, wait->due_ms);
+    sma_state_bind_int(stmt, 3, wait->length_ms);
     return sma_state_run(state, stmt);
 }
 
@@ -24,7 +19,7 @@ enum sma_err sma_state_wait_remove(struct sma_state *state, uint64_t run_seq)
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_WAIT_REMOVE) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, (int64_t)run_seq);
+    sma_state_bind_int(stmt, 1, (int64_t)run_seq);
     return sma_state_run(state, stmt);
 }
 

@@ -201,3 +201,10 @@ void sma_state_wal_reader(const struct sma_state *state, char *name, size_t name
     }
     (void)fclose(locks); /* was only read */
 }
+
+sqlite3_file *sma_state_wal_file(struct sma_state *state)
+{
+    sqlite3_file *wal = NULL;
+    int rc = sqlite3_file_control(state->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+    return rc == SQLITE_OK && wal != NULL && wal->pMethods != NULL ? wal : NULL;
+}
