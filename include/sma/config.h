@@ -119,7 +119,8 @@ struct sma_config
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_adapter adapters[8];
     size_t adapter_count;
-    void *storage; /* owns everything above */
+    const char *late_values; /* see sma_config_warn_late */
+    void *storage;           /* owns everything above */
 };
 
 /** What the command line overrides. Zero / NULL = not given. */
@@ -148,6 +149,9 @@ SMA_CHECKED enum sma_err sma_config_load(const char *dir,
                                          sma_config_warn_fn *warn, void *user,
                                          struct sma_config **ret_config, struct sma_error *error);
 void sma_config_destroy(struct sma_config *config); /* accepts NULL */
+/** One line that names the keys that differ from those of the start and count from the next one. */
+void sma_config_warn_late(const struct sma_config *started, const struct sma_config *fresh,
+                          sma_config_warn_fn *warn, void *user);
 
 struct sma_buf;
 /** The tables that load() checks with, for editors and people: JSON Schema, docs/configuration.md,

@@ -328,6 +328,7 @@ static void reload(void *user)
     service->reloaded[service->reloaded_count++] = config;
     name_targets(config);
     sma_system_reload(service->system, config);
+    sma_config_warn_late(service->config, config, warn_on_stderr, NULL);
 }
 
 int sma_service_run(struct sma_service *service, int stop_fd)

@@ -315,8 +315,8 @@ static void access_follows_a_reload(void)
     CHECK(at != NULL);
     char *changed = calloc(1, strlen(json) + 64);
     size_t head = (size_t)(at - json) + 12;
-    snprintf(changed, strlen(json) + 64, "%.*s\"groupAccess\":\"anyone\",%s", (int)head, json,
-             json + head);
+    snprintf(changed, strlen(json) + 64, "%.*s\"groupAccess\":\"anyone\",\"pollTimeoutS\":7,%s",
+             (int)head, json, json + head);
     folder_write(&world.world.folder, "ship.json", changed);
     free(json);
     free(changed);
@@ -325,7 +325,8 @@ static void access_follows_a_reload(void)
     for (long long until = process_now_ms() + AWAIT_MS; !is_told && process_now_ms() < until;
          process_pause_ms(5)) {
         char *log = folder_read(&world.world.folder, "service.log");
-        is_told = log != NULL && strstr(log, "takes effect at the next start") != NULL;
+        is_told =
+            log != NULL && strstr(log, "counts from the next start: adapters.telegram.") != NULL;
         free(log);
     }
     CHECK(is_told);

@@ -58,14 +58,3 @@ uint32_t sma_adapter_wait_ms(int64_t said_ms, uint32_t otherwise_ms, bool is_rat
         return otherwise_ms;
     return said_ms > most_ms ? (uint32_t)most_ms : (uint32_t)said_ms;
 }
-
-void sma_adapter_tell_reload(struct sma_ctx *ctx, const struct sma_config *config, const char *name,
-                             const char *json)
-{
-    for (size_t i = 0; i < config->adapter_count; i++)
-        if (strcmp(config->adapters[i].name, name) == 0 &&
-            strcmp(config->adapters[i].json, json) != 0)
-            sma_ctx_log(ctx, SMA_LOG_WARN,
-                        "%s: adapters.%s has changed; it takes effect at the next start", name,
-                        name);
-}

@@ -39,9 +39,4 @@ static inline bool sma_adapter_is_worth_telling(unsigned count)
 /** @said_ms  of the platform; 0 and less: nothing, then otherwise_ms */
 uint32_t sma_adapter_wait_ms(int64_t said_ms, uint32_t otherwise_ms, bool is_rate_limit);
 
-/** RELOAD: say so when the adapter's block, whose text was `json`, has changed; it takes effect at
- *  the next start. */
-void sma_adapter_tell_reload(struct sma_ctx *ctx, const struct sma_config *config, const char *name,
-                             const char *json);
-
 #endif

@@ -28,16 +28,12 @@ void sma_platform_destroy(void *state)
     sma_intake_fini(&platform->intake);
     sma_webhooks_fini(&platform->webhooks);
     sma_sendings_fini(&platform->sendings);
-    sma_param_wipe(&platform->block_json);
     platform->magic = 0;
     free(state);
 }
 
-static SMA_CHECKED enum sma_err make_parts(struct sma_platform *platform, const char *json)
+static SMA_CHECKED enum sma_err make_parts(struct sma_platform *platform)
 {
-    platform->block_json = strdup(json);
-    if (platform->block_json == NULL)
-        return SMA_ERR_NOMEM;
     SMA_TRY(sma_intake_init(&platform->intake, platform));
     SMA_TRY(sma_webhooks_init(&platform->webhooks, platform));
     return sma_sendings_init(&platform->sendings, platform);
@@ -57,7 +53,7 @@ enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
     platform->ops = ops;
     platform->config = config;
     const char *json = block == NULL || block->json == NULL ? "" : block->json;
-    enum sma_err err = make_parts(platform, json);
+    enum sma_err err = make_parts(platform);
     if (err == SMA_ERR_OK)
         err = ops->open(platform, json, error);
     if (err == SMA_ERR_NOMEM)
@@ -219,9 +215,7 @@ void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         on_life(platform, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
-        sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, name,
-                                platform->block_json);
-        return;
+        return; /* what is read at start only is named by who read the file again */
     default:
         sma_ctx_log(ctx, SMA_LOG_ERROR, "%s: unexpected message %s", name,
                     sma_msg_kind_name((*msg)->kind));

@@ -74,7 +74,6 @@ struct sma_platform
     uint32_t magic;
     const struct sma_platform_ops *ops;
     const struct sma_config *config;
-    char *block_json; /* to notice a change at RELOAD; holds secrets */
     struct sma_ctx *ctx;
     struct sma_net *net; /* NULL when closed */
     struct sma_ws *ws;   /* NULL when closed, or not wanted */

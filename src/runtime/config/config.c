@@ -269,8 +269,8 @@ static enum sma_err load_ship_json(struct loading *loading)
     struct sma_variables variables = {config_find_variable, config_note_missing, loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
-    struct config_check check = {loading->file, loading->platforms, loading->warn,
-                                 loading->user, loading->error,     &loading->unused};
+    struct config_check check = {loading->file,  loading->platforms, loading->warn, loading->user,
+                                 loading->error, &loading->unused,   &loading->late};
     return sma_config_validate(&check, loading->root);
 }
 
@@ -429,6 +429,8 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(read_permissions(loading));
     warn_missing_secrets(loading);
     config_warn_unused(loading);
+    loading->config->late_values =
+        config_keep_text(loading, loading->late.ptr == NULL ? "" : loading->late.ptr);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")
                                      : SMA_ERR_OK;
 }
@@ -446,11 +448,13 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
                               .user = user,
                               .error = error};
     sma_buf_init(&loading.unused, 4096);
+    sma_buf_init(&loading.late, FILE_BYTES_MAX * 2);
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
     json_decref(loading.llm_written);
     env_table_fini(&loading.env);
     sma_buf_fini(&loading.unused);
+    sma_buf_fini(&loading.late);
     if (err != SMA_ERR_OK) {
         sma_config_destroy(config);
         return err;

@@ -48,7 +48,9 @@ struct config_check
     void *user;
     struct sma_error *error;
     struct sma_buf *unused; /* names of what has no effect are added to it */
+    struct sma_buf *late;   /* names and values that count from the next start; lines */
 };
+void config_note_late(struct sma_buf *late, const char *shown, const json_t *value); /* late.c */
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to
  *  `warn`. */
 SMA_CHECKED enum sma_err sma_config_validate(const struct config_check *check, const json_t *root);

@@ -107,7 +107,7 @@ const struct sma_params config_llm_params = {"", LLM_ROWS, SMA_COUNT_OF(LLM_ROWS
 
 /* -- the file ---------------------------------------------------------------------------------- */
 static const struct sma_param ROWS[] = {
-    {"$schema", SMA_PARAM_TEXT(NULL), .words = "path", .doc = "for editors"},
+    {"$schema", SMA_PARAM_TEXT(NULL), LIVE, .words = "path", .doc = "for editors"},
     {"name", SMA_PARAM_TEXT(NULL), LIVE, AT(name), .words = "text",
      .doc = "of the project, shown in `status`; without it the folder's name"},
     {"version", SMA_PARAM_TEXT(NULL), LIVE, AT(version),

@@ -375,6 +375,62 @@ static void files_of_features_that_are_not_there_are_named(void)
     CHECK(system(command) == 0);
 }
 
+/* -- what counts from the next start ----------------------------------------------------------- */
+static struct sma_config *read_config(json_t *root)
+{
+    struct sma_config_overrides overrides = {.platforms = platform_params(), .provider = "offline"};
+    struct sma_config *config = NULL;
+    SMA_AUTO(sma_freep) char *text = json_dumps(root, 0);
+    write_file("ship.json", text);
+    json_decref(root);
+    error.text[0] = '\0';
+    if (sma_config_load(dir, &overrides, NULL, NULL, &config, &error) != SMA_ERR_OK)
+        fprintf(stderr, "%s\n%s\n", text, error.text);
+    return config;
+}
+
+static struct sma_config *started;
+static unsigned late_count;
+static void check_late(const struct sma_params *table, const struct sma_param *row,
+                       const char *place)
+{
+    char path[128], line[512];
+    bool has_value = row->type != SMA_PARAM_TYPE_OBJECT && row->type != SMA_PARAM_TYPE_ANY &&
+                     (row->traits & SMA_PARAM_UNUSED) == 0 && table != &config_llm_params &&
+                     table != &config_target_params;
+    if (!has_value)
+        return;
+    snprintf(path, sizeof path, "%s%s", place, row->path);
+    struct sma_config *config = read_config(wrap(path, other_value(row)));
+    CHECK(config != NULL);
+    warnings[0] = '\0';
+    sma_config_warn_late(started, config, collect, NULL);
+    snprintf(line, sizeof line, "%s/ship.json: changed, but counts from the next start: %s\n",
+             config->project_dir, path);
+    bool is_late = (row->traits & SMA_PARAM_LIVE) == 0;
+    CHECK_TEXT(is_late ? line : "", warnings);
+    warnings[0] = '\0';
+    sma_config_warn_late(config, started, collect, NULL); /* taken away again */
+    CHECK_TEXT(is_late ? line : "", warnings);
+    late_count += is_late;
+    sma_config_destroy(config);
+}
+
+static void a_change_that_waits_for_the_next_start_is_named(void)
+{
+    started = read_config(json_object());
+    CHECK(started != NULL);
+    each_row(check_late);
+    CHECK(late_count > 30);
+    struct sma_config *config = read_config(json_pack("{s{si}s{ss}ss}", "start", "port", 1, "queue",
+                                                      "order", "fifo", "language", "zh"));
+    warnings[0] = '\0';
+    sma_config_warn_late(started, config, collect, NULL);
+    CHECK(strstr(warnings, ": start.port, queue.order\n") != NULL);
+    sma_config_destroy(config);
+    sma_config_destroy(started);
+}
+
 /* -- documents --------------------------------------------------------------------------------- */
 static char *read_document(const char *name)
 {
@@ -454,6 +510,7 @@ int main(void)
     RUN(every_key_has_a_reader);
     RUN(what_has_no_effect_is_named_in_one_line);
     RUN(files_of_features_that_are_not_there_are_named);
+    RUN(a_change_that_waits_for_the_next_start_is_named);
     RUN(the_editor_schema_knows_platforms_and_targets);
     RUN(the_documents_say_what_the_tables_say);
     return check_summary();
