@@ -76,21 +76,19 @@ static void check_login(struct sma_str body)
                                     .error = ""};
     struct feishu_client_config config = FEISHU_CLIENT_CONFIG_DEFAULT;
     struct feishu_endpoint endpoint;
-    struct feishu_token token;
+    struct sma_token token;
     struct feishu_bot bot;
-    struct feishu_login_error error = {0};
+    struct sma_login_error error = {0};
     bool is_admin = false;
-    require(feishu_endpoint_parse(&answer, &config, &endpoint, &error) == FEISHU_LOGIN_OK ||
+    require(feishu_endpoint_parse(&answer, &config, &endpoint, &error) == SMA_LOGIN_OK ||
             error.text[0] != '\0');
-    require(feishu_token_parse(&answer, &token, &error) == FEISHU_LOGIN_OK ||
-            error.text[0] != '\0');
-    require(feishu_bot_parse(&answer, &bot, &error) == FEISHU_LOGIN_OK || error.text[0] != '\0');
+    require(feishu_token_parse(&answer, &token, &error) == SMA_LOGIN_OK || error.text[0] != '\0');
+    require(feishu_bot_parse(&answer, &bot, &error) == SMA_LOGIN_OK || error.text[0] != '\0');
     (void)feishu_chat_parse(&answer, SMA_STR("ou_1"), &is_admin, &error);
     (void)feishu_client_config_merge(&config, body);
     require(config.ping_interval_s > 0 && config.ping_interval_s <= FEISHU_CLIENT_INTERVAL_S_MAX);
     struct feishu_handshake handshake = {403, body, body, body};
-    require(feishu_handshake_classify(&handshake, &error) != FEISHU_LOGIN_OK &&
-            error.text[0] != '\0');
+    require(feishu_handshake_classify(&handshake, &error) != SMA_LOGIN_OK && error.text[0] != '\0');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

@@ -134,14 +134,14 @@ static void read_answer(struct sma_str body)
                                         .error = ""};
         struct qq_asked asked = {.is_active = i % 2 == 0};
         struct qq_outcome outcome;
-        struct qq_login_error error = {0};
+        struct sma_login_error error = {0};
         struct qq_gateway gateway;
-        struct qq_token token;
+        struct sma_token token;
         qq_classify(&answer, &asked, &outcome);
         require(outcome.attempt_class <= SMA_ATTEMPT_UNKNOWN);
         require((outcome.error[0] == '\0') == (outcome.attempt_class == SMA_ATTEMPT_SENT));
         require(sma_utf8_is_valid(sma_str(outcome.error)));
-        require((qq_token_parse(&answer, &token, &error) == QQ_LOGIN_OK) ==
+        require((qq_token_parse(&answer, &token, &error) == SMA_LOGIN_OK) ==
                 (error.text[0] == '\0'));
         (void)qq_gateway_parse(&answer, &gateway, &error); /* only that it ends */
     }

@@ -28,7 +28,7 @@ struct sma_fetch_job
     uint64_t due_ns, order;
     uint8_t role;
     bool is_open;
-    void *role_call;
+    struct sma_call *role_call;
     uint64_t role_due_ns; /* when it is asked for again; UINT64_MAX = it is not */
     unsigned role_try_count;
     struct sma_file_list list;
@@ -146,10 +146,9 @@ static void stop_fetch(struct sma_fetch *fetch)
 {
     struct sma_fetches *fetches = fetch->job->fetches;
     struct sma_fetch_place place = place_of(fetches);
-    void *call = fetch->call;
-    fetch->call = NULL;
-    if (call != NULL)
-        fetches->ops->cancel(fetches->user, call);
+    sma_call_cancel(SMA_TAKE(fetch->call));
+    if (fetch->way != NULL)
+        fetches->ops->cancel(fetches->user, fetch);
     sma_fetch_place_drop(&place, &fetch->temp);
     if (fetch->state == FETCH_RUNNING)
         fetches->running_count--;
@@ -234,11 +233,9 @@ void sma_fetch_watch(struct sma_fetch *fetch)
 
 static void check_growth(struct sma_fetch *fetch)
 {
-    const struct sma_fetches *fetches = fetch->job->fetches;
     struct stat status;
     bool has_grown = fstat(fetch->temp.fd, &status) == 0 && status.st_size > fetch->grown_bytes;
-    bool is_waiting = fetches->ops->is_waiting != NULL && fetch->call != NULL &&
-                      fetches->ops->is_waiting(fetches->user, fetch->call);
+    bool is_waiting = fetch->call == NULL || sma_call_is_waiting(fetch->call); /* for a token */
     if (has_grown)
         fetch->grown_bytes = status.st_size;
     if (has_grown || is_waiting) {
@@ -296,9 +293,7 @@ static void try_start(struct sma_fetches *fetches)
 /* -- a question -------------------------------------------------------------------------------- */
 static void give_up_job(struct sma_fetch_job *job)
 {
-    struct sma_fetches *fetches = job->fetches;
-    if (job->role_call != NULL)
-        fetches->ops->cancel_role(fetches->user, SMA_TAKE(job->role_call));
+    sma_call_cancel(SMA_TAKE(job->role_call));
     job->role_due_ns = UINT64_MAX;
     for (size_t i = 0; i < job->list.count; i++) {
         struct sma_fetch *fetch = &job->files[i];

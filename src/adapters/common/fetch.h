@@ -17,6 +17,7 @@
 #ifndef SMA_ADAPTERS_COMMON_FETCH_H
 #define SMA_ADAPTERS_COMMON_FETCH_H
 
+#include "call.h"
 #include "fetch_place.h"
 #include "file_list.h"
 #include "sma/messages.h"
@@ -35,7 +36,8 @@ struct sma_fetch
     struct sma_fetch_job *job;
     const struct sma_file_item *item; /* of the job's list */
     struct sma_fetch_temp temp;       /* while it runs: where the bytes go */
-    void *call;                       /* the platform's, NULL when nothing is on its way */
+    struct sma_call *call;            /* on its way: set by start, NULL in done; cancelled here */
+    void *way; /* the platform's, where no call is on its way; cancelled by its op */
     /* fetch.c's own */
     uint8_t state;
     unsigned try_count;
@@ -50,17 +52,14 @@ struct sma_fetch_ops
     /* Ask for one file into fetch->temp.fd; ends with sma_fetch_done, _fail or _retry, also from
      * inside. left_ms > 0. */
     void (*start)(void *user, struct sma_fetch *fetch, uint32_t left_ms);
-    /* Forget fetch->call: its end is of no interest any more. */
-    void (*cancel)(void *user, void *call);
-    /* Whether the call waits for something else than the platform's bytes (a token): its silence is
-     * no stall. NULL = no call does. */
-    bool (*is_waiting)(void *user, const void *call);
+    /* Forget fetch->way, and set it to NULL; its end is of no interest any more. NULL = there is
+     * never one. */
+    void (*cancel)(void *user, struct sma_fetch *fetch);
     /* Ask for the role of route's user in its chat, within SMA_FETCH_LOOKUP_MS. @return the call,
      * ended by sma_fetch_role or sma_fetch_role_retry; NULL: not known. *role may be set at once
      * instead. */
-    void *(*ask_role)(void *user, struct sma_fetch_job *job, const struct sma_route *route,
-                      uint8_t *role);
-    void (*cancel_role)(void *user, void *call); /* NULL where ask_role gives none */
+    struct sma_call *(*ask_role)(void *user, struct sma_fetch_job *job,
+                                 const struct sma_route *route, uint8_t *role);
 };
 
 /** `user` goes to every op. NULL when out of memory. ctx, project_dir, ops are borrowed. */

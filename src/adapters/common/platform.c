@@ -101,6 +101,10 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
         SMA_TRY(open_ws(platform, ca_file, error));
     if (ca_file != NULL)
         SMA_TRY(sma_net_trust(platform->net, ca_file));
+    struct sma_call_home home = {platform->ctx, platform->net, platform, &platform->health};
+    platform->calls = sma_calls_create(&home, ops->call);
+    if (platform->calls == NULL)
+        return SMA_ERR_NOMEM;
     platform->fetches =
         sma_fetches_create(platform->ctx, platform->config->project_dir, ops->fetch, platform);
     if (platform->fetches == NULL)
@@ -136,8 +140,7 @@ static void close_all(struct sma_platform *platform)
     platform->ws = NULL;
     sma_net_close(platform->net);
     platform->net = NULL;
-    if (platform->ops->forget != NULL)
-        platform->ops->forget(platform);
+    sma_calls_close(platform->calls);
 }
 
 void sma_platform_stop(void *state, struct sma_ctx *ctx)
@@ -147,6 +150,8 @@ void sma_platform_stop(void *state, struct sma_ctx *ctx)
     close_all(platform);
     sma_fetches_destroy(platform->fetches);
     platform->fetches = NULL;
+    sma_calls_destroy(platform->calls);
+    platform->calls = NULL;
 }
 
 void sma_platform_note_drained(struct sma_platform *platform)
@@ -231,6 +236,7 @@ void sma_platform_batch_end(void *state, struct sma_ctx *ctx)
         uint64_t now_ns = sma_ctx_now(ctx);
         next_ns = platform->ops->tick(platform, now_ns);
         next_ns = sma_platform_earlier(next_ns, sma_intake_tick(&platform->intake, now_ns));
+        next_ns = sma_platform_earlier(next_ns, sma_calls_tick(platform->calls, now_ns));
         next_ns = sma_platform_earlier(next_ns, sma_fetches_tick(platform->fetches, now_ns));
     }
     sma_ctx_wake_at(ctx, next_ns);

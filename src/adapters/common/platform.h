@@ -24,6 +24,7 @@
 #ifndef SMA_ADAPTERS_COMMON_PLATFORM_H
 #define SMA_ADAPTERS_COMMON_PLATFORM_H
 
+#include "call.h"
 #include "fetch.h"
 #include "intake.h"
 #include "platform_health.h"
@@ -62,7 +63,7 @@ struct sma_platform_ops
     void (*take_cursor)(void *state, uint64_t ask_id,
                         struct sma_str json);                 /* QUERY_RESULT; NULL = none asked */
     void (*take_progress)(void *state, struct sma_msg **msg); /* NULL = not shown here */
-    void (*forget)(void *state);                              /* after net has ended */
+    const struct sma_call_ops *call;
     const struct sma_fetch_ops *fetch;
     const struct sma_intake_ops *intake;
     const struct sma_webhook_ops *webhook;
@@ -77,6 +78,7 @@ struct sma_platform
     struct sma_ctx *ctx;
     struct sma_net *net; /* NULL when closed */
     struct sma_ws *ws;   /* NULL when closed, or not wanted */
+    struct sma_calls *calls;
     struct sma_fetches *fetches;
     struct sma_adapter_health health;
     struct sma_intake intake;

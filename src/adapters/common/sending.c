@@ -112,8 +112,10 @@ void sma_sending_conclude(struct sma_sending *sending)
     }
 }
 
-void sma_sending_on_answer(struct sma_sending *sending, const struct sma_net_answer *net_answer)
+void sma_sending_on_answer(void *state, void *user, const struct sma_net_answer *net_answer)
 {
+    struct sma_sending *sending = user;
+    (void)state;
     sending->call = NULL;
     sma_platform_crash_point(sending->platform, "after_send");
     ops_of(sending)->read(sending, net_answer);
@@ -200,9 +202,7 @@ void sma_sendings_drop(struct sma_sendings *sendings)
         struct sma_sending *sending = place_at(sendings, i);
         if (sending->msg == NULL)
             continue;
-        if (sending->call != NULL)
-            ops_of(sending)->cancel_call(sending->call);
-        sending->call = NULL;
+        sma_call_cancel(SMA_TAKE(sending->call));
         release(sending);
     }
 }

@@ -15,6 +15,8 @@
 #ifndef SMA_ADAPTERS_COMMON_SENDING_H
 #define SMA_ADAPTERS_COMMON_SENDING_H
 
+#include "call.h"
+
 #include "sma/messages.h"
 #include "sma/net.h"
 
@@ -30,7 +32,7 @@ struct sma_sending
     struct sma_platform *platform;
     struct sma_msg *msg;             /* the question; NULL = free place */
     const struct sma_attempt *asked; /* its body */
-    void *call;                      /* the request in flight; NULL = none */
+    struct sma_call *call;           /* the request in flight; NULL = none */
     uint64_t until_ns;
     bool is_held; /* hold() said so: sma_sendings_go_on follows */
     int fd;       /* of a file on its way out; -1 */
@@ -56,7 +58,6 @@ struct sma_sending_ops
     /** What is answered. Slices stay valid until release(). */
     struct sma_attempt_result (*result)(const struct sma_sending *sending);
     void (*release)(struct sma_sending *sending); /* what open and send made. May be NULL */
-    void (*cancel_call)(void *call);
 };
 
 struct sma_sendings
@@ -81,8 +82,8 @@ uint32_t sma_sending_left_ms(const struct sma_sending *sending);
 void sma_sending_before(const struct sma_sending *sending);
 /** After a start: without a call the attempt ends, out of memory. */
 void sma_sending_check_call(struct sma_sending *sending);
-/** The end of a message's request: read, then mended or answered. */
-void sma_sending_on_answer(struct sma_sending *sending, const struct sma_net_answer *answer);
+/** `done` of a message's request, whose user is the sending: read, then mended or answered. */
+void sma_sending_on_answer(void *state, void *user, const struct sma_net_answer *answer);
 /** The same when the platform has read the answer itself. */
 void sma_sending_conclude(struct sma_sending *sending);
 /** Answer with result() as it is. */

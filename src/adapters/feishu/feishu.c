@@ -15,7 +15,7 @@ static void free_state(void *state)
 static enum sma_err open_state(void *state, const char *json, struct sma_error *error)
 {
     struct feishu *feishu = state;
-    feishu->tenant.due_ns = feishu->identity.due_ns = UINT64_MAX;
+    feishu->identity.due_ns = UINT64_MAX;
     feishu->socket.due_ns = feishu->socket.ping_due_ns = feishu->socket.probe_due_ns = UINT64_MAX;
     feishu->socket.config = FEISHU_CLIENT_CONFIG_DEFAULT;
     feishu->socket.fragments = feishu_fragments_create();
@@ -42,7 +42,8 @@ static enum sma_err begin(void *state, struct sma_error *error)
     (void)error;
     feishu->ctx = feishu->base.ctx;
     SMA_TRY(feishu_progress_open(feishu));
-    feishu_token_begin(feishu);
+    sma_calls_begin(feishu->base.calls, feishu->settings.is_webhook);
+    feishu_bot_begin(feishu);
     return SMA_ERR_OK;
 }
 
@@ -57,12 +58,6 @@ static void close_state(void *state)
     feishu_progress_drop(feishu);
     feishu->socket.conn = NULL;
     feishu->socket.state = FEISHU_SOCKET_IDLE;
-}
-
-static void forget(void *state)
-{
-    feishu_calls_forget(state);
-    feishu_token_stop(state);
 }
 
 void feishu_tell_scope(struct feishu *feishu, const char *error)
@@ -81,8 +76,7 @@ static void take_progress(void *state, struct sma_msg **msg)
 static uint64_t tick(void *state, uint64_t now_ns)
 {
     struct feishu *feishu = state;
-    uint64_t next_ns = feishu_token_tick(feishu, now_ns);
-    next_ns = sma_platform_earlier(next_ns, feishu_calls_tick(feishu, now_ns));
+    uint64_t next_ns = feishu_bot_tick(feishu, now_ns);
     next_ns = sma_platform_earlier(next_ns, feishu_socket_tick(feishu, now_ns));
     return sma_platform_earlier(next_ns, feishu_progress_tick(feishu, now_ns));
 }
@@ -96,12 +90,12 @@ static const struct sma_platform_ops platform_ops = {
     .begin = begin,
     .leave = leave,
     .close = close_state,
-    .forget = forget,
     .tick = tick,
     .take_progress = take_progress,
     .intake = &feishu_intake_ops,
     .webhook = &feishu_webhook_ops,
     .sending = &feishu_sending_ops,
+    .call = &feishu_call_ops,
     .fetch = &feishu_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("feishu");

@@ -53,8 +53,9 @@ static void on_refusal(struct feishu *feishu, struct sma_fetch *fetch,
                                                                          : 0);
 }
 
-static void on_downloaded(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_downloaded(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct feishu *feishu = state;
     struct sma_fetch *fetch = user;
     char bytes[ERROR_BYTES_MAX];
     size_t len;
@@ -82,31 +83,19 @@ static void start_fetch(void *user, struct sma_fetch *fetch, uint32_t left_ms)
         &path, sma_str_is_equal(item->kind, SMA_STR("photo")) ? "image" : "file",
         sma_json_str(item->json, "message_id"), sma_json_str(item->json, "file_key"));
     if (path.err == SMA_ERR_OK)
-        fetch->call = feishu_call_start(
-            feishu,
-            &(struct feishu_call_options){.method = "GET",
-                                          .path = sma_buf_str(&path),
-                                          .file = fetch->temp.fd,
-                                          .total_ms = left_ms,
-                                          .may_repeat = true,
-                                          .answer_bytes_max = feishu->settings.attachment_bytes_max,
-                                          .done = on_downloaded,
-                                          .user = fetch});
+        fetch->call = sma_call_start(
+            feishu->base.calls,
+            &(struct sma_call_options){.method = "GET",
+                                       .path = sma_buf_str(&path),
+                                       .file = fetch->temp.fd,
+                                       .total_ms = left_ms,
+                                       .may_repeat = true,
+                                       .answer_bytes_max = feishu->settings.attachment_bytes_max,
+                                       .done = on_downloaded,
+                                       .user = fetch});
     sma_buf_fini(&path);
     if (fetch->call == NULL)
         sma_fetch_fail(fetch, "out of memory");
-}
-
-static void cancel_call(void *user, void *call)
-{
-    (void)user;
-    feishu_call_cancel(call);
-}
-
-static bool is_waiting(void *user, const void *call)
-{
-    (void)user;
-    return feishu_call_is_waiting(call);
 }
 
 /* -- the role ---------------------------------------------------------------------------------- */
@@ -134,18 +123,19 @@ static void remember(struct feishu *feishu, const struct sma_route *route, uint8
     known->until_ns = sma_ctx_now(feishu->ctx) + FEISHU_ROLE_S * FEISHU_NS_PER_S;
 }
 
-static void on_chat(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_chat(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct feishu *feishu = state;
     struct sma_fetch_job *job = user;
     const struct sma_route *route = sma_fetch_route(job);
-    struct feishu_login_error error = {0};
+    struct sma_login_error error = {0};
     bool is_admin = false;
     uint8_t role = SMA_ROLE_UNKNOWN;
-    enum feishu_login login = feishu_chat_parse(answer, route->user_id, &is_admin, &error);
-    if (login == FEISHU_LOGIN_OK) {
+    enum sma_login login = feishu_chat_parse(answer, route->user_id, &is_admin, &error);
+    if (login == SMA_LOGIN_OK) {
         role = is_admin ? SMA_ROLE_ADMIN : SMA_ROLE_MEMBER;
         remember(feishu, route, role);
-    } else if (login == FEISHU_LOGIN_FATAL) {
+    } else if (login == SMA_LOGIN_FATAL) {
         feishu_tell_scope(feishu, error.text);
     } else { /* asking twice does no harm */
         sma_fetch_role_retry(job, error.retry_after_ms > 0 ? (uint32_t)error.retry_after_ms : 0);
@@ -154,8 +144,8 @@ static void on_chat(struct feishu *feishu, void *user, const struct sma_net_answ
     sma_fetch_role(job, role);
 }
 
-static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_route *route,
-                      uint8_t *role)
+static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
+                                 const struct sma_route *route, uint8_t *role)
 {
     struct feishu *feishu = user;
     uint64_t now_ns = sma_ctx_now(feishu->ctx);
@@ -170,15 +160,15 @@ static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_ro
     struct sma_buf path;
     sma_buf_init(&path, 4096);
     feishu_put_chat_path(&path, route->chat_id, route->user_id);
-    struct feishu_call *call = NULL;
+    struct sma_call *call = NULL;
     if (path.err == SMA_ERR_OK)
-        call =
-            feishu_call_start(feishu, &(struct feishu_call_options){.method = "GET",
-                                                                    .path = sma_buf_str(&path),
-                                                                    .may_repeat = true,
-                                                                    .total_ms = SMA_FETCH_LOOKUP_MS,
-                                                                    .done = on_chat,
-                                                                    .user = job});
+        call = sma_call_start(feishu->base.calls,
+                              &(struct sma_call_options){.method = "GET",
+                                                         .path = sma_buf_str(&path),
+                                                         .may_repeat = true,
+                                                         .total_ms = SMA_FETCH_LOOKUP_MS,
+                                                         .done = on_chat,
+                                                         .user = job});
     sma_buf_fini(&path);
     return call;
 }
@@ -187,8 +177,5 @@ const struct sma_fetch_ops feishu_fetch_ops = {
     .name = "feishu",
     .shape = &feishu_file_shape,
     .start = start_fetch,
-    .cancel = cancel_call,
-    .is_waiting = is_waiting,
     .ask_role = ask_role,
-    .cancel_role = cancel_call,
 };

@@ -12,27 +12,27 @@
 #define TOKEN_WAIT_S_MIN 30u
 
 /* Class and words of an answer that is no success. */
-static enum feishu_login fail(const char *what, const struct sma_net_answer *answer,
-                              const struct feishu_reply *reply, struct feishu_login_error *error)
+static enum sma_login fail(const char *what, const struct sma_net_answer *answer,
+                           const struct feishu_reply *reply, struct sma_login_error *error)
 {
     *error =
-        (struct feishu_login_error){.code = reply->code, .retry_after_ms = answer->retry_after_ms};
+        (struct sma_login_error){.code = reply->code, .retry_after_ms = answer->retry_after_ms};
     feishu_reply_explain(what, answer, reply, error->text, sizeof error->text);
     if (answer->end != SMA_NET_ANSWERED || answer->status >= 500 || answer->status == 429 ||
         answer->status == 408 || reply->code < 0)
         /* not JSON: a proxy or a page between, not a verdict of the platform */
-        return FEISHU_LOGIN_RETRY;
+        return SMA_LOGIN_RETRY;
     switch (feishu_code_find(reply->code)->act) {
     case FEISHU_CODE_TOKEN:
         error->is_token_invalid = true;
-        return FEISHU_LOGIN_RETRY;
+        return SMA_LOGIN_RETRY;
     case FEISHU_CODE_RATE:
     case FEISHU_CODE_RATE_CHAT:
     case FEISHU_CODE_SOON:
     case FEISHU_CODE_BUSY:
-        return FEISHU_LOGIN_RETRY;
+        return SMA_LOGIN_RETRY;
     default:
-        return FEISHU_LOGIN_FATAL;
+        return SMA_LOGIN_FATAL;
     }
 }
 
@@ -42,13 +42,13 @@ static bool is_success(const struct sma_net_answer *answer, const struct feishu_
 }
 
 /* A success that lacks what it should hold: the platform's fault, so try again. */
-static enum feishu_login incomplete(const char *what, const char *missing,
-                                    struct feishu_login_error *error)
+static enum sma_login incomplete(const char *what, const char *missing,
+                                 struct sma_login_error *error)
 {
-    *error = (struct feishu_login_error){.code = 0, .retry_after_ms = -1};
+    *error = (struct sma_login_error){.code = 0, .retry_after_ms = -1};
     snprintf(error->text, sizeof error->text, "%s failed: the answer has no usable %s", what,
              missing);
-    return FEISHU_LOGIN_RETRY;
+    return SMA_LOGIN_RETRY;
 }
 
 /* -- tenant token ------------------------------------------------------------------------------ */
@@ -69,9 +69,9 @@ void feishu_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sm
     put_pair(buf, "app_id", app_id, "app_secret", app_secret);
 }
 
-static enum feishu_login read_token(const struct sma_net_answer *answer,
-                                    const struct feishu_reply *reply, struct feishu_token *token,
-                                    struct feishu_login_error *error)
+static enum sma_login read_token(const struct sma_net_answer *answer,
+                                 const struct feishu_reply *reply, struct sma_token *token,
+                                 struct sma_login_error *error)
 {
     static const char what[] = "getting an access token from Feishu";
     if (!is_success(answer, reply))
@@ -79,44 +79,43 @@ static enum feishu_login read_token(const struct sma_net_answer *answer,
     if (!sma_adapter_copy_word(sma_json_str(reply->root, "tenant_access_token"), token->value,
                                sizeof token->value))
         return incomplete(what, "tenant_access_token", error);
-    token->expire_s = (uint32_t)sma_json_int(reply->root, "expire", 1, 7 * 86400, 0);
-    if (token->expire_s == 0)
+    token->expires_s = (uint32_t)sma_json_int(reply->root, "expire", 1, 7 * 86400, 0);
+    if (token->expires_s == 0)
         return incomplete(what, "expire", error);
-    return FEISHU_LOGIN_OK;
+    return SMA_LOGIN_OK;
 }
 
-enum feishu_login feishu_token_parse(const struct sma_net_answer *answer,
-                                     struct feishu_token *ret_token,
-                                     struct feishu_login_error *ret_error)
+enum sma_login feishu_token_parse(const struct sma_net_answer *answer, struct sma_token *ret_token,
+                                  struct sma_login_error *ret_error)
 {
     struct feishu_reply reply = feishu_reply_read(answer);
-    struct feishu_token token = {0};
-    enum feishu_login login = read_token(answer, &reply, &token, ret_error);
-    if (login == FEISHU_LOGIN_OK)
+    struct sma_token token = {0};
+    enum sma_login login = read_token(answer, &reply, &token, ret_error);
+    if (login == SMA_LOGIN_OK)
         *ret_token = token;
     json_decref(reply.root);
     return login;
 }
 
-uint32_t feishu_token_refresh_s(uint32_t expire_s)
+uint32_t feishu_token_refresh_s(uint32_t expires_s)
 {
-    if (expire_s > 2 * TOKEN_EARLY_S)
-        return expire_s - TOKEN_EARLY_S;
+    if (expires_s > 2 * TOKEN_EARLY_S)
+        return expires_s - TOKEN_EARLY_S;
     /* Short-lived, or handed out late in its life: half of what is left. */
-    return expire_s / 2 > TOKEN_WAIT_S_MIN ? expire_s / 2
-           : expire_s > TOKEN_WAIT_S_MIN   ? TOKEN_WAIT_S_MIN
-                                           : 1 + expire_s / 2;
+    return expires_s / 2 > TOKEN_WAIT_S_MIN ? expires_s / 2
+           : expires_s > TOKEN_WAIT_S_MIN   ? TOKEN_WAIT_S_MIN
+                                            : 1 + expires_s / 2;
 }
 
 /* -- the bot itself ---------------------------------------------------------------------------- */
 
-enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct feishu_bot *ret_bot,
-                                   struct feishu_login_error *ret_error)
+enum sma_login feishu_bot_parse(const struct sma_net_answer *answer, struct feishu_bot *ret_bot,
+                                struct sma_login_error *ret_error)
 {
     static const char what[] = "asking Feishu who the bot is";
     struct feishu_reply reply = feishu_reply_read(answer);
     struct feishu_bot bot = {0};
-    enum feishu_login login = FEISHU_LOGIN_OK;
+    enum sma_login login = SMA_LOGIN_OK;
     if (!is_success(answer, &reply)) {
         login = fail(what, answer, &reply, ret_error);
     } else {
@@ -128,7 +127,7 @@ enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct f
         if (!sma_adapter_copy_word(sma_json_str(info, "open_id"), bot.open_id, sizeof bot.open_id))
             login = incomplete(what, "open_id", ret_error);
     }
-    if (login == FEISHU_LOGIN_OK)
+    if (login == SMA_LOGIN_OK)
         *ret_bot = bot;
     json_decref(reply.root);
     return login;
@@ -146,11 +145,11 @@ void feishu_put_chat_path(struct sma_buf *buf, struct sma_str chat_id, struct sm
     sma_buf_printf(buf, "?user_id_type=%s", type);
 }
 
-enum feishu_login feishu_chat_parse(const struct sma_net_answer *answer, struct sma_str user_id,
-                                    bool *ret_is_admin, struct feishu_login_error *ret_error)
+enum sma_login feishu_chat_parse(const struct sma_net_answer *answer, struct sma_str user_id,
+                                 bool *ret_is_admin, struct sma_login_error *ret_error)
 {
     struct feishu_reply reply = feishu_reply_read(answer);
-    enum feishu_login login = FEISHU_LOGIN_OK;
+    enum sma_login login = SMA_LOGIN_OK;
     if (is_success(answer, &reply)) {
         const json_t *data = sma_json_get(reply.root, "data");
         const json_t *managers = sma_json_get(data, "user_manager_id_list");
@@ -227,10 +226,9 @@ static struct sma_str query_value(struct sma_str url, struct sma_str name)
     return (struct sma_str){"", 0};
 }
 
-static enum feishu_login read_endpoint(const struct sma_net_answer *answer,
-                                       const struct feishu_reply *reply,
-                                       struct feishu_endpoint *endpoint,
-                                       struct feishu_login_error *error)
+static enum sma_login read_endpoint(const struct sma_net_answer *answer,
+                                    const struct feishu_reply *reply,
+                                    struct feishu_endpoint *endpoint, struct sma_login_error *error)
 {
     static const char what[] = "asking Feishu for a connection";
     if (!is_success(answer, reply))
@@ -248,28 +246,28 @@ static enum feishu_login read_endpoint(const struct sma_net_answer *answer,
     (void)sma_adapter_copy_word(query_value(url, SMA_STR("device_id")), endpoint->device_id,
                                 sizeof endpoint->device_id); /* for the log only */
     endpoint->has_config = merge(&endpoint->config, sma_json_get(data, "ClientConfig"));
-    return FEISHU_LOGIN_OK;
+    return SMA_LOGIN_OK;
 }
 
-enum feishu_login feishu_endpoint_parse(const struct sma_net_answer *answer,
-                                        const struct feishu_client_config *known,
-                                        struct feishu_endpoint *ret_endpoint,
-                                        struct feishu_login_error *ret_error)
+enum sma_login feishu_endpoint_parse(const struct sma_net_answer *answer,
+                                     const struct feishu_client_config *known,
+                                     struct feishu_endpoint *ret_endpoint,
+                                     struct sma_login_error *ret_error)
 {
     struct feishu_reply reply = feishu_reply_read(answer);
     struct feishu_endpoint endpoint = {.config = *known};
-    enum feishu_login login = read_endpoint(answer, &reply, &endpoint, ret_error);
-    if (login == FEISHU_LOGIN_OK)
+    enum sma_login login = read_endpoint(answer, &reply, &endpoint, ret_error);
+    if (login == SMA_LOGIN_OK)
         *ret_endpoint = endpoint;
     json_decref(reply.root);
     return login;
 }
 
-enum feishu_login feishu_handshake_classify(const struct feishu_handshake *handshake,
-                                            struct feishu_login_error *ret_error)
+enum sma_login feishu_handshake_classify(const struct feishu_handshake *handshake,
+                                         struct sma_login_error *ret_error)
 {
     struct sma_str too_many = SMA_STR("1000040350");
-    struct feishu_login_error error = {.code = -1, .retry_after_ms = -1};
+    struct sma_login_error error = {.code = -1, .retry_after_ms = -1};
     if (sma_parse_i64(handshake->status, 0, INT64_MAX, &error.code) != SMA_ERR_OK)
         error.code = -1; /* absent or senseless */
     bool is_full = error.code == 514 && sma_str_is_equal(handshake->auth_code, too_many);
@@ -294,5 +292,5 @@ enum feishu_login feishu_handshake_classify(const struct feishu_handshake *hands
         memcpy(error.text, line.ptr, line.len);
     sma_buf_fini(&line);
     *ret_error = error;
-    return is_fatal ? FEISHU_LOGIN_FATAL : FEISHU_LOGIN_RETRY;
+    return is_fatal ? SMA_LOGIN_FATAL : SMA_LOGIN_RETRY;
 }

@@ -11,6 +11,7 @@
 #ifndef SMA_FEISHU_LOGIN_H
 #define SMA_FEISHU_LOGIN_H
 
+#include "adapters/common/token.h"
 #include "sma/buf.h"
 #include "sma/net.h"
 
@@ -18,37 +19,15 @@
 #define FEISHU_TOKEN_PATH "/open-apis/auth/v3/tenant_access_token/internal"
 #define FEISHU_BOT_PATH "/open-apis/bot/v3/info"
 #define FEISHU_ENDPOINT_PATH "/callback/ws/endpoint"
-#define FEISHU_TOKEN_BYTES_MAX 1023
 #define FEISHU_URL_BYTES_MAX 4095
 
-enum feishu_login
-{
-    FEISHU_LOGIN_OK,
-    FEISHU_LOGIN_RETRY,
-    FEISHU_LOGIN_FATAL,
-};
-/* Why not OK, in words: what, where, what to do. Secrets never appear in it. */
-struct feishu_login_error
-{
-    int64_t code;           /* the platform's; -1 = none */
-    int64_t retry_after_ms; /* -1 = the platform said nothing */
-    bool is_token_invalid;  /* bot info, chat: fetch a new token and ask again */
-    char text[256];
-};
-
 /* -- tenant token ------------------------------------------------------------------------------ */
-struct feishu_token
-{
-    char value[FEISHU_TOKEN_BYTES_MAX + 1];
-    uint32_t expire_s; /* remaining life when answered */
-};
 void feishu_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sma_str app_secret);
-enum feishu_login feishu_token_parse(const struct sma_net_answer *answer,
-                                     struct feishu_token *ret_token,
-                                     struct feishu_login_error *ret_error);
+enum sma_login feishu_token_parse(const struct sma_net_answer *answer, struct sma_token *ret_token,
+                                  struct sma_login_error *ret_error);
 /** Seconds after which to fetch the next one: ahead of the end, soon enough to get a new one, never
  *  0. */
-uint32_t feishu_token_refresh_s(uint32_t expire_s);
+uint32_t feishu_token_refresh_s(uint32_t expires_s);
 
 /* -- the bot itself ---------------------------------------------------------------------------- */
 struct feishu_bot
@@ -56,16 +35,16 @@ struct feishu_bot
     char open_id[128], name[256];
     bool is_active; /* activate_status 2 */
 };
-enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct feishu_bot *ret_bot,
-                                   struct feishu_login_error *ret_error);
+enum sma_login feishu_bot_parse(const struct sma_net_answer *answer, struct feishu_bot *ret_bot,
+                                struct sma_login_error *ret_error);
 
 /* -- rights in a group ------------------------------------------------------------------------- */
 /** Append "/open-apis/im/v1/chats/{chat_id}?user_id_type=T": T by the form of user_id: ou_ open_id,
  *  on_ union_id, else user_id. */
 void feishu_put_chat_path(struct sma_buf *buf, struct sma_str chat_id, struct sma_str user_id);
 /** Whether user_id is owner or manager of the chat. */
-enum feishu_login feishu_chat_parse(const struct sma_net_answer *answer, struct sma_str user_id,
-                                    bool *ret_is_admin, struct feishu_login_error *ret_error);
+enum sma_login feishu_chat_parse(const struct sma_net_answer *answer, struct sma_str user_id,
+                                 bool *ret_is_admin, struct sma_login_error *ret_error);
 
 /* -- long connection --------------------------------------------------------------------------- */
 struct feishu_client_config
@@ -93,10 +72,10 @@ struct feishu_endpoint
 };
 void feishu_put_endpoint_body(struct sma_buf *buf, struct sma_str app_id,
                               struct sma_str app_secret);
-enum feishu_login feishu_endpoint_parse(const struct sma_net_answer *answer,
-                                        const struct feishu_client_config *known,
-                                        struct feishu_endpoint *ret_endpoint,
-                                        struct feishu_login_error *ret_error);
+enum sma_login feishu_endpoint_parse(const struct sma_net_answer *answer,
+                                     const struct feishu_client_config *known,
+                                     struct feishu_endpoint *ret_endpoint,
+                                     struct sma_login_error *ret_error);
 
 /* A refused upgrade: its status and the headers Handshake-Status, Handshake-Msg,
  * Handshake-Autherrcode (empty = absent). */
@@ -106,7 +85,7 @@ struct feishu_handshake
     struct sma_str status, message, auth_code;
 };
 /** RETRY or FATAL, with words. */
-enum feishu_login feishu_handshake_classify(const struct feishu_handshake *handshake,
-                                            struct feishu_login_error *ret_error);
+enum sma_login feishu_handshake_classify(const struct feishu_handshake *handshake,
+                                         struct sma_login_error *ret_error);
 
 #endif

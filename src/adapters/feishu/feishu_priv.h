@@ -66,69 +66,21 @@ SMA_CHECKED enum sma_err feishu_settings_read(struct feishu_settings *settings,
 void feishu_settings_fini(
     struct feishu_settings *settings); /* wipes secrets; accepts a zeroed struct */
 
-/* -- one request to the platform (feishu_call.c) ----------------------------------------------- */
-typedef void feishu_call_fn(struct feishu *feishu, void *user, const struct sma_net_answer *answer);
-struct feishu_call;
-struct feishu_call_options
-{
-    const char *method;
-    struct sma_str path;                /* below the domain, with query; copied */
-    struct sma_str body;                /* JSON, copied */
-    const struct sma_net_field *fields; /* multipart instead; borrowed until done */
-    size_t field_count;
-    int file; /* as in sma_net_ask */
-    bool has_no_token;
-    bool may_repeat;         /* as in sma_net_ask */
-    uint32_t total_ms;       /* with the wait for a token */
-    size_t answer_bytes_max; /* 0 = 256 KiB */
-    feishu_call_fn *done;    /* exactly once unless cancelled, never from inside start */
-    void *user;
-};
-/**
- * With a token unless has_no_token: waits for one; an answer that the token is invalid fetches
- * another one and repeats the request once. @return the request, freed when done has returned; NULL
- * when out of memory: done is not called.
- */
-struct feishu_call *feishu_call_start(struct feishu *feishu,
-                                      const struct feishu_call_options *options);
-void feishu_call_cancel(struct feishu_call *call);           /* done is not called; accepts NULL */
-bool feishu_call_is_waiting(const struct feishu_call *call); /* for a token: nothing is asked yet */
-/** The token has come, or will not for a long time: requests that wait for it go out, or end as
- *  NOT_SENT. */
-void feishu_calls_go_on(struct feishu *feishu);
-/** @return when to look again */
-uint64_t feishu_calls_tick(struct feishu *feishu, uint64_t now_ns);
-void feishu_calls_forget(struct feishu *feishu); /* after the net has been closed */
+/* -- requests and the access token (feishu_call.c) --------------------------------------------- */
+extern const struct sma_call_ops feishu_call_ops;
 
-/* -- token and identity (feishu_token.c) ------------------------------------------------------- */
-struct feishu_tenant
-{
-    struct feishu_token token;
-    unsigned generation; /* of the token */
-    uint64_t got_ns, good_until_ns, due_ns;
-    struct feishu_call *call;
-    unsigned failure_count;
-    bool is_fatal;
-    char why[256]; /* of the last failure; "" = none */
-};
+/* -- who the bot is (feishu_bot.c) ------------------------------------------------------------- */
 struct feishu_identity
 {
     struct feishu_bot bot; /* open_id "" = not known yet */
     bool is_fresh;         /* asked in this life; else remembered from the last one */
     uint64_t due_ns;
-    struct feishu_call *call;
+    struct sma_call *call;
     unsigned failure_count;
 };
-void feishu_token_begin(struct feishu *feishu);
-/** The token, NULL when there is none; *ret_generation names it. */
-const char *feishu_token_get(struct feishu *feishu, unsigned *ret_generation);
-/** Whether none will come for a while: the last request failed for good. */
-bool feishu_token_is_hopeless(const struct feishu *feishu);
-/** The platform refused this one. */
-void feishu_token_drop(struct feishu *feishu, unsigned generation);
+void feishu_bot_begin(struct feishu *feishu);
 /** @return when to look again */
-uint64_t feishu_token_tick(struct feishu *feishu, uint64_t now_ns);
-void feishu_token_stop(struct feishu *feishu);
+uint64_t feishu_bot_tick(struct feishu *feishu, uint64_t now_ns);
 /** Show what stands in the way for good, and say it once until it changes. */
 void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text);
 
@@ -143,7 +95,7 @@ enum feishu_socket_state
 struct feishu_socket
 {
     uint8_t state; /* enum feishu_socket_state */
-    struct feishu_call *call;
+    struct sma_call *call;
     struct sma_ws_conn *conn;
     unsigned generation; /* of the connection */
     struct feishu_client_config config;
@@ -220,8 +172,8 @@ struct feishu_card_run
     struct sma_msg *last; /* PROGRESS to show next; NULL = nothing new */
     uint64_t due_ns, heard_ns;
     unsigned failure_count;
-    struct feishu_call *call; /* the card's newest request */
-    uint8_t state;            /* enum card_state */
+    struct sma_call *call; /* the card's newest request */
+    uint8_t state;         /* enum card_state */
 };
 struct feishu_progress
 {
@@ -255,8 +207,6 @@ struct feishu
     struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
     struct sma_ctx *ctx;      /* base.ctx */
     struct feishu_settings settings;
-    struct feishu_call *calls;
-    struct feishu_tenant tenant;
     struct feishu_identity identity;
     struct feishu_socket socket;
     unsigned scope_count;

@@ -172,7 +172,7 @@ static struct feishu_card_run *find_run(struct feishu *feishu, uint64_t seq)
  * gone. */
 static void forget_run(struct feishu_card_run *run)
 {
-    feishu_call_cancel(run->call);
+    sma_call_cancel(run->call);
     sma_msg_destroy(run->last);
     *run = (struct feishu_card_run){0};
 }
@@ -227,8 +227,9 @@ static void note_failure(struct feishu *feishu, struct feishu_card_run *run,
     rest_until(run, now_ns + delay_ns, now_ns + delay_ns);
 }
 
-static void on_made(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_made(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct feishu *feishu = state;
     struct feishu_card_run *run = user;
     struct feishu_outcome outcome;
     uint64_t seq = run->seq, now_ns = sma_ctx_now(feishu->ctx);
@@ -254,8 +255,9 @@ static void on_made(struct feishu *feishu, void *user, const struct sma_net_answ
     sma_sendings_go_on(&feishu->base.sendings, seq);
 }
 
-static void on_changed(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_changed(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct feishu *feishu = state;
     struct feishu_card_run *run = user;
     struct feishu_outcome outcome;
     uint64_t seq = run->seq, now_ns = sma_ctx_now(feishu->ctx);
@@ -269,8 +271,9 @@ static void on_changed(struct feishu *feishu, void *user, const struct sma_net_a
     sma_sendings_go_on(&feishu->base.sendings, seq);
 }
 
-static void on_deleted(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_deleted(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct feishu *feishu = state;
     struct feishu_card_run *run = user;
     struct feishu_outcome outcome;
     run->call = NULL;
@@ -289,18 +292,18 @@ static void on_deleted(struct feishu *feishu, void *user, const struct sma_net_a
 }
 
 static void start(struct feishu *feishu, struct feishu_card_run *run, const char *method,
-                  const struct sma_buf *path, const struct sma_buf *body, feishu_call_fn *done)
+                  const struct sma_buf *path, struct sma_buf *body, sma_call_fn *done)
 {
     run->due_ns = UINT64_MAX;
     if (path->err == SMA_ERR_OK && body->err == SMA_ERR_OK)
         run->call =
-            feishu_call_start(feishu, &(struct feishu_call_options){.method = method,
-                                                                    .path = sma_buf_str(path),
-                                                                    .body = sma_buf_str(body),
-                                                                    .may_repeat = true,
-                                                                    .total_ms = CALL_MS,
-                                                                    .done = done,
-                                                                    .user = run});
+            sma_call_start(feishu->base.calls, &(struct sma_call_options){.method = method,
+                                                                          .path = sma_buf_str(path),
+                                                                          .body = body,
+                                                                          .may_repeat = true,
+                                                                          .total_ms = CALL_MS,
+                                                                          .done = done,
+                                                                          .user = run});
     if (run->call == NULL)
         run->due_ns = sma_ctx_now(feishu->ctx) + FEISHU_NS_PER_S; /* out of memory */
 }

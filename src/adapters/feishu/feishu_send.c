@@ -125,28 +125,22 @@ static struct sma_attempt_result result(const struct sma_sending *sending)
     };
 }
 
-static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
-{
-    (void)feishu;
-    sma_sending_on_answer(user, answer);
-}
-
 /* -- requests ---------------------------------------------------------------------------------- */
 static void send_json(struct feishu_attempt *attempt, const char *method,
-                      const struct sma_buf *path, const struct sma_buf *body)
+                      const struct sma_buf *path, struct sma_buf *body)
 {
     struct sma_sending *sending = &attempt->base;
     if (path->err == SMA_ERR_OK && body->err == SMA_ERR_OK) {
         sma_sending_before(sending);
-        sending->call = feishu_call_start(
-            feishu_of(attempt),
-            &(struct feishu_call_options){.method = method,
-                                          .path = sma_buf_str(path),
-                                          .body = sma_buf_str(body),
-                                          .may_repeat = true, /* the uuid */
-                                          .total_ms = sma_sending_left_ms(sending),
-                                          .done = on_sent,
-                                          .user = sending});
+        sending->call =
+            sma_call_start(sending->platform->calls,
+                           &(struct sma_call_options){.method = method,
+                                                      .path = sma_buf_str(path),
+                                                      .body = body,
+                                                      .may_repeat = true, /* the uuid */
+                                                      .total_ms = sma_sending_left_ms(sending),
+                                                      .done = sma_sending_on_answer,
+                                                      .user = sending});
     }
     sma_sending_check_call(sending);
 }
@@ -259,11 +253,11 @@ static void send_message(struct feishu_attempt *attempt)
 }
 
 /* -- uploads ----------------------------------------------------------------------------------- */
-static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_uploaded(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct feishu_attempt *attempt = attempt_of(user);
     struct feishu_outcome *outcome = &attempt->outcome;
-    (void)feishu;
+    (void)state;
     attempt->base.call = NULL;
     if (answer->end == SMA_NET_ANSWERED && answer->status >= 200 && answer->status < 300 &&
         feishu_upload_parse(answer->body, attempt->key, sizeof attempt->key) == SMA_ERR_OK) {
@@ -314,17 +308,17 @@ static void upload_file(struct feishu_attempt *attempt)
         sma_sending_fail(sending, &error);
         return;
     }
-    sending->call = feishu_call_start(
-        feishu_of(attempt),
-        &(struct feishu_call_options){.method = "POST",
-                                      .path = upload.is_image ? SMA_STR("/open-apis/im/v1/images")
-                                                              : SMA_STR("/open-apis/im/v1/files"),
-                                      .fields = attempt->fields,
-                                      .field_count = fill_fields(attempt, &upload),
-                                      .may_repeat = true,
-                                      .total_ms = sma_sending_left_ms(sending),
-                                      .done = on_uploaded,
-                                      .user = sending});
+    sending->call = sma_call_start(
+        sending->platform->calls,
+        &(struct sma_call_options){.method = "POST",
+                                   .path = upload.is_image ? SMA_STR("/open-apis/im/v1/images")
+                                                           : SMA_STR("/open-apis/im/v1/files"),
+                                   .fields = attempt->fields,
+                                   .field_count = fill_fields(attempt, &upload),
+                                   .may_repeat = true,
+                                   .total_ms = sma_sending_left_ms(sending),
+                                   .done = on_uploaded,
+                                   .user = sending});
     sma_sending_check_call(sending);
 }
 
@@ -379,11 +373,6 @@ static bool is_file(const struct sma_sending *sending)
     return ((const struct feishu_attempt *)(const void *)sending)->part.kind == FEISHU_PART_FILE;
 }
 
-static void cancel_call(void *call)
-{
-    feishu_call_cancel(call);
-}
-
 const struct sma_sending_ops feishu_sending_ops = {
     .size = sizeof(struct feishu_attempt),
     .open = open_part,
@@ -394,5 +383,4 @@ const struct sma_sending_ops feishu_sending_ops = {
     .mend = mend,
     .result = result,
     .release = release,
-    .cancel_call = cancel_call,
 };

@@ -42,7 +42,7 @@ static uint64_t retry_delay_ns(struct feishu *feishu)
     return sma_adapter_eager_backoff_ns(feishu->ctx, count - 1, config->reconnect_interval_s);
 }
 
-static void try_later(struct feishu *feishu, const struct feishu_login_error *error, bool is_fatal)
+static void try_later(struct feishu *feishu, const struct sma_login_error *error, bool is_fatal)
 {
     struct feishu_socket *socket = &feishu->socket;
     socket->state = FEISHU_SOCKET_IDLE;
@@ -56,7 +56,8 @@ static void try_later(struct feishu *feishu, const struct feishu_login_error *er
     uint64_t ordered_ns =
         error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * FEISHU_NS_PER_MS : 0;
     if (is_fatal) {
-        if (!feishu->tenant.is_fatal) /* else the reason has been said */
+        if (!sma_adapter_health_has(&feishu->base.health,
+                                    SMA_CAUSE_LOGIN)) /* else the reason has been said */
             feishu_trouble(feishu, SMA_CAUSE_LINK, error->text);
         delay_ns = FEISHU_FATAL_S * FEISHU_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(socket->failure_count)) {
@@ -169,9 +170,9 @@ static void on_opened(void *user)
 }
 
 /* @return whether it will fail for ever */
-static bool describe(const struct sma_ws_closed *closed, struct feishu_login_error *error)
+static bool describe(const struct sma_ws_closed *closed, struct sma_login_error *error)
 {
-    *error = (struct feishu_login_error){.code = -1, .retry_after_ms = -1};
+    *error = (struct sma_login_error){.code = -1, .retry_after_ms = -1};
     if (closed->end == SMA_WS_NOT_CONNECTED && closed->http_status != 0) {
         struct feishu_handshake handshake = {
             .http_status = closed->http_status,
@@ -179,7 +180,7 @@ static bool describe(const struct sma_ws_closed *closed, struct feishu_login_err
             .message = sma_ws_closed_header(closed, "Handshake-Msg"),
             .auth_code = sma_ws_closed_header(closed, "Handshake-Autherrcode"),
         };
-        return feishu_handshake_classify(&handshake, error) == FEISHU_LOGIN_FATAL;
+        return feishu_handshake_classify(&handshake, error) == SMA_LOGIN_FATAL;
     }
     const char *what = closed->end == SMA_WS_NOT_CONNECTED    ? "no connection"
                        : closed->end == SMA_WS_CLOSED_BY_PEER ? "the server closed the connection"
@@ -199,7 +200,7 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
 {
     struct feishu *feishu = user;
     struct feishu_socket *socket = &feishu->socket;
-    struct feishu_login_error error;
+    struct sma_login_error error;
     bool was_open = socket->state == FEISHU_SOCKET_OPEN;
     uint64_t now_ns = sma_ctx_now(feishu->ctx);
     socket->conn = NULL;
@@ -237,23 +238,24 @@ static void connect_to(struct feishu *feishu, struct feishu_endpoint *endpoint)
     enum sma_err err = sma_ws_connect(feishu->base.ws, &ask, &socket->conn);
     if (err == SMA_ERR_OK)
         return;
-    struct feishu_login_error error = {.retry_after_ms = -1};
+    struct sma_login_error error = {.retry_after_ms = -1};
     snprintf(error.text, sizeof error.text, "no connection: %s",
              err == SMA_ERR_BADINPUT ? "the platform gave an address that is none"
                                      : sma_err_text(err));
     try_later(feishu, &error, false);
 }
 
-static void on_endpoint(struct feishu *feishu, void *user, const struct sma_net_answer *answer)
+static void on_endpoint(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct feishu *feishu = state;
     struct feishu_socket *socket = &feishu->socket;
     struct feishu_endpoint endpoint = {0};
-    struct feishu_login_error error = {0};
+    struct sma_login_error error = {0};
     (void)user;
     socket->call = NULL;
-    enum feishu_login login = feishu_endpoint_parse(answer, &socket->config, &endpoint, &error);
-    if (login != FEISHU_LOGIN_OK)
-        try_later(feishu, &error, login == FEISHU_LOGIN_FATAL);
+    enum sma_login login = feishu_endpoint_parse(answer, &socket->config, &endpoint, &error);
+    if (login != SMA_LOGIN_OK)
+        try_later(feishu, &error, login == SMA_LOGIN_FATAL);
     else if (!feishu->base.is_intake_off)
         connect_to(feishu, &endpoint);
     explicit_bzero(&endpoint, sizeof endpoint); /* the URL holds a secret */
@@ -268,14 +270,14 @@ static void ask_endpoint(struct feishu *feishu)
     feishu_put_endpoint_body(&body, sma_str(feishu->settings.app_id),
                              sma_str(feishu->settings.app_secret));
     if (body.err == SMA_ERR_OK)
-        socket->call = feishu_call_start(
-            feishu, &(struct feishu_call_options){.method = "POST",
-                                                  .path = SMA_STR(FEISHU_ENDPOINT_PATH),
-                                                  .body = sma_buf_str(&body),
-                                                  .has_no_token = true,
-                                                  .may_repeat = true,
-                                                  .total_ms = FEISHU_CONTROL_MS,
-                                                  .done = on_endpoint});
+        socket->call = sma_call_start(
+            feishu->base.calls, &(struct sma_call_options){.method = "POST",
+                                                           .path = SMA_STR(FEISHU_ENDPOINT_PATH),
+                                                           .body = &body,
+                                                           .has_no_token = true,
+                                                           .may_repeat = true,
+                                                           .total_ms = FEISHU_CONTROL_MS,
+                                                           .done = on_endpoint});
     if (body.ptr != NULL)
         explicit_bzero(body.ptr, body.len);
     sma_buf_fini(&body);
@@ -343,7 +345,7 @@ void feishu_socket_note_room(struct feishu *feishu)
 void feishu_socket_leave(struct feishu *feishu)
 {
     struct feishu_socket *socket = &feishu->socket;
-    feishu_call_cancel(socket->call);
+    sma_call_cancel(socket->call);
     socket->call = NULL;
     socket->due_ns = UINT64_MAX;
     socket->is_leaving = true;

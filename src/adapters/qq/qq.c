@@ -12,7 +12,6 @@ static void free_state(void *state)
         qq_session_fini(&qq->shards[i].session);
     free(qq->shards);
     qq_settings_fini(&qq->settings);
-    explicit_bzero(&qq->token.token, sizeof qq->token.token);
 }
 
 static SMA_CHECKED enum sma_err make_shards(struct qq *qq)
@@ -36,7 +35,7 @@ static SMA_CHECKED enum sma_err make_shards(struct qq *qq)
 static enum sma_err open_state(void *state, const char *json, struct sma_error *error)
 {
     struct qq *qq = state;
-    qq->bot_due_ns = qq->token.due_ns = UINT64_MAX;
+    qq->bot_due_ns = UINT64_MAX;
     qq_capture_begin(qq);
     SMA_TRY(qq_settings_read(&qq->settings, qq->base.config->project_dir, json, error));
     return qq->settings.is_webhook ? SMA_ERR_OK : make_shards(qq);
@@ -59,7 +58,7 @@ static enum sma_err begin(void *state, struct sma_error *error)
     struct qq *qq = state;
     (void)error;
     qq->ctx = qq->base.ctx;
-    qq_token_begin(qq);
+    sma_calls_begin(qq->base.calls, qq->settings.is_webhook);
     if (qq->settings.is_webhook)
         qq_webhook_begin(qq);
     else
@@ -82,11 +81,6 @@ static void close_state(void *state)
     qq_gateway_close(state);
 }
 
-static void forget(void *state)
-{
-    qq_calls_forget(state);
-}
-
 /* -- messages ---------------------------------------------------------------------------------- */
 static void take_cursor(void *state, uint64_t ask_id, struct sma_str json)
 {
@@ -97,11 +91,8 @@ static void take_cursor(void *state, uint64_t ask_id, struct sma_str json)
 static uint64_t tick(void *state, uint64_t now_ns)
 {
     struct qq *qq = state;
-    qq_token_tick(qq, now_ns);
     qq_webhook_tick(qq, now_ns);
     uint64_t next_ns = qq_gateway_tick(qq, now_ns);
-    next_ns = sma_platform_earlier(next_ns, qq_calls_tick(qq, now_ns));
-    next_ns = sma_platform_earlier(next_ns, qq->token.due_ns);
     return sma_platform_earlier(next_ns, qq->bot_due_ns);
 }
 
@@ -115,13 +106,13 @@ static const struct sma_platform_ops platform_ops = {
     .leave = leave,
     .drained = drained,
     .close = close_state,
-    .forget = forget,
     .tick = tick,
     .take_cursor = take_cursor,
     .take_progress = NULL, /* typing may cost one of the few answers that a message allows */
     .intake = &qq_intake_ops,
     .webhook = &qq_webhook_ops,
     .sending = &qq_sending_ops,
+    .call = &qq_call_ops,
     .fetch = &qq_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("qq");

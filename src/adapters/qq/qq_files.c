@@ -7,10 +7,10 @@
 
 #include "runtime/json/json_read.h"
 
-static void on_fetched(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_fetched(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct sma_fetch *fetch = user;
-    (void)qq;
+    (void)state;
     fetch->call = NULL;
     bool is_answered = answer->end == SMA_NET_ANSWERED;
     if (is_answered && answer->status == 200)
@@ -27,26 +27,21 @@ static void on_fetched(struct qq *qq, void *user, const struct sma_net_answer *a
 static void start(void *user, struct sma_fetch *fetch, uint32_t left_ms)
 {
     struct qq *qq = user;
-    fetch->call = qq_call_start(
-        qq, &(struct qq_call_options){.method = "GET",
-                                      .url = sma_json_str(fetch->item->json, "url"),
-                                      .file = fetch->temp.fd,
-                                      .total_ms = left_ms,
-                                      .answer_bytes_max = qq->settings.attachment_bytes_max,
-                                      .done = on_fetched,
-                                      .user = fetch});
+    fetch->call = sma_call_start(
+        qq->base.calls,
+        &(struct sma_call_options){.method = "GET",
+                                   .url = sma_json_str(fetch->item->json, "url"),
+                                   .file = fetch->temp.fd,
+                                   .total_ms = left_ms,
+                                   .answer_bytes_max = qq->settings.attachment_bytes_max,
+                                   .done = on_fetched,
+                                   .user = fetch});
     if (fetch->call == NULL)
         sma_fetch_fail(fetch, "out of memory");
 }
 
-static void cancel(void *user, void *call)
-{
-    (void)user;
-    qq_call_cancel(call);
-}
-
-static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_route *route,
-                      uint8_t *role)
+static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
+                                 const struct sma_route *route, uint8_t *role)
 {
     (void)user;
     (void)job;
@@ -59,6 +54,5 @@ const struct sma_fetch_ops qq_fetch_ops = {
     .name = "qq",
     .shape = &qq_file_shape,
     .start = start,
-    .cancel = cancel,
     .ask_role = ask_role,
 };

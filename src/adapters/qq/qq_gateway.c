@@ -159,7 +159,7 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
     shard->is_paused = false;
     if (closed->end == SMA_WS_NOT_CONNECTED && shard->session.state == QQ_CONNECTING) {
         if (closed->http_status == 401)
-            qq_token_drop(qq, qq->token.number);
+            sma_calls_drop_token(qq->base.calls);
         explain_refusal(closed, why);
         not_connected(shard, why);
     } else {
@@ -187,15 +187,15 @@ static void open_link(struct qq_shard *shard, const char *url)
 }
 
 /* -- its address ------------------------------------------------------------------------------- */
-static void ask_address(struct qq_shard *shard, const char *path, qq_call_fn *done)
+static void ask_address(struct qq_shard *shard, const char *path, sma_call_fn *done)
 {
-    struct qq_call_options options = {.method = "GET",
-                                      .path = sma_str(path),
-                                      .is_token_only = path[0] == '\0',
-                                      .total_ms = QQ_CONTROL_MS,
-                                      .done = done,
-                                      .user = shard};
-    shard->call = qq_call_start(shard->qq, &options);
+    struct sma_call_options options = {.method = "GET",
+                                       .path = sma_str(path),
+                                       .is_token_only = path[0] == '\0',
+                                       .total_ms = QQ_CONTROL_MS,
+                                       .done = done,
+                                       .user = shard};
+    shard->call = sma_call_start(shard->qq->base.calls, &options);
     if (shard->call == NULL)
         not_connected(shard, "out of memory");
 }
@@ -228,7 +228,7 @@ static const char *fallback_url(const struct qq *qq)
     return qq->settings.is_sandbox ? QQ_GATEWAY_SANDBOX : QQ_GATEWAY_DEFAULT;
 }
 
-static void on_no_address(struct qq_shard *shard, const struct qq_login_error *error)
+static void on_no_address(struct qq_shard *shard, const struct sma_login_error *error)
 {
     const char *url = fallback_url(shard->qq);
     if (error->retry_after_ms > 0)
@@ -238,34 +238,34 @@ static void on_no_address(struct qq_shard *shard, const struct qq_login_error *e
                                        : error->retry_after_ms) *
                             QQ_NS_PER_MS,
                         now_of(shard));
-    else if (url != NULL && qq_token_now(shard->qq).len > 0)
+    else if (url != NULL && sma_calls_token(shard->qq->base.calls).len > 0)
         open_link(shard, url);
     else
         not_connected(shard, error->text);
 }
 
-static void on_plain_address(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_plain_address(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq_shard *shard = user;
     struct qq_gateway gateway;
-    struct qq_login_error error;
-    (void)qq;
+    struct sma_login_error error;
+    (void)state;
     shard->call = NULL;
-    if (qq_gateway_parse(answer, &gateway, &error) == QQ_LOGIN_OK)
+    if (qq_gateway_parse(answer, &gateway, &error) == SMA_LOGIN_OK)
         take_address(shard, &gateway);
     else
         on_no_address(shard, &error);
     settle_shard(shard);
 }
 
-static void on_address(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_address(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq_shard *shard = user;
     struct qq_gateway gateway;
-    struct qq_login_error error;
-    (void)qq;
+    struct sma_login_error error;
+    (void)state;
     shard->call = NULL;
-    if (qq_gateway_parse(answer, &gateway, &error) == QQ_LOGIN_OK)
+    if (qq_gateway_parse(answer, &gateway, &error) == SMA_LOGIN_OK)
         take_address(shard, &gateway);
     else if (answer->end == SMA_NET_ANSWERED && !error.is_token_invalid &&
              error.retry_after_ms <= 0)
@@ -276,8 +276,9 @@ static void on_address(struct qq *qq, void *user, const struct sma_net_answer *a
 }
 
 /* The address is configured: only a token is wanted. */
-static void on_token(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_token(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct qq *qq = state;
     struct qq_shard *shard = user;
     shard->call = NULL;
     if (answer->end == SMA_NET_ANSWERED)
@@ -309,7 +310,7 @@ static void connect(struct qq_shard *shard)
     }
     if (qq->settings.gateway_url[0] == '\0')
         ask_address(shard, QQ_GATEWAY_BOT_PATH, on_address);
-    else if (qq_token_now(qq).len > 0)
+    else if (sma_calls_token(qq->base.calls).len > 0)
         open_link(shard, qq->settings.gateway_url);
     else
         ask_address(shard, "", on_token);
@@ -319,7 +320,7 @@ static void send_payload(struct qq_shard *shard, enum qq_action_kind kind)
 {
     struct qq *qq = shard->qq;
     const struct qq_session *session = &shard->session;
-    struct sma_str token = qq_token_now(qq);
+    struct sma_str token = sma_calls_token(qq->base.calls);
     struct sma_buf buf;
     sma_buf_init(&buf, SEND_BYTES_MAX);
     if (kind == QQ_ACTION_IDENTIFY) /* the platform counts from here: the way may have been long */
@@ -371,7 +372,7 @@ static void act(struct qq_shard *shard, const struct qq_action *action)
         close_link(shard, action->close_code);
         return;
     case QQ_ACTION_DROP_TOKEN:
-        qq_token_drop(shard->qq, shard->qq->token.number);
+        sma_calls_drop_token(shard->qq->base.calls);
         return;
     case QQ_ACTION_SAVE:
         keep_session(shard);

@@ -40,8 +40,9 @@ static void note_room(void *state)
 }
 
 /* -- buttons ----------------------------------------------------------------------------------- */
-static void on_press_answered(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_press_answered(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct qq *qq = state;
     (void)user;
     (void)answer; /* too late, or the platform is away: the wheel stops by itself */
     sma_press_answered(&qq->base.intake);
@@ -63,12 +64,13 @@ static bool answer_press(void *state, const struct sma_press *press)
     qq_put_interaction_path(&path, sma_str(press->id));
     qq_put_interaction(&body, code_of(press));
     if (path.err == SMA_ERR_OK)
-        is_asked =
-            qq_call_start(state, &(struct qq_call_options){.method = "PUT",
-                                                           .path = sma_buf_str(&path),
-                                                           .body = &body,
-                                                           .total_ms = QQ_CONTROL_MS,
-                                                           .done = on_press_answered}) != NULL;
+        is_asked = sma_call_start(((struct qq *)state)->base.calls,
+                                  &(struct sma_call_options){.method = "PUT",
+                                                             .path = sma_buf_str(&path),
+                                                             .body = &body,
+                                                             .may_repeat = true,
+                                                             .total_ms = QQ_CONTROL_MS,
+                                                             .done = on_press_answered}) != NULL;
     sma_buf_fini(&path);
     sma_buf_fini(&body);
     return is_asked;

@@ -22,20 +22,20 @@ void qq_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sma_st
     sma_buf_put_char(buf, '}');
 }
 
-static enum qq_login fail(const char *what, const struct sma_net_answer *answer,
-                          const struct qq_reply *reply, struct qq_login_error *error)
+static enum sma_login fail(const char *what, const struct sma_net_answer *answer,
+                           const struct qq_reply *reply, struct sma_login_error *error)
 {
     enum qq_code_act act = qq_code_find(reply->code)->act;
     bool is_answered = answer->end == SMA_NET_ANSWERED;
     bool is_refused = is_answered && act == QQ_CODE_GIVE_UP && answer->status >= 400 &&
                       answer->status < 500 && answer->status != 401 && answer->status != 408 &&
                       answer->status != 425 && answer->status != 429;
-    *error = (struct qq_login_error){
+    *error = (struct sma_login_error){
         .code = reply->code,
         .retry_after_ms = is_answered ? answer->retry_after_ms : -1,
         .is_token_invalid = is_answered && (act == QQ_CODE_TOKEN || answer->status == 401)};
     qq_reply_explain(what, answer, reply, error->text, sizeof error->text);
-    return act == QQ_CODE_BOT || is_refused ? QQ_LOGIN_FATAL : QQ_LOGIN_RETRY;
+    return act == QQ_CODE_BOT || is_refused ? SMA_LOGIN_FATAL : SMA_LOGIN_RETRY;
 }
 
 static bool is_success(const struct sma_net_answer *answer, const struct qq_reply *reply)
@@ -44,16 +44,17 @@ static bool is_success(const struct sma_net_answer *answer, const struct qq_repl
            reply->root != NULL && reply->code == 0;
 }
 
-static enum qq_login incomplete(const char *what, const char *member, struct qq_login_error *error)
+static enum sma_login incomplete(const char *what, const char *member,
+                                 struct sma_login_error *error)
 {
-    *error = (struct qq_login_error){.retry_after_ms = -1};
+    *error = (struct sma_login_error){.retry_after_ms = -1};
     snprintf(error->text, sizeof error->text, "%s failed: the answer has no usable %s", what,
              member);
-    return QQ_LOGIN_RETRY;
+    return SMA_LOGIN_RETRY;
 }
 
-static enum qq_login read_token(const struct sma_net_answer *answer, const struct qq_reply *reply,
-                                struct qq_token *token, struct qq_login_error *error)
+static enum sma_login read_token(const struct sma_net_answer *answer, const struct qq_reply *reply,
+                                 struct sma_token *token, struct sma_login_error *error)
 {
     static const char what[] = "getting an access token from QQ";
     if (!is_success(answer, reply))
@@ -62,16 +63,16 @@ static enum qq_login read_token(const struct sma_net_answer *answer, const struc
                                sizeof token->value))
         return incomplete(what, "access_token", error);
     token->expires_s = (uint32_t)sma_json_int(reply->root, "expires_in", 1, TOKEN_LIFE_S_MAX, 0);
-    return token->expires_s == 0 ? incomplete(what, "expires_in", error) : QQ_LOGIN_OK;
+    return token->expires_s == 0 ? incomplete(what, "expires_in", error) : SMA_LOGIN_OK;
 }
 
-enum qq_login qq_token_parse(const struct sma_net_answer *answer, struct qq_token *ret_token,
-                             struct qq_login_error *ret_error)
+enum sma_login qq_token_parse(const struct sma_net_answer *answer, struct sma_token *ret_token,
+                              struct sma_login_error *ret_error)
 {
     struct qq_reply reply = qq_reply_read(answer);
-    struct qq_token token = {0};
-    enum qq_login login = read_token(answer, &reply, &token, ret_error);
-    if (login == QQ_LOGIN_OK)
+    struct sma_token token = {0};
+    enum sma_login login = read_token(answer, &reply, &token, ret_error);
+    if (login == SMA_LOGIN_OK)
         *ret_token = token;
     json_decref(reply.root);
     return login;
@@ -84,8 +85,9 @@ uint32_t qq_token_refresh_s(uint32_t expires_s)
     return expires_s / 2 > TOKEN_WAIT_S_MIN ? expires_s / 2 : TOKEN_WAIT_S_MIN;
 }
 
-static enum qq_login read_gateway(const struct sma_net_answer *answer, const struct qq_reply *reply,
-                                  struct qq_gateway *gateway, struct qq_login_error *error)
+static enum sma_login read_gateway(const struct sma_net_answer *answer,
+                                   const struct qq_reply *reply, struct qq_gateway *gateway,
+                                   struct sma_login_error *error)
 {
     static const char what[] = "asking QQ for its gateway";
     if (!is_success(answer, reply))
@@ -104,16 +106,16 @@ static enum qq_login read_gateway(const struct sma_net_answer *answer, const str
     gateway->has_limit = gateway->remaining >= 0;
     if (!gateway->has_limit)
         gateway->remaining = 0;
-    return QQ_LOGIN_OK;
+    return SMA_LOGIN_OK;
 }
 
-enum qq_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,
-                               struct qq_login_error *ret_error)
+enum sma_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,
+                                struct sma_login_error *ret_error)
 {
     struct qq_reply reply = qq_reply_read(answer);
     struct qq_gateway gateway = {0};
-    enum qq_login login = read_gateway(answer, &reply, &gateway, ret_error);
-    if (login == QQ_LOGIN_OK)
+    enum sma_login login = read_gateway(answer, &reply, &gateway, ret_error);
+    if (login == SMA_LOGIN_OK)
         *ret_gateway = gateway;
     json_decref(reply.root);
     return login;

@@ -10,6 +10,7 @@
 #ifndef SMA_QQ_LOGIN_H
 #define SMA_QQ_LOGIN_H
 
+#include "adapters/common/token.h"
 #include "sma/buf.h"
 #include "sma/net.h"
 
@@ -20,34 +21,13 @@
 #define QQ_GATEWAY_SANDBOX "wss://sandbox.api.sgroup.qq.com/websocket"
 #define QQ_GATEWAY_PATH "/gateway"         /* GET: {"url"} */
 #define QQ_GATEWAY_BOT_PATH "/gateway/bot" /* GET: the same with shards and limits */
-#define QQ_TOKEN_BYTES_MAX 1023
 #define QQ_GATEWAY_URL_BYTES_MAX 1023
 
-enum qq_login
-{
-    QQ_LOGIN_OK,
-    QQ_LOGIN_RETRY,
-    QQ_LOGIN_FATAL,
-};
-/* Why not OK, in words: what, where, what to do. Secrets never appear in it. */
-struct qq_login_error
-{
-    int64_t code;           /* the platform's; 0 = none */
-    int64_t retry_after_ms; /* -1 = the platform said nothing */
-    bool is_token_invalid;  /* gateway: fetch a new token and ask again */
-    char text[256];
-};
-
 /* -- access token ------------------------------------------------------------------------------ */
-struct qq_token
-{
-    char value[QQ_TOKEN_BYTES_MAX + 1];
-    uint32_t expires_s; /* remaining life when answered */
-};
 void qq_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sma_str secret);
 /** A refusal comes under HTTP 200 too. Untouched *ret_token unless OK, *ret_error when OK. */
-enum qq_login qq_token_parse(const struct sma_net_answer *answer, struct qq_token *ret_token,
-                             struct qq_login_error *ret_error);
+enum sma_login qq_token_parse(const struct sma_net_answer *answer, struct sma_token *ret_token,
+                              struct sma_login_error *ret_error);
 /**
  * Seconds after which to fetch the next one. The platform gives the same token until its last 60 s,
  * so this lies inside them; never below 5, so that a platform that keeps giving old ones is not
@@ -66,8 +46,8 @@ struct qq_gateway
     unsigned max_concurrency; /* identifies per 5 s */
 };
 /** Either of the two calls. */
-enum qq_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,
-                               struct qq_login_error *ret_error);
+enum sma_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,
+                                struct sma_login_error *ret_error);
 /** How long an identify has to wait by session_start_limit: 0 while some remain, else until the
  *  reset, at most a day. */
 int64_t qq_gateway_identify_wait_ms(const struct qq_gateway *gateway);

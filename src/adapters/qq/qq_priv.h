@@ -26,10 +26,9 @@
 
 #define QQ_SHARD_COUNT_MAX 16
 #define QQ_BACKOFF_MAX_S 60
-#define QQ_TOKEN_REFUSED_S 60  /* a wrong secret is tried again this often */
-#define QQ_TOKEN_PAUSE_MS 1000 /* between two token requests, whatever happens */
-#define QQ_CONTROL_MS 15000    /* token, gateway and the like */
-#define QQ_ASK_COUNT_MAX 1024  /* events at the store; at it reading pauses, a webhook gets 503 */
+#define QQ_TOKEN_REFUSED_S 60 /* a wrong secret is tried again this often */
+#define QQ_CONTROL_MS 15000   /* token, gateway and the like */
+#define QQ_ASK_COUNT_MAX 1024 /* events at the store; at it reading pauses, a webhook gets 503 */
 #define QQ_INTERACTION_LATE_MS \
     3000 /* a button turns this long at most; the platform waits about 5 s */
 #define QQ_FILE_DATA_BYTES_MAX \
@@ -64,54 +63,8 @@ SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const ch
 void qq_settings_fini(struct qq_settings *settings); /* wipes the secret; accepts a zeroed struct */
 void qq_put_intents(struct sma_buf *buf, uint32_t mask); /* their names in adapters.qq.intents */
 
-/* -- one request to the platform (qq_call.c) --------------------------------------------------- */
-typedef void qq_call_fn(struct qq *qq, void *user, const struct sma_net_answer *answer);
-struct qq_call;
-struct qq_call_options
-{
-    const char *method;
-    struct sma_str path;     /* below the API root, with the token; or, */
-    struct sma_str url;      /* when not empty: a whole URL, which is shown no token */
-    bool is_token_only;      /* neither: done when there is a token (ANSWERED, 204) */
-    struct sma_buf *body;    /* moved away, also on failure; NULL = none */
-    const char *type;        /* Content-Type of the body; NULL = JSON */
-    int file;                /* as in sma_net_ask */
-    bool is_once;            /* a message: sent twice it may be there twice */
-    uint32_t total_ms;       /* waiting for a token included */
-    size_t answer_bytes_max; /* 0 = 256 KiB */
-    qq_call_fn *done; /* exactly once unless cancelled, never from inside; NULL: nobody cares */
-    void *user;
-};
-/**
- * A call waits until there is a token; refused for its token it fetches another one and is repeated
- * once. Without a token it ends NOT_SENT with the reason.
- * @return the call, freed when done has returned; NULL when out of memory
- */
-struct qq_call *qq_call_start(struct qq *qq, const struct qq_call_options *options);
-void qq_call_cancel(struct qq_call *call); /* done is not called; accepts NULL */
-/** A token has come, or (why != NULL) could not be had: waiting calls go on, or end. */
-void qq_calls_token(struct qq *qq, const char *why);
-/** @return when to look again */
-uint64_t qq_calls_tick(struct qq *qq, uint64_t now_ns);
-void qq_calls_forget(struct qq *qq); /* after the net has been closed */
-
-/* -- the access token (qq_token.c) ------------------------------------------------------------- */
-struct qq_token_keeper
-{
-    struct qq_token token;
-    uint64_t number;             /* counts tokens; the present one's */
-    uint64_t expires_ns, due_ns; /* due: of the next request; UINT64_MAX = one is in flight */
-    uint64_t asked_ns;
-    unsigned failure_count;
-    char trouble[256]; /* why there is none */
-};
-/** Ask for the first one. */
-void qq_token_begin(struct qq *qq);
-/** The token, empty when there is none. */
-struct sma_str qq_token_now(const struct qq *qq);
-/** The platform refused token `number`: fetch another. */
-void qq_token_drop(struct qq *qq, uint64_t number);
-void qq_token_tick(struct qq *qq, uint64_t now_ns);
+/* -- requests and the access token (qq_call.c) ------------------------------------------------- */
+extern const struct sma_call_ops qq_call_ops;
 
 /* -- the gateway (qq_gateway.c, qq_keep.c) ----------------------------------------------------- */
 struct qq_shard
@@ -121,7 +74,7 @@ struct qq_shard
     struct qq_session session;
     uint8_t seen_state; /* enum qq_session_state when last looked at, for the log */
     struct sma_ws_conn *conn;
-    struct qq_call *call;    /* on the way to a connection */
+    struct sma_call *call;   /* on the way to a connection */
     uint64_t connect_due_ns; /* waits for its turn among the shards; UINT64_MAX = does not */
     uint64_t link;           /* counts connections: verdicts of an older one close none */
     uint32_t epoch;          /* marks the session in the cursor; 0 = no session yet */
@@ -233,12 +186,6 @@ struct qq
     struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
     struct sma_ctx *ctx;      /* base.ctx */
     struct qq_settings settings;
-    struct qq_call *calls; /* in flight or waiting */
-    size_t call_waiting_count;
-    uint64_t call_order;
-
-    struct qq_token_keeper token;
-
     struct qq_shard *shards;   /* settings.shard_count; NULL in webhook mode */
     struct qq_gateway gateway; /* as last told; url "" = never */
     uint64_t identify_next_ns; /* the next shard's turn */

@@ -148,12 +148,6 @@ static struct sma_attempt_result result(const struct sma_sending *sending)
         .error = sma_str(outcome->error)};
 }
 
-static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *answer)
-{
-    (void)qq;
-    sma_sending_on_answer(user, answer);
-}
-
 /* -- the request ------------------------------------------------------------------------------- */
 static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
                      const struct qq_send *send)
@@ -207,13 +201,14 @@ static void send_message(struct qq_attempt *attempt)
     if (path.err == SMA_ERR_OK) {
         sma_sending_before(sending);
         sending->call =
-            qq_call_start(qq, &(struct qq_call_options){.method = "POST",
-                                                        .path = sma_buf_str(&path),
-                                                        .body = &body,
-                                                        .is_once = true,
-                                                        .total_ms = sma_sending_left_ms(sending),
-                                                        .done = on_sent,
-                                                        .user = sending});
+            sma_call_start(sending->platform->calls,
+                           &(struct sma_call_options){.method = "POST",
+                                                      .path = sma_buf_str(&path),
+                                                      .body = &body,
+                                                      .may_repeat = false,
+                                                      .total_ms = sma_sending_left_ms(sending),
+                                                      .done = sma_sending_on_answer,
+                                                      .user = sending});
     }
     sma_buf_fini(&path);
     sma_buf_fini(&body);
@@ -291,11 +286,6 @@ static bool is_file(const struct sma_sending *sending)
     return ((const struct qq_attempt *)(const void *)sending)->part.kind == QQ_PART_FILE;
 }
 
-static void cancel_call(void *call)
-{
-    qq_call_cancel(call);
-}
-
 const struct sma_sending_ops qq_sending_ops = {
     .size = sizeof(struct qq_attempt),
     .open = open_part,
@@ -305,5 +295,4 @@ const struct sma_sending_ops qq_sending_ops = {
     .mend = mend,
     .result = result,
     .release = release,
-    .cancel_call = cancel_call,
 };

@@ -184,20 +184,21 @@ static void work(uv_work_t *request)
 
 /* -- requests ---------------------------------------------------------------------------------- */
 static void call(struct qq_attempt *attempt, const char *what, struct sma_buf *body,
-                 qq_call_fn *done)
+                 sma_call_fn *done)
 {
     struct sma_buf path;
     sma_buf_init(&path, PATH_BYTES_MAX);
     qq_put_media_path(&path, &attempt->base.asked->route, what);
     if (path.err == SMA_ERR_OK)
-        attempt->base.call =
-            qq_call_start((struct qq *)attempt->base.platform,
-                          &(struct qq_call_options){.method = "POST",
-                                                    .path = sma_buf_str(&path),
-                                                    .body = body,
-                                                    .total_ms = sma_sending_left_ms(&attempt->base),
-                                                    .done = done,
-                                                    .user = attempt});
+        attempt->base.call = sma_call_start(
+            attempt->base.platform->calls,
+            &(struct sma_call_options){.method = "POST",
+                                       .path = sma_buf_str(&path),
+                                       .body = body,
+                                       .may_repeat = true,
+                                       .total_ms = sma_sending_left_ms(&attempt->base),
+                                       .done = done,
+                                       .user = attempt});
     sma_buf_fini(&path);
     sma_buf_fini(body);
     if (attempt->base.call == NULL)
@@ -231,12 +232,12 @@ static void on_file_info(struct qq_attempt *attempt, const struct sma_net_answer
     end(attempt, NULL);
 }
 
-static void on_filed(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_filed(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
     struct qq_outcome outcome;
-    (void)qq;
+    (void)state;
     attempt->base.call = NULL;
     qq_classify(answer, &(struct qq_asked){0}, &outcome);
     bool is_refused = outcome.attempt_class == SMA_ATTEMPT_GIVE_UP;
@@ -250,11 +251,11 @@ static void on_filed(struct qq *qq, void *user, const struct sma_net_answer *ans
 }
 
 /* -- in blocks --------------------------------------------------------------------------------- */
-static void on_block_noted(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_block_noted(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
-    (void)qq;
+    (void)state;
     attempt->base.call = NULL;
     if (!is_done(attempt, answer))
         return;
@@ -268,11 +269,11 @@ static void on_block_noted(struct qq *qq, void *user, const struct sma_net_answe
     call(attempt, "files", &body, on_filed);
 }
 
-static void on_block_put(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_block_put(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
-    (void)qq;
+    (void)state;
     attempt->base.call = NULL;
     if (answer->end != SMA_NET_ANSWERED || answer->status < 200 || answer->status >= 300) {
         end_with(attempt, SMA_ATTEMPT_RETRY, "QQ's file store did not take a block of the file");
@@ -288,23 +289,24 @@ static void on_block_put(struct qq *qq, void *user, const struct sma_net_answer 
 static void put_block(struct qq_attempt *attempt, struct upload *upload)
 {
     attempt->base.call =
-        qq_call_start((struct qq *)attempt->base.platform,
-                      &(struct qq_call_options){.method = "PUT",
-                                                .url = upload->plan.blocks[upload->block].put_url,
-                                                .body = &upload->bytes,
-                                                .type = "application/octet-stream",
-                                                .total_ms = sma_sending_left_ms(&attempt->base),
-                                                .done = on_block_put,
-                                                .user = attempt});
+        sma_call_start(attempt->base.platform->calls,
+                       &(struct sma_call_options){.method = "PUT",
+                                                  .url = upload->plan.blocks[upload->block].put_url,
+                                                  .body = &upload->bytes,
+                                                  .type = "application/octet-stream",
+                                                  .may_repeat = true,
+                                                  .total_ms = sma_sending_left_ms(&attempt->base),
+                                                  .done = on_block_put,
+                                                  .user = attempt});
     if (attempt->base.call == NULL)
         end_with(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending a file");
 }
 
-static void on_planned(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_planned(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
-    (void)qq;
+    (void)state;
     attempt->base.call = NULL;
     if (!is_done(attempt, answer))
         return;

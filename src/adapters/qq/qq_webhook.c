@@ -59,8 +59,9 @@ const struct sma_webhook_ops qq_webhook_ops = {
 /* -- who we are -------------------------------------------------------------------------------- */
 /* A webhook brings no READY; without our id only the mention of us in guild texts cannot be told
  * from others'. */
-static void on_bot(struct qq *qq, void *user, const struct sma_net_answer *answer)
+static void on_bot(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct qq *qq = state;
     (void)user;
     struct qq_outcome outcome;
     json_t *root = NULL;
@@ -87,9 +88,9 @@ static void on_bot(struct qq *qq, void *user, const struct sma_net_answer *answe
 void qq_webhook_begin(struct qq *qq)
 {
     qq->bot_due_ns = UINT64_MAX;
-    struct qq_call_options options = {
+    struct sma_call_options options = {
         .method = "GET", .path = SMA_STR("/users/@me"), .total_ms = QQ_CONTROL_MS, .done = on_bot};
-    if (qq_call_start(qq, &options) == NULL)
+    if (sma_call_start(qq->base.calls, &options) == NULL)
         qq->bot_due_ns = sma_ctx_now(qq->ctx) + QQ_NS_PER_S; /* out of memory */
 }
 

@@ -51,11 +51,6 @@ static void close_state(void *state)
     telegram_progress_drop(state);
 }
 
-static void forget(void *state)
-{
-    telegram_calls_forget(state);
-}
-
 /* -- messages ---------------------------------------------------------------------------------- */
 static void take_progress(void *state, struct sma_msg **msg)
 {
@@ -88,13 +83,13 @@ static const struct sma_platform_ops platform_ops = {
     .begin = begin,
     .leave = leave,
     .close = close_state,
-    .forget = forget,
     .tick = tick,
     .take_cursor = take_cursor,
     .take_progress = take_progress,
     .intake = &telegram_intake_ops,
     .webhook = &telegram_webhook_ops,
     .sending = &telegram_sending_ops,
+    .call = &telegram_call_ops,
     .fetch = &telegram_fetch_ops,
 };
 static const struct sma_actor_ops actor_ops = SMA_PLATFORM_ACTOR("telegram");

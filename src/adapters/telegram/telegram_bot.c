@@ -57,8 +57,9 @@ static void step_is_done(struct telegram *telegram, enum telegram_phase next)
 }
 
 /* -- deleteWebhook ----------------------------------------------------------------------------- */
-static void on_unhooked(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+static void on_unhooked(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     (void)user;
     bool is_done = answer->end == SMA_NET_ANSWERED && answer->status == 200;
     if (!is_done && telegram->bot.id != 0) {
@@ -101,16 +102,18 @@ static void send_commands(struct telegram *telegram, bool is_chinese)
     struct sma_buf body;
     sma_buf_init(&body, 16384);
     telegram_put_commands(&body, is_chinese);
-    if (body.err == SMA_ERR_OK)
-        (void)telegram_call_start(telegram, /* a list that is not shown costs nothing else */
-                                  &(struct telegram_call_options){.method = "setMyCommands",
-                                                                  .body = sma_buf_str(&body),
-                                                                  .total_ms = TELEGRAM_CONTROL_MS});
+    (void)sma_call_start(telegram->base.calls, /* a list that is not shown costs nothing else */
+                         &(struct sma_call_options){.method = "POST",
+                                                    .path = SMA_STR("setMyCommands"),
+                                                    .body = &body,
+                                                    .may_repeat = true,
+                                                    .total_ms = TELEGRAM_CONTROL_MS});
     sma_buf_fini(&body);
 }
 
-static void on_who(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+static void on_who(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     (void)user;
     json_t *root;
     bool is_known = read_bot(telegram, telegram_result(answer, &root));
@@ -138,8 +141,9 @@ static void put_webhook(struct sma_buf *body, const struct telegram_settings *se
                      "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}");
 }
 
-static void on_hooked(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+static void on_hooked(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     (void)user;
     if (answer->end == SMA_NET_ANSWERED && answer->status == 200)
         step_is_done(telegram, TELEGRAM_PHASE_READY);
@@ -167,14 +171,16 @@ static void tell_ready(struct telegram *telegram)
                     "altogether");
 }
 
-static void start_step(struct telegram *telegram, const char *method, struct sma_str body,
-                       telegram_call_fn *done)
+static void start_step(struct telegram *telegram, const char *method, struct sma_buf *body,
+                       sma_call_fn *done)
 {
-    if (telegram_call_start(telegram,
-                            &(struct telegram_call_options){.method = method,
-                                                            .body = body,
-                                                            .total_ms = TELEGRAM_CONTROL_MS,
-                                                            .done = done}) == NULL)
+    if (sma_call_start(telegram->base.calls,
+                       &(struct sma_call_options){.method = "POST",
+                                                  .path = sma_str(method),
+                                                  .body = body,
+                                                  .may_repeat = true,
+                                                  .total_ms = TELEGRAM_CONTROL_MS,
+                                                  .done = done}) == NULL)
         telegram->bot_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_NS_PER_S; /* out of memory */
 }
 
@@ -184,21 +190,21 @@ static void next_step(struct telegram *telegram)
     telegram->bot_due_ns = UINT64_MAX;
     if (telegram->base.is_intake_off)
         return;
+    sma_buf_init(&body, 8192);
     switch ((enum telegram_phase)telegram->phase) {
     case TELEGRAM_PHASE_CURSOR:
         return;
     case TELEGRAM_PHASE_UNHOOK:
-        start_step(telegram, "deleteWebhook", SMA_STR("{\"drop_pending_updates\":false}"),
-                   on_unhooked);
+        sma_buf_put_text(&body, "{\"drop_pending_updates\":false}");
+        start_step(telegram, "deleteWebhook", &body, on_unhooked);
         return;
     case TELEGRAM_PHASE_WHO:
-        start_step(telegram, "getMe", SMA_STR("{}"), on_who);
+        sma_buf_put_text(&body, "{}");
+        start_step(telegram, "getMe", &body, on_who);
         return;
     case TELEGRAM_PHASE_HOOK:
-        sma_buf_init(&body, 8192);
         put_webhook(&body, &telegram->settings);
-        start_step(telegram, "setWebhook", sma_buf_str(&body), on_hooked);
-        sma_buf_fini(&body);
+        start_step(telegram, "setWebhook", &body, on_hooked);
         return;
     case TELEGRAM_PHASE_READY:
         tell_ready(telegram);

@@ -92,9 +92,9 @@ static void settle(void *state, const struct sma_origin *origin,
 }
 
 /* -- buttons ----------------------------------------------------------------------------------- */
-static void on_press_answered(struct telegram *telegram, void *user,
-                              const struct sma_net_answer *answer)
+static void on_press_answered(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     (void)user;
     (void)answer; /* too late, or the platform is away: the wheel stops by itself */
     sma_press_answered(&telegram->base.intake);
@@ -104,16 +104,16 @@ static bool answer_press(void *state, const struct sma_press *press)
 {
     bool is_alert = press->verdict == SMA_VERDICT_IGNORED || press->verdict == SMA_VERDICT_BUSY;
     struct sma_buf body;
-    bool is_asked = false;
     sma_buf_init(&body, 4096);
     telegram_put_callback_answer(&body, sma_str(press->id), sma_str(press->text), is_alert);
-    if (body.err == SMA_ERR_OK)
-        is_asked = telegram_call_start(
-                       state, &(struct telegram_call_options){.method = "answerCallbackQuery",
-                                                              .body = sma_buf_str(&body),
-                                                              .total_ms = TELEGRAM_CALLBACK_MS,
-                                                              .done = on_press_answered}) != NULL;
-    sma_buf_fini(&body);
+    bool is_asked =
+        sma_call_start(((struct telegram *)state)->base.calls,
+                       &(struct sma_call_options){.method = "POST",
+                                                  .path = SMA_STR("answerCallbackQuery"),
+                                                  .body = &body,
+                                                  .may_repeat = true,
+                                                  .total_ms = TELEGRAM_CALLBACK_MS,
+                                                  .done = on_press_answered}) != NULL;
     return is_asked;
 }
 

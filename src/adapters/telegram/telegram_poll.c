@@ -189,8 +189,9 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
     poll_again(telegram, ordered_ns > delay_ns ? ordered_ns : delay_ns);
 }
 
-static void on_polled(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+static void on_polled(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     (void)user;
     struct telegram_poll *poll = &telegram->poll;
     poll->entry_count = 0;
@@ -224,19 +225,23 @@ void telegram_poll_start(struct telegram *telegram)
     if (telegram->base.is_intake_off || poll->call != NULL || poll->open_count > 0 ||
         telegram->phase != TELEGRAM_PHASE_READY)
         return;
-    char body[200], offset[40] = "";
+    struct sma_buf body;
+    sma_buf_init(&body, 256);
+    sma_buf_put_char(&body, '{');
     if (poll->offset > 0)
-        snprintf(offset, sizeof offset, "\"offset\":%lld,", (long long)poll->offset);
-    int len = snprintf(body, sizeof body,
-                       "{%s\"limit\":%d,\"timeout\":%u,"
-                       "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}",
-                       offset, TELEGRAM_POLL_COUNT, telegram->settings.poll_timeout_s);
+        sma_buf_printf(&body, "\"offset\":%lld,", (long long)poll->offset);
+    sma_buf_printf(&body,
+                   "\"limit\":%d,\"timeout\":%u,"
+                   "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}",
+                   TELEGRAM_POLL_COUNT, telegram->settings.poll_timeout_s);
     poll->asked_ns = sma_ctx_now(telegram->ctx);
-    poll->call = telegram_call_start(
-        telegram,
-        &(struct telegram_call_options){
-            .method = "getUpdates",
-            .body = {body, (size_t)len},
+    poll->call = sma_call_start(
+        telegram->base.calls,
+        &(struct sma_call_options){
+            .method = "POST",
+            .path = SMA_STR("getUpdates"),
+            .body = &body,
+            .may_repeat = true,
             .total_ms = (telegram->settings.poll_timeout_s + TELEGRAM_POLL_GRACE_S) * 1000,
             .answer_bytes_max = TELEGRAM_POLL_BYTES_MAX,
             .done = on_polled,
@@ -247,7 +252,7 @@ void telegram_poll_start(struct telegram *telegram)
 
 void telegram_poll_stop(struct telegram *telegram)
 {
-    telegram_call_cancel(telegram->poll.call);
+    sma_call_cancel(telegram->poll.call);
     telegram->poll.call = NULL;
     telegram->poll.due_ns = UINT64_MAX;
 }

@@ -78,29 +78,10 @@ void telegram_settings_fini(
     struct telegram_settings *settings); /* wipes the secrets; accepts a zeroed struct */
 
 /* -- one request to the platform (telegram_call.c) --------------------------------------------- */
-typedef void telegram_call_fn(struct telegram *telegram, void *user,
-                              const struct sma_net_answer *answer);
-struct telegram_call;
-struct telegram_call_options
-{
-    const char *method;                 /* of the Bot API; or, */
-    struct sma_str file_path;           /* when not empty: download this file of the platform */
-    struct sma_str body;                /* JSON, copied */
-    const struct sma_net_field *fields; /* multipart instead; borrowed until done */
-    size_t field_count;
-    int file;     /* as in sma_net_ask */
-    bool is_once; /* a message: sent twice it is there twice */
-    uint32_t total_ms;
-    size_t answer_bytes_max; /* 0 = 256 KiB */
-    telegram_call_fn *done;  /* exactly once unless cancelled; NULL: nobody cares */
-    void *user;
-};
-/** @return the request in flight, freed when done has returned; NULL when out of memory: done is
- *  not called. */
-struct telegram_call *telegram_call_start(struct telegram *telegram,
-                                          const struct telegram_call_options *options);
-void telegram_call_cancel(struct telegram_call *call); /* done is not called; accepts NULL */
-void telegram_calls_forget(struct telegram *telegram); /* after the net has been closed */
+extern const struct sma_call_ops telegram_call_ops; /* a path is a method of the Bot API */
+/** Where a file of getFile's is; holds the token. */
+void telegram_put_file_url(const struct telegram *telegram, struct sma_str file_path,
+                           struct sma_buf *url);
 /** "description" of a Bot API answer, cut; "" when there is none. */
 void telegram_describe(const struct sma_net_answer *answer, char text[200]);
 /** The "result" object of a successful answer; NULL when it is none. Borrowed from *ret_root, which
@@ -153,7 +134,7 @@ struct telegram_entry
 };
 struct telegram_poll
 {
-    struct telegram_call *call;
+    struct sma_call *call;
     uint64_t asked_ns, due_ns,
         conflict_told_ns; /* due: when to poll again; UINT64_MAX = not by time */
     int64_t offset;       /* what the next poll asks from; 0 = from the oldest */
@@ -191,8 +172,7 @@ struct telegram_moved
     int64_t from, to;
 };
 /** The multipart request of a FILE part; done as for any message. */
-void telegram_upload_start(struct telegram_attempt *attempt, const struct telegram_send *send,
-                           telegram_call_fn *done);
+void telegram_upload_start(struct telegram_attempt *attempt, const struct telegram_send *send);
 
 /* -- preparation (telegram_files.c) ------------------------------------------------------------ */
 extern const struct sma_fetch_ops telegram_fetch_ops; /* user: struct telegram */
@@ -223,7 +203,6 @@ struct telegram
     struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
     struct sma_ctx *ctx;      /* base.ctx */
     struct telegram_settings settings;
-    struct telegram_call *calls; /* in flight */
 
     uint8_t phase; /* enum telegram_phase */
     uint64_t bot_due_ns;

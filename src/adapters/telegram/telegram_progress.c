@@ -41,8 +41,9 @@ static void hold_for(struct telegram *telegram, const struct telegram_outcome *o
             sma_ctx_now(telegram->ctx) + outcome->retry_after_ms * TELEGRAM_NS_PER_MS;
 }
 
-static void on_shown(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+static void on_shown(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     struct telegram_outcome outcome;
     (void)user;
     telegram->progress_call_count--;
@@ -58,9 +59,9 @@ static uint64_t *find_draft(struct telegram *telegram, uint64_t seq)
     return NULL;
 }
 
-static void on_draft_shown(struct telegram *telegram, void *user,
-                           const struct sma_net_answer *answer)
+static void on_draft_shown(void *state, void *user, const struct sma_net_answer *answer)
 {
+    struct telegram *telegram = state;
     struct telegram_outcome outcome;
     uint64_t *draft = user, seq = *draft;
     *draft = 0;
@@ -79,17 +80,19 @@ static void on_draft_shown(struct telegram *telegram, void *user,
     telegram->has_no_drafts = true;
 }
 
-static bool show(struct telegram *telegram, const char *method, const struct sma_buf *body,
-                 telegram_call_fn *done, void *user)
+static bool show(struct telegram *telegram, const char *method, struct sma_buf *body,
+                 sma_call_fn *done, void *user)
 {
     if (body->err != SMA_ERR_OK || telegram->progress_call_count >= TELEGRAM_PROGRESS_COUNT_MAX)
         return false;
-    bool is_asked = telegram_call_start(
-                        telegram, &(struct telegram_call_options){.method = method,
-                                                                  .body = sma_buf_str(body),
-                                                                  .total_ms = TELEGRAM_TYPING_MS,
-                                                                  .done = done,
-                                                                  .user = user}) != NULL;
+    bool is_asked = sma_call_start(telegram->base.calls,
+                                   &(struct sma_call_options){.method = "POST",
+                                                              .path = sma_str(method),
+                                                              .body = body,
+                                                              .may_repeat = true,
+                                                              .total_ms = TELEGRAM_TYPING_MS,
+                                                              .done = done,
+                                                              .user = user}) != NULL;
     telegram->progress_call_count += is_asked;
     return is_asked;
 }

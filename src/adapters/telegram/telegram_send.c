@@ -177,12 +177,6 @@ static struct sma_attempt_result result(const struct sma_sending *sending)
                                        .error = sma_str(outcome->error)};
 }
 
-static void on_sent(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
-{
-    (void)telegram;
-    sma_sending_on_answer(user, answer);
-}
-
 /* -- the request ------------------------------------------------------------------------------- */
 /* @return the method */
 static const char *put_body(struct sma_buf *body, const struct telegram_attempt *attempt,
@@ -216,14 +210,15 @@ static void send_json(struct telegram_attempt *attempt, const struct telegram_se
     const char *method = put_body(&body, attempt, send);
     if (body.err == SMA_ERR_OK) {
         sma_sending_before(sending);
-        sending->call = telegram_call_start(
-            telegram_of(attempt),
-            &(struct telegram_call_options){.method = method,
-                                            .body = sma_buf_str(&body),
-                                            .is_once = true,
-                                            .total_ms = sma_sending_left_ms(sending),
-                                            .done = on_sent,
-                                            .user = sending});
+        sending->call =
+            sma_call_start(sending->platform->calls,
+                           &(struct sma_call_options){.method = "POST",
+                                                      .path = sma_str(method),
+                                                      .body = &body,
+                                                      .may_repeat = false,
+                                                      .total_ms = sma_sending_left_ms(sending),
+                                                      .done = sma_sending_on_answer,
+                                                      .user = sending});
     }
     sma_buf_fini(&body);
     sma_sending_check_call(sending);
@@ -245,7 +240,7 @@ static void send_part(struct sma_sending *sending)
                                  .is_no_thread = attempt->is_no_thread,
                                  .card = attempt->is_keyboard_refused ? NULL : &attempt->card.card};
     if (attempt->part.kind == TELEGRAM_PART_FILE && !telegram_target_is_url(attempt->part.target))
-        telegram_upload_start(attempt, &send, on_sent);
+        telegram_upload_start(attempt, &send);
     else
         send_json(attempt, &send);
 }
@@ -308,11 +303,6 @@ static bool hold(struct sma_sending *sending)
            telegram_progress_note_attempt(telegram_of(attempt_of(sending)), sending->asked->seq);
 }
 
-static void cancel_call(void *call)
-{
-    telegram_call_cancel(call);
-}
-
 const struct sma_sending_ops telegram_sending_ops = {
     .size = sizeof(struct telegram_attempt),
     .open = open_part,
@@ -323,5 +313,4 @@ const struct sma_sending_ops telegram_sending_ops = {
     .mend = mend,
     .result = result,
     .release = release,
-    .cancel_call = cancel_call,
 };

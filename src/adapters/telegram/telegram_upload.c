@@ -43,8 +43,7 @@ static SMA_CHECKED enum sma_err open_file(struct telegram_attempt *attempt, stru
     return sma_sending_open_file(sending, target, TELEGRAM_UPLOAD_BYTES_MAX, error);
 }
 
-void telegram_upload_start(struct telegram_attempt *attempt, const struct telegram_send *send,
-                           telegram_call_fn *done)
+void telegram_upload_start(struct telegram_attempt *attempt, const struct telegram_send *send)
 {
     struct sma_sending *sending = &attempt->base;
     struct sma_error error = {0};
@@ -52,14 +51,15 @@ void telegram_upload_start(struct telegram_attempt *attempt, const struct telegr
         sma_sending_fail(sending, &error);
         return;
     }
-    sending->call = telegram_call_start(
-        (struct telegram *)sending->platform,
-        &(struct telegram_call_options){.method = telegram_file_method(attempt->part.file_kind),
-                                        .fields = attempt->fields,
-                                        .field_count = fill_fields(attempt, send),
-                                        .is_once = true,
-                                        .total_ms = sma_sending_left_ms(sending),
-                                        .done = done,
-                                        .user = sending});
+    sending->call = sma_call_start(
+        sending->platform->calls,
+        &(struct sma_call_options){.method = "POST",
+                                   .path = sma_str(telegram_file_method(attempt->part.file_kind)),
+                                   .fields = attempt->fields,
+                                   .field_count = fill_fields(attempt, send),
+                                   .may_repeat = false,
+                                   .total_ms = sma_sending_left_ms(sending),
+                                   .done = sma_sending_on_answer,
+                                   .user = sending});
     sma_sending_check_call(sending);
 }

@@ -2,7 +2,8 @@
  * Aim: what a message waits for before its run comes whatever the network does: a download that
  * stalls is begun again, a look-up that failed is asked again, and nothing holds a message for
  * long.
- * Method: a store that asks and an adapter whose platform is this file, under virtual time.
+ * Method: a store that asks and an adapter whose platform, requests included, is this file, under
+ * virtual time.
  */
 #include "adapters/common/fetch.h"
 #include "sma/actors.h"
@@ -25,7 +26,7 @@ enum plan
     PLAN_TRICKLE, /* a byte every 4 s, ten times, then it is whole */
     PLAN_TOKEN,   /* it waits 25 s for a token, then the file is there */
 };
-struct call
+struct sma_call
 {
     struct sma_fetch *fetch; /* NULL = free */
     enum plan plan;
@@ -38,10 +39,11 @@ static struct
     struct sma_fetches *fetches;
     char dir[64];
     enum plan plans[CALL_COUNT_MAX]; /* by the number of the request */
-    struct call calls[CALL_COUNT_MAX];
+    struct sma_call calls[CALL_COUNT_MAX];
     size_t call_count, file_count;
     unsigned role_failure_count, role_ask_count; /* so many look-ups fail first */
     struct sma_fetch_job *role_job;
+    struct sma_call role_call;
     uint64_t role_due_ns;
     size_t answer_count;
     uint64_t answered_ns;
@@ -62,8 +64,8 @@ static void start_call(void *user, struct sma_fetch *fetch, uint32_t left_ms)
     (void)user;
     CHECK(left_ms > 0 && left_ms <= SMA_FETCH_JOB_S * 1000);
     CHECK(world.call_count < CALL_COUNT_MAX);
-    struct call *call = &world.calls[world.call_count];
-    *call = (struct call){.fetch = fetch, .plan = world.plans[world.call_count++]};
+    struct sma_call *call = &world.calls[world.call_count];
+    *call = (struct sma_call){.fetch = fetch, .plan = world.plans[world.call_count++]};
     uint64_t now_ns = sma_sim_now(world.system);
     call->due_ns = call->plan == PLAN_DONE      ? now_ns
                    : call->plan == PLAN_TRICKLE ? now_ns + 4 * SECOND
@@ -72,20 +74,22 @@ static void start_call(void *user, struct sma_fetch *fetch, uint32_t left_ms)
     fetch->call = call;
 }
 
-static void cancel_call(void *user, void *call)
+/* Instead of common/call.c's. */
+void sma_call_cancel(struct sma_call *call)
 {
-    (void)user;
-    ((struct call *)call)->fetch = NULL;
+    if (call == &world.role_call)
+        world.role_due_ns = UINT64_MAX;
+    else if (call != NULL)
+        call->fetch = NULL;
 }
 
-static bool is_waiting(void *user, const void *call)
+bool sma_call_is_waiting(const struct sma_call *call)
 {
-    (void)user;
-    return ((const struct call *)call)->plan == PLAN_TOKEN;
+    return call->plan == PLAN_TOKEN;
 }
 
-static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_route *route,
-                      uint8_t *role)
+static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
+                                 const struct sma_route *route, uint8_t *role)
 {
     (void)user;
     (void)route;
@@ -93,24 +97,14 @@ static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_ro
     world.role_ask_count++;
     world.role_job = job;
     world.role_due_ns = sma_sim_now(world.system) + SECOND / 100;
-    return &world.role_due_ns;
-}
-
-static void cancel_role(void *user, void *call)
-{
-    (void)user;
-    (void)call;
-    world.role_due_ns = UINT64_MAX;
+    return &world.role_call;
 }
 
 static const struct sma_fetch_ops fetch_ops = {
     .name = "test",
     .shape = &file_shape,
     .start = start_call,
-    .cancel = cancel_call,
-    .is_waiting = is_waiting,
     .ask_role = ask_role,
-    .cancel_role = cancel_role,
 };
 
 static void end_role(void)
@@ -122,7 +116,7 @@ static void end_role(void)
         sma_fetch_role(world.role_job, SMA_ROLE_ADMIN);
 }
 
-static void move_call(struct call *call, uint64_t now_ns)
+static void move_call(struct sma_call *call, uint64_t now_ns)
 {
     struct sma_fetch *fetch = call->fetch;
     CHECK_INT(1, write(fetch->temp.fd, "x", 1));

@@ -146,11 +146,11 @@ static void a_wrong_secret_is_said_once_and_not_hammered(void)
     platform_script("POST", "/open-apis/auth/", 100, 400, "",
                     "{\"code\":10014,\"msg\":\"app secret invalid\"}");
     world_open("");
-    WORLD_WAIT(world_log_count("trying again every 10 minutes") == 1);
+    WORLD_WAIT(world_log_count("trying again every 600 s") == 1);
     world_rest(300);
     CHECK_INT(1, platform_count("POST", "/open-apis/auth/"));
     CHECK_INT(0, platform_count("POST", "/callback/ws/endpoint"));
-    WORLD_WAIT(world_log_count("trying again every 10 minutes") == 1);
+    WORLD_WAIT(world_log_count("trying again every 600 s") == 1);
     world_close();
 }
 

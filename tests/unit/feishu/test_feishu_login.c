@@ -43,16 +43,16 @@ static void recorded_bodies_are_made_and_read(void)
         }
         char *text = json_dumps(json_object_get(step, "body"), JSON_COMPACT);
         struct sma_net_answer answer = answer_of(200, text);
-        struct feishu_login_error error;
+        struct sma_login_error error;
         if (is_token) {
-            struct feishu_token token;
-            CHECK_INT(FEISHU_LOGIN_OK, feishu_token_parse(&answer, &token, &error));
+            struct sma_token token;
+            CHECK_INT(SMA_LOGIN_OK, feishu_token_parse(&answer, &token, &error));
             CHECK_TEXT("t-fake0001", token.value);
-            CHECK_INT(7200, token.expire_s);
+            CHECK_INT(7200, token.expires_s);
         } else {
             struct feishu_endpoint endpoint;
             struct feishu_client_config known = FEISHU_CLIENT_CONFIG_DEFAULT;
-            CHECK_INT(FEISHU_LOGIN_OK, feishu_endpoint_parse(&answer, &known, &endpoint, &error));
+            CHECK_INT(SMA_LOGIN_OK, feishu_endpoint_parse(&answer, &known, &endpoint, &error));
             CHECK_INT(33554678, endpoint.service_id);
             CHECK_TEXT("7400000000000000001", endpoint.device_id);
             CHECK(endpoint.has_config);
@@ -73,31 +73,31 @@ static void endpoint_failures_are_passing_or_final(void)
     {
         int status;
         const char *body;
-        enum feishu_login wanted;
+        enum sma_login wanted;
     } rows[] = {
-        {200, "{\"code\":1,\"msg\":\"busy\",\"data\":{}}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":1000040343,\"msg\":\"internal\"}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":514,\"msg\":\"auth\"}", FEISHU_LOGIN_FATAL},
-        {200, "{\"code\":403,\"msg\":\"forbidden\"}", FEISHU_LOGIN_FATAL},
-        {200, "{\"code\":1000040344,\"msg\":\"\"}", FEISHU_LOGIN_FATAL},
-        {200, "{\"code\":1000040350,\"msg\":\"\"}", FEISHU_LOGIN_FATAL},
-        {200, "{\"code\":4711,\"msg\":\"\"}", FEISHU_LOGIN_FATAL},
-        {500, "{\"code\":514}", FEISHU_LOGIN_RETRY},
-        {404, "not here", FEISHU_LOGIN_RETRY},
-        {429, "{\"code\":514}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":0,\"data\":{}}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":0}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":0,\"data\":{\"URL\":\"http://x\"}}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":0,\"data\":{\"URL\":\"wss://x y\"}}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":0,\"data\":{\"URL\":5}}", FEISHU_LOGIN_RETRY},
-        {200, "", FEISHU_LOGIN_RETRY},
-        {200, "[]", FEISHU_LOGIN_RETRY},
+        {200, "{\"code\":1,\"msg\":\"busy\",\"data\":{}}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":1000040343,\"msg\":\"internal\"}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":514,\"msg\":\"auth\"}", SMA_LOGIN_FATAL},
+        {200, "{\"code\":403,\"msg\":\"forbidden\"}", SMA_LOGIN_FATAL},
+        {200, "{\"code\":1000040344,\"msg\":\"\"}", SMA_LOGIN_FATAL},
+        {200, "{\"code\":1000040350,\"msg\":\"\"}", SMA_LOGIN_FATAL},
+        {200, "{\"code\":4711,\"msg\":\"\"}", SMA_LOGIN_FATAL},
+        {500, "{\"code\":514}", SMA_LOGIN_RETRY},
+        {404, "not here", SMA_LOGIN_RETRY},
+        {429, "{\"code\":514}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":0,\"data\":{}}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":0}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":0,\"data\":{\"URL\":\"http://x\"}}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":0,\"data\":{\"URL\":\"wss://x y\"}}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":0,\"data\":{\"URL\":5}}", SMA_LOGIN_RETRY},
+        {200, "", SMA_LOGIN_RETRY},
+        {200, "[]", SMA_LOGIN_RETRY},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_net_answer answer = answer_of(rows[i].status, rows[i].body);
         struct feishu_client_config known = FEISHU_CLIENT_CONFIG_DEFAULT;
         struct feishu_endpoint endpoint;
-        struct feishu_login_error error = {0};
+        struct sma_login_error error = {0};
         CHECK_INT(rows[i].wanted, feishu_endpoint_parse(&answer, &known, &endpoint, &error));
         CHECK(error.text[0] != '\0');
     }
@@ -108,18 +108,18 @@ static void endpoint_failures_are_passing_or_final(void)
                                   .error = "no name"};
     struct feishu_client_config known = FEISHU_CLIENT_CONFIG_DEFAULT;
     struct feishu_endpoint endpoint;
-    struct feishu_login_error error = {0};
-    CHECK_INT(FEISHU_LOGIN_RETRY, feishu_endpoint_parse(&lost, &known, &endpoint, &error));
+    struct sma_login_error error = {0};
+    CHECK_INT(SMA_LOGIN_RETRY, feishu_endpoint_parse(&lost, &known, &endpoint, &error));
     CHECK(strstr(error.text, "no name") != NULL);
     /* service_id first in the query, absent, and no configuration. */
     struct sma_net_answer bare = answer_of(
         200, "{\"code\":0,\"data\":{\"URL\":\"wss://h/p?service_id=-5&x=service_id=7\"}}");
-    CHECK_INT(FEISHU_LOGIN_OK, feishu_endpoint_parse(&bare, &known, &endpoint, &error));
+    CHECK_INT(SMA_LOGIN_OK, feishu_endpoint_parse(&bare, &known, &endpoint, &error));
     CHECK_INT(-5, endpoint.service_id);
     CHECK(!endpoint.has_config && endpoint.config.ping_interval_s == 120 &&
           endpoint.device_id[0] == '\0');
     bare = answer_of(200, "{\"code\":0,\"data\":{\"URL\":\"ws://h/p\"}}");
-    CHECK_INT(FEISHU_LOGIN_OK, feishu_endpoint_parse(&bare, &known, &endpoint, &error));
+    CHECK_INT(SMA_LOGIN_OK, feishu_endpoint_parse(&bare, &known, &endpoint, &error));
     CHECK_INT(0, endpoint.service_id);
 }
 
@@ -133,8 +133,8 @@ static void urls_have_a_limit(void)
         struct sma_net_answer answer = answer_of(200, body);
         struct feishu_client_config known = FEISHU_CLIENT_CONFIG_DEFAULT;
         struct feishu_endpoint endpoint;
-        struct feishu_login_error error;
-        CHECK_INT(len <= FEISHU_URL_BYTES_MAX ? FEISHU_LOGIN_OK : FEISHU_LOGIN_RETRY,
+        struct sma_login_error error;
+        CHECK_INT(len <= FEISHU_URL_BYTES_MAX ? SMA_LOGIN_OK : SMA_LOGIN_RETRY,
                   feishu_endpoint_parse(&answer, &known, &endpoint, &error));
     }
 }
@@ -178,23 +178,23 @@ static void tokens_are_read(void)
     {
         int status;
         const char *body;
-        enum feishu_login wanted;
+        enum sma_login wanted;
     } rows[] = {
-        {200, "{\"code\":0,\"tenant_access_token\":\"t-1\",\"expire\":7200}", FEISHU_LOGIN_OK},
-        {200, "{\"code\":0,\"tenant_access_token\":\"t-1\"}", FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":0,\"tenant_access_token\":\"t 1\",\"expire\":7200}", FEISHU_LOGIN_RETRY},
+        {200, "{\"code\":0,\"tenant_access_token\":\"t-1\",\"expire\":7200}", SMA_LOGIN_OK},
+        {200, "{\"code\":0,\"tenant_access_token\":\"t-1\"}", SMA_LOGIN_RETRY},
+        {200, "{\"code\":0,\"tenant_access_token\":\"t 1\",\"expire\":7200}", SMA_LOGIN_RETRY},
         {200, "{\"code\":0,\"tenant_access_token\":\"t-1\\r\\nX: y\",\"expire\":7200}",
-         FEISHU_LOGIN_RETRY},
-        {200, "{\"code\":10014,\"msg\":\"app secret invalid\"}", FEISHU_LOGIN_FATAL},
-        {400, "{\"code\":10003,\"msg\":\"invalid param\"}", FEISHU_LOGIN_FATAL},
-        {200, "{\"code\":99991543}", FEISHU_LOGIN_FATAL},
-        {400, "{\"code\":99991400}", FEISHU_LOGIN_RETRY},
-        {503, "", FEISHU_LOGIN_RETRY},
+         SMA_LOGIN_RETRY},
+        {200, "{\"code\":10014,\"msg\":\"app secret invalid\"}", SMA_LOGIN_FATAL},
+        {400, "{\"code\":10003,\"msg\":\"invalid param\"}", SMA_LOGIN_FATAL},
+        {200, "{\"code\":99991543}", SMA_LOGIN_FATAL},
+        {400, "{\"code\":99991400}", SMA_LOGIN_RETRY},
+        {503, "", SMA_LOGIN_RETRY},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_net_answer answer = answer_of(rows[i].status, rows[i].body);
-        struct feishu_token token;
-        struct feishu_login_error error;
+        struct sma_token token;
+        struct sma_login_error error;
         CHECK_INT(rows[i].wanted, feishu_token_parse(&answer, &token, &error));
     }
     for (uint32_t expire = 1; expire < 20000; expire++) {
@@ -211,16 +211,16 @@ static void bots_and_managers_are_read(void)
         answer_of(200, "{\"code\":0,\"bot\":{\"activate_status\":2,\"app_name\":\"小助手\",\"open_"
                        "id\":\"ou_bot\"}}");
     struct feishu_bot bot;
-    struct feishu_login_error error;
-    CHECK_INT(FEISHU_LOGIN_OK, feishu_bot_parse(&answer, &bot, &error));
+    struct sma_login_error error;
+    CHECK_INT(SMA_LOGIN_OK, feishu_bot_parse(&answer, &bot, &error));
     CHECK_TEXT("ou_bot", bot.open_id);
     CHECK_TEXT("小助手", bot.name);
     CHECK(bot.is_active);
     answer = answer_of(400, "{\"code\":99991663}");
-    CHECK_INT(FEISHU_LOGIN_RETRY, feishu_bot_parse(&answer, &bot, &error));
+    CHECK_INT(SMA_LOGIN_RETRY, feishu_bot_parse(&answer, &bot, &error));
     CHECK(error.is_token_invalid);
     answer = answer_of(200, "{\"code\":0,\"bot\":[]}");
-    CHECK_INT(FEISHU_LOGIN_RETRY, feishu_bot_parse(&answer, &bot, &error));
+    CHECK_INT(SMA_LOGIN_RETRY, feishu_bot_parse(&answer, &bot, &error));
     static const struct
     {
         const char *body, *user;
@@ -235,7 +235,7 @@ static void bots_and_managers_are_read(void)
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         bool is_admin = !rows[i].is_admin;
         answer = answer_of(200, rows[i].body);
-        CHECK_INT(FEISHU_LOGIN_OK,
+        CHECK_INT(SMA_LOGIN_OK,
                   feishu_chat_parse(&answer, sma_str(rows[i].user), &is_admin, &error));
         CHECK_INT(rows[i].is_admin, is_admin);
     }
@@ -254,21 +254,21 @@ static void refused_handshakes_are_passing_or_final(void)
     static const struct
     {
         const char *status, *auth_code;
-        enum feishu_login wanted;
+        enum sma_login wanted;
         const char *words;
     } rows[] = {
-        {"514", "1000040350", FEISHU_LOGIN_FATAL, "too many connections"},
-        {"514", "1000040349", FEISHU_LOGIN_RETRY, "ticket"},
-        {"514", "", FEISHU_LOGIN_RETRY, "ticket"},
-        {"403", "", FEISHU_LOGIN_FATAL, "long connection"},
-        {"500", "", FEISHU_LOGIN_RETRY, "refused"},
-        {"", "", FEISHU_LOGIN_RETRY, "refused"},
-        {"x", "1000040350", FEISHU_LOGIN_RETRY, "refused"},
+        {"514", "1000040350", SMA_LOGIN_FATAL, "too many connections"},
+        {"514", "1000040349", SMA_LOGIN_RETRY, "ticket"},
+        {"514", "", SMA_LOGIN_RETRY, "ticket"},
+        {"403", "", SMA_LOGIN_FATAL, "long connection"},
+        {"500", "", SMA_LOGIN_RETRY, "refused"},
+        {"", "", SMA_LOGIN_RETRY, "refused"},
+        {"x", "1000040350", SMA_LOGIN_RETRY, "refused"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct feishu_handshake handshake = {403, sma_str(rows[i].status), SMA_STR("because\nof"),
                                              sma_str(rows[i].auth_code)};
-        struct feishu_login_error error = {0};
+        struct sma_login_error error = {0};
         CHECK_INT(rows[i].wanted, feishu_handshake_classify(&handshake, &error));
         CHECK(strstr(error.text, rows[i].words) != NULL && strchr(error.text, '\n') == NULL);
     }
