@@ -191,16 +191,15 @@ struct setting
 {
     struct folder folder;
     struct service service;
-    struct telegram telegram;
+    struct platform_client telegram;
     struct model model;
 };
 
 static void set_up(struct setting *setting, const char *sandbox)
 {
     char json[1024];
-    *setting = (struct setting){.telegram = {fake_telegram_start(0), 0}};
-    setting->telegram.port = fake_telegram_port(setting->telegram.fake);
-    telegram_tell(&setting->telegram, "{s:s,s:i,s:s}", "do", "user", "id", OWNER, "language", "en");
+    *setting = (struct setting){.telegram = fake_telegram_client(fake_telegram_start(0))};
+    platform_tell(&setting->telegram, "{s:s,s:i,s:s}", "do", "user", "id", OWNER, "language", "en");
     model_start(&setting->model);
     folder_create(&setting->folder, NULL);
     snprintf(
@@ -240,7 +239,7 @@ static int64_t await_message(const struct setting *setting, int64_t from, bool h
 {
     for (long long until = process_now_ms() + WAIT_MS; process_now_ms() < until;
          process_pause_ms(1)) {
-        json_t *list = telegram_do(&setting->telegram, "{s:s,s:i,s:I}", "do", "list", "chat", OWNER,
+        json_t *list = platform_do(&setting->telegram, "{s:s,s:i,s:I}", "do", "list", "chat", OWNER,
                                    "from", (json_int_t)from);
         const json_t *messages = json_object_get(list, "messages");
         int64_t id = 0;
@@ -262,13 +261,13 @@ static int64_t await_message(const struct setting *setting, int64_t from, bool h
 /* One press. @return nanoseconds until the continued request */
 static uint64_t press(struct setting *setting, const char *button)
 {
-    int64_t said = telegram_number(&setting->telegram, "message_id", "{s:s,s:i,s:i,s:s}", "do",
-                                   "say", "chat", OWNER, "user", OWNER, "text", "please do it");
+    int64_t said = platform_get(&setting->telegram, "message_id", "{s:s,s:i,s:i,s:s}", "do", "say",
+                                "chat", OWNER, "user", OWNER, "text", "please do it");
     int64_t card = await_message(setting, said, true);
     process_pause_ms(5); /* the card's receipt is stored meanwhile */
     unsigned long long before = atomic_load(&setting->model.continued_count);
     uint64_t started_ns = bench_now_ns();
-    telegram_tell(&setting->telegram, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", OWNER, "user",
+    platform_tell(&setting->telegram, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", OWNER, "user",
                   OWNER, "message_id", (json_int_t)card, "button", button);
     long long until = process_now_ms() + WAIT_MS;
     while (atomic_load(&setting->model.continued_count) == before && process_now_ms() < until)

@@ -30,7 +30,7 @@ struct setting
 {
     struct folder folder;
     struct service service;
-    struct telegram telegram;
+    struct platform_client telegram;
     pid_t telegram_pid, model_pid;
 };
 
@@ -43,8 +43,8 @@ static void set_up(struct setting *setting, unsigned concurrency, bool is_logged
                                 log,          NULL};
     folder_create(&setting->folder, NULL);
     snprintf(log, sizeof log, "%s/model.log", setting->folder.path);
-    setting->telegram =
-        (struct telegram){NULL, server_start((char *const *)telegram_argv, &setting->telegram_pid)};
+    setting->telegram = (struct platform_client){
+        .port = server_start((char *const *)telegram_argv, &setting->telegram_pid)};
     int model_port = server_start((char *const *)model_argv, &setting->model_pid);
     snprintf(
         json, sizeof json,
@@ -114,7 +114,7 @@ static int64_t start_load(const struct setting *setting, size_t chats, size_t to
 {
     int64_t first = next_chat;
     next_chat += (int64_t)(chats + total);
-    telegram_tell(&setting->telegram, "{s:s,s:I,s:I,s:i,s:I}", "do", "load", "chats",
+    platform_tell(&setting->telegram, "{s:s,s:I,s:I,s:i,s:I}", "do", "load", "chats",
                   (json_int_t)chats, "total", (json_int_t)total, "per_chat", CHAT_TURN_COUNT,
                   "first_chat", (json_int_t)first);
     return first;
@@ -123,7 +123,7 @@ static int64_t start_load(const struct setting *setting, size_t chats, size_t to
 static void await_load(const struct setting *setting, size_t total)
 {
     long long until = process_now_ms() + WAIT_MS;
-    while ((size_t)telegram_number(&setting->telegram, "finished", "{s:s}", "do", "counters") <
+    while ((size_t)platform_get(&setting->telegram, "finished", "{s:s}", "do", "counters") <
            total) {
         if (process_now_ms() > until) {
             fprintf(stderr, "bench_turn: the answers did not come in %d ms\n", WAIT_MS);
@@ -141,7 +141,7 @@ struct latencies
 
 static struct latencies take_latencies(const struct setting *setting)
 {
-    json_t *answer = telegram_do(&setting->telegram, "{s:s}", "do", "latencies");
+    json_t *answer = platform_do(&setting->telegram, "{s:s}", "do", "latencies");
     const json_t *list = json_object_get(answer, "latencies");
     struct latencies latencies = {malloc((json_array_size(list) + 1) * sizeof(uint64_t)),
                                   json_array_size(list)};
@@ -264,10 +264,10 @@ static void bench_head_of_line(void)
     for (int i = 0; i < 3; i++) {
         int64_t slow = 900000 + i;
         alone[i] = others_p99(&setting, total);
-        telegram_tell(&setting.telegram, "{s:s,s:I}", "do", "user", "id", (json_int_t)slow);
+        platform_tell(&setting.telegram, "{s:s,s:I}", "do", "user", "id", (json_int_t)slow);
         char text[80];
         snprintf(text, sizeof text, "please wait [[fault:silence ms=%d]] number %d", STALL_MS, i);
-        telegram_tell(&setting.telegram, "{s:s,s:I,s:I,s:s}", "do", "say", "chat", (json_int_t)slow,
+        platform_tell(&setting.telegram, "{s:s,s:I,s:I,s:s}", "do", "say", "chat", (json_int_t)slow,
                       "user", (json_int_t)slow, "text", text);
         beside[i] = others_p99(&setting, total);
     }

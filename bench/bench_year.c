@@ -42,7 +42,7 @@ static int64_t next_chat = 8000000000;
 struct side
 {
     char path[256];
-    struct telegram telegram;
+    struct platform_client telegram;
     pid_t pid;
     int port;
 };
@@ -62,10 +62,9 @@ static void write_file(const char *path, const char *name, const char *text)
 static void configure(struct side *side, int model_port)
 {
     char json[1024];
-    side->telegram.fake = fake_telegram_start(0);
-    side->telegram.port = fake_telegram_port(side->telegram.fake);
+    side->telegram = fake_telegram_client(fake_telegram_start(0));
     /* A project that was measured before knows the updates of that time. */
-    telegram_tell(&side->telegram, "{s:s,s:I}", "do", "restart", "update_id",
+    platform_tell(&side->telegram, "{s:s,s:I}", "do", "restart", "update_id",
                   (json_int_t)time(NULL));
     snprintf(json, sizeof json,
              "{\"name\":\"year\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\",\"apiKey\":"
@@ -253,13 +252,13 @@ static void check_year(const struct side *old)
 /* -- turns ------------------------------------------------------------------------------------- */
 static uint64_t finished(const struct side *side)
 {
-    return (uint64_t)telegram_number(&side->telegram, "finished", "{s:s}", "do", "counters");
+    return (uint64_t)platform_get(&side->telegram, "finished", "{s:s}", "do", "counters");
 }
 
 static void talk(const struct side *side, int64_t first, size_t chats, size_t per_chat,
                  size_t total, const char *text)
 {
-    telegram_tell(&side->telegram, "{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "do", "load", "chats",
+    platform_tell(&side->telegram, "{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "do", "load", "chats",
                   (json_int_t)chats, "total", (json_int_t)total, "per_chat", (json_int_t)per_chat,
                   "first_chat", (json_int_t)first, "id_offset", (json_int_t)time(NULL) * 100,
                   "text", text);
@@ -277,7 +276,7 @@ static void talk(const struct side *side, int64_t first, size_t chats, size_t pe
 static double p50_ms(const struct side *side, int64_t first, size_t total, size_t per_chat)
 {
     talk(side, first, 1, per_chat, total, "[[plain]] please repeat %s");
-    json_t *answer = telegram_do(&side->telegram, "{s:s}", "do", "latencies");
+    json_t *answer = platform_do(&side->telegram, "{s:s}", "do", "latencies");
     const json_t *list = json_object_get(answer, "latencies");
     size_t count = json_array_size(list);
     uint64_t *us = calloc(count + 1, sizeof *us);
@@ -374,7 +373,7 @@ static void end_watch(const char *what)
 static size_t answers_in(const struct side *side, int64_t chat)
 {
     json_t *list =
-        telegram_do(&side->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat);
+        platform_do(&side->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat);
     const json_t *messages = json_object_get(list, "messages");
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(messages); i++)
@@ -387,7 +386,7 @@ static size_t answers_in(const struct side *side, int64_t chat)
 static void search_once(const struct side *side, int64_t chat)
 {
     size_t before = answers_in(side, chat);
-    telegram_tell(&side->telegram, "{s:s,s:I,s:I,s:s}", "do", "say", "chat", (json_int_t)chat,
+    platform_tell(&side->telegram, "{s:s,s:I,s:I,s:s}", "do", "say", "chat", (json_int_t)chat,
                   "user", (json_int_t)chat, "text",
                   "[[call chat_load_history {\"keyword\":\"nothing says this\"}]]");
     for (int ms = 0; ms < 20000 && answers_in(side, chat) == before; ms += 2)

@@ -38,7 +38,7 @@ static void add_person(const struct telegram_world *world, uint64_t id)
     char name[32], user_name[32];
     snprintf(name, sizeof name, "Person%llu", (unsigned long long)id);
     snprintf(user_name, sizeof user_name, "p%llu", (unsigned long long)id);
-    telegram_tell(&world->telegram, "{s:s,s:I,s:s,s:s,s:s,s:I}", "do", "user", "id", (json_int_t)id,
+    platform_tell(&world->telegram, "{s:s,s:I,s:s,s:s,s:s,s:I}", "do", "user", "id", (json_int_t)id,
                   "first_name", name, "username", user_name, "language", "en", "id_offset",
                   (json_int_t)MESSAGE_OFFSET);
 }

@@ -26,7 +26,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-static size_t count_of(const struct telegram_world *world, const char *file, const char *part)
+static size_t count_of(const struct platform_world *world, const char *file, const char *part)
 {
     char *text = folder_read(&world->world.folder, file);
     size_t count = 0;
@@ -37,16 +37,16 @@ static size_t count_of(const struct telegram_world *world, const char *file, con
 }
 
 /* How the round ended, in the newest "Result: " that the person saw. */
-static json_t *await_result(const struct telegram_world *world, int64_t after)
+static json_t *await_result(const struct platform_world *world, int64_t after)
 {
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
          process_pause_ms(2)) {
-        json_t *list = telegram_do(&world->telegram, "{s:s,s:i,s:I}", "do", "list", "chat", ANN,
+        json_t *list = platform_do(&world->client, "{s:s,s:i,s:I}", "do", "list", "chat", ANN,
                                    "from", (json_int_t)after);
         const json_t *messages = json_object_get(list, "messages");
         for (size_t i = 0; i < json_array_size(messages); i++) {
             json_t *message = json_array_get(messages, i);
-            if (telegram_member(message, "id") <= after ||
+            if (platform_number(message, "id", 0) <= after ||
                 strncmp(talk_text(message, "text"), "Result: ", 8) != 0)
                 continue;
             json_incref(message);
@@ -56,11 +56,11 @@ static json_t *await_result(const struct telegram_world *world, int64_t after)
         json_decref(list);
     }
     fprintf(stderr, "nobody is answered any more\n");
-    telegram_show(world, ANN);
+    chat_show(world, ANN);
     exit(1);
 }
 
-static void judge(const struct telegram_world *world, unsigned round, int64_t card,
+static void judge(const struct platform_world *world, unsigned round, int64_t card,
                   struct tally *tally)
 {
     char line[48];
@@ -69,11 +69,11 @@ static void judge(const struct telegram_world *world, unsigned round, int64_t ca
     const char *text = talk_text(result, "text");
     bool is_success = strstr(text, "\"success\":true") != NULL,
          is_interrupted = strstr(text, "not repeated") != NULL;
-    telegram_settle(world);
+    platform_settle(world);
     size_t count = count_of(world, "count", line);
     if (count > 1 || is_success == is_interrupted || (is_success && count != 1)) {
         fprintf(stderr, "round %u: %zu lines, result: %s\n", round, count, text);
-        telegram_show(world, ANN);
+        chat_show(world, ANN);
     }
     CHECK(count <= 1);                   /* at most once */
     CHECK(is_success != is_interrupted); /* it is known, or said not to be known */
@@ -85,23 +85,23 @@ static void judge(const struct telegram_world *world, unsigned round, int64_t ca
     json_decref(approval_await_open(world, 0)); /* nothing is left to decide */
     /* in its place, or as a message of its own when the kill took away what is known of the card */
     snprintf(line, sizeof line, "Approved: echo k%u.", round);
-    telegram_expect(world, ANN, line);
+    chat_expect(world, ANN, line);
 }
 
-static int64_t ask(const struct telegram_world *world, unsigned round)
+static int64_t ask(const struct platform_world *world, unsigned round)
 {
     char text[128], part[64];
     snprintf(part, sizeof part, "echo k%u. >> count", round);
     snprintf(text, sizeof text, "please [[call exec_shell {\"command\":\"%s\"}]]", part);
-    (void)telegram_say(world, ANN, ANN, text);
+    (void)chat_say(world, ANN, ANN, text);
     json_t *card = approval_await_card(world, ANN, part); /* its receipt may not be stored yet */
-    int64_t id = telegram_member(card, "id");
+    int64_t id = platform_number(card, "id", 0);
     json_decref(card);
     return id;
 }
 
 /* How long it takes when nobody interferes: the kills fall into that time. */
-static long measure(const struct telegram_world *world, struct tally *tally)
+static long measure(const struct platform_world *world, struct tally *tally)
 {
     int64_t card = ask(world, 0);
     long long started = process_now_ms();
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     if (seed == 0)
         seed = (uint64_t)process_now_ms() * 2654435761u + (uint64_t)getpid();
     fprintf(stderr, "%u kills, seed %llu\n", kills, (unsigned long long)seed);
-    struct telegram_world world;
+    struct platform_world world;
     struct tally tally = {0};
     approval_start(&world, argv[1], argv[2], &(struct approval_options){0});
     long span_ms = measure(&world, &tally);
@@ -137,6 +137,6 @@ int main(int argc, char **argv)
     fprintf(stderr, "%u rounds over %ld ms each: %u done, %u interrupted, %u of these begun\n",
             kills + 1, span_ms, tally.done, tally.interrupted, tally.begun);
     CHECK_INT(kills + 1, tally.done + tally.interrupted);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
     return 0;
 }

@@ -145,7 +145,7 @@ static void make_project(struct world *world)
                  "127.0.0.1:%d\","
                  "\"groups\":[\"-5000\"],"
                  "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}}",
-                 FAKE_TELEGRAM_TOKEN, fake_telegram_port(world->telegram.fake));
+                 FAKE_TELEGRAM_TOKEN, world->telegram.port);
     else
         snprintf(adapter, sizeof adapter,
                  "\"scripted\":{\"enabled\":true,\"socket\":\"%s\",\"saw\":\"%s\"}", world->socket,

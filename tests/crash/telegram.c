@@ -44,19 +44,19 @@ static int64_t say(const struct world *world, int64_t chat, int64_t user, const 
     json_t *file =
         has_file ? json_pack("{s:s,s:s,s:s}", "kind", "document", "name", "note.txt", "text", text)
                  : NULL;
-    return telegram_number(&world->telegram, "message_id", "{s:s,s:I,s:I,s:s,s:o*}", "do", "say",
-                           "chat", (json_int_t)chat, "user", (json_int_t)user,
-                           has_file ? "caption" : "text", text, "file", file);
+    return platform_get(&world->telegram, "message_id", "{s:s,s:I,s:I,s:s,s:o*}", "do", "say",
+                        "chat", (json_int_t)chat, "user", (json_int_t)user,
+                        has_file ? "caption" : "text", text, "file", file);
 }
 
 void telegram_open(struct world *world)
 {
-    world->telegram = (struct telegram){fake_telegram_start(0), 0};
+    world->telegram = fake_telegram_client(fake_telegram_start(0));
     for (int i = 0; i < CHAT_COUNT; i++)
-        telegram_tell(&world->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + i,
+        platform_tell(&world->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + i,
                       "language", "en");
-    telegram_tell(&world->telegram, "{s:s,s:i}", "do", "user", "id", FIRST_SPEAKER);
-    telegram_tell(&world->telegram, "{s:s,s:I,s:[i]}", "do", "chat", "id",
+    platform_tell(&world->telegram, "{s:s,s:i}", "do", "user", "id", FIRST_SPEAKER);
+    platform_tell(&world->telegram, "{s:s,s:I,s:[i]}", "do", "chat", "id",
                   (json_int_t)chat_of(GROUP_CHAT), "admins", FIRST_CHAT + GROUP_CHAT);
     (void)say(world, chat_of(GROUP_CHAT), FIRST_SPEAKER, "@" FAKE_TELEGRAM_BOT_NAME " hello",
               false);
@@ -64,7 +64,7 @@ void telegram_open(struct world *world)
 
 bool telegram_is_drained(const struct world *world)
 {
-    return telegram_number(&world->telegram, "queued", "{s:s}", "do", "counters") == 0;
+    return platform_get(&world->telegram, "queued", "{s:s}", "do", "counters") == 0;
 }
 
 /* How many of the talker's messages are still unconfirmed. */
@@ -72,7 +72,7 @@ static void look(const struct world *world, int64_t chat, struct talker *talker)
 {
     if (talker->open == 0)
         return;
-    json_t *list = telegram_do(&world->telegram, "{s:s,s:i,s:I}", "do", "list", "chat", chat,
+    json_t *list = platform_do(&world->telegram, "{s:s,s:i,s:I}", "do", "list", "chat", chat,
                                "from", (json_int_t)talker->ids[0] - 1);
     const json_t *messages = json_object_get(list, "messages");
     unsigned confirmed = 0;
@@ -133,7 +133,7 @@ void telegram_catch_up(struct world *world)
 {
     /* Whoever serves the second question has read all that lay there when the first one came. */
     for (int i = 0; i < 2; i++)
-        (void)telegram_number(&world->telegram, "queued", "{s:s}", "do", "counters");
+        (void)platform_get(&world->telegram, "queued", "{s:s}", "do", "counters");
 }
 
 /* The last one of ours before this that says the same; 0: none. */
@@ -179,7 +179,7 @@ void telegram_report(struct world *world)
     if (saw == NULL)
         abort();
     for (int chat = 0; chat < CHAT_COUNT; chat++) {
-        json_t *list = telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat",
+        json_t *list = platform_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat",
                                    (json_int_t)chat_of(chat));
         const json_t *messages = json_object_get(list, "messages");
         for (size_t i = 0; i < json_array_size(messages); i++)

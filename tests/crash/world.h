@@ -40,7 +40,7 @@ struct world
     atomic_bool is_stopping; /* finish what was begun, begin nothing */
     atomic_uint_fast64_t accepted, answered, failures;
     enum world_kind kind;
-    struct telegram telegram; /* the Bot API, in this process */
+    struct platform_client telegram; /* the Bot API, in this process */
     struct fake_feishu *fake_feishu;
     struct fake_qq *fake_qq;
     struct platform_client feishu, qq;

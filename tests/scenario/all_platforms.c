@@ -44,7 +44,7 @@ struct town
 {
     struct folder folder;
     struct service service;
-    struct telegram telegram;
+    struct platform_client telegram;
     struct fake_feishu *fake_feishu;
     struct fake_qq *fake_qq;
     struct platform_client feishu, qq;
@@ -73,7 +73,7 @@ static void add_people(struct town *town)
         char chat[32], user[32], key[64];
         name_feishu(i, chat, user);
         name_qq(i, key);
-        telegram_tell(&town->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + (int)i,
+        platform_tell(&town->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + (int)i,
                       "language", "en");
         platform_tell(&town->feishu, "{s:s,s:s,s:s}", "do", "user", "id", user, "name", "Ann");
         platform_tell(&town->qq, "{s:s,s:s}", "do", "chat", "chat", key);
@@ -98,9 +98,8 @@ static void configure(struct town *town)
              "\"qq\":{\"enabled\":true,\"appId\":\"%s\",\"appSecret\":\"%s\",\"apiRoot\":"
              "\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/getAppAccessToken\","
              "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}}}}",
-             FAKE_TELEGRAM_TOKEN, fake_telegram_port(town->telegram.fake), FAKE_FEISHU_APP,
-             FAKE_FEISHU_SECRET, fake_feishu_port(town->fake_feishu), FAKE_QQ_APP_ID,
-             FAKE_QQ_SECRET, qq_port, qq_port);
+             FAKE_TELEGRAM_TOKEN, town->telegram.port, FAKE_FEISHU_APP, FAKE_FEISHU_SECRET,
+             fake_feishu_port(town->fake_feishu), FAKE_QQ_APP_ID, FAKE_QQ_SECRET, qq_port, qq_port);
     folder_create(&town->folder, json);
 }
 
@@ -116,7 +115,7 @@ static int64_t qq_count(const struct town *town, const char *name)
 
 static void open_town(struct town *town, const char *binary)
 {
-    town->telegram = (struct telegram){fake_telegram_start(0), 0};
+    town->telegram = fake_telegram_client(fake_telegram_start(0));
     town->fake_feishu = fake_feishu_start(0);
     town->fake_qq = fake_qq_start(0);
     town->feishu = fake_feishu_client(town->fake_feishu);
@@ -141,7 +140,7 @@ static void say(struct town *town, unsigned platform)
     name_feishu(chat, id, user);
     name_qq(chat, key);
     if (platform == 0)
-        telegram_tell(&town->telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat",
+        platform_tell(&town->telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat",
                       FIRST_CHAT + (int)chat, "user", FIRST_CHAT + (int)chat, "text", text);
     else if (platform == 1)
         platform_tell(&town->feishu, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", id, "user", user,
@@ -348,7 +347,7 @@ static void check_chats(const struct town *town, struct window *windows)
         name_feishu(i, id, user);
         name_qq(i, key);
         json_t *lists[3] = {
-            telegram_do(&town->telegram, "{s:s,s:i}", "do", "list", "chat", FIRST_CHAT + (int)i),
+            platform_do(&town->telegram, "{s:s,s:i}", "do", "list", "chat", FIRST_CHAT + (int)i),
             platform_do(&town->feishu, "{s:s,s:s}", "do", "list", "chat", id),
             platform_do(&town->qq, "{s:s,s:s}", "do", "list", "chat", key)};
         static const char *const names[] = {"Telegram", "Feishu", "QQ"};

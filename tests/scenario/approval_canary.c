@@ -64,7 +64,7 @@ static int search_file(const char *path, const struct stat *stat, int kind, stru
     return 0;
 }
 
-static void search_page(const struct telegram_world *world, const char *path)
+static void search_page(const struct platform_world *world, const char *path)
 {
     struct http_answer answer = http_ask(world->world.service.port, path, "", NULL, TALK_MS);
     CHECK_INT(200, answer.status);
@@ -73,7 +73,7 @@ static void search_page(const struct telegram_world *world, const char *path)
 }
 
 /* Of the first numbers: some are runs, others lines of ours. */
-static void search_traces(const struct telegram_world *world)
+static void search_traces(const struct platform_world *world)
 {
     size_t found = 0;
     for (int run = 1; run <= 60; run++) {
@@ -89,10 +89,9 @@ static void search_traces(const struct telegram_world *world)
 }
 
 /* What was said of ours, and that no file was. */
-static void search_chat(const struct telegram_world *world, int64_t chat)
+static void search_chat(const struct platform_world *world, int64_t chat)
 {
-    json_t *list =
-        telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat);
+    json_t *list = platform_do(&world->client, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat);
     const json_t *messages = json_object_get(list, "messages");
     for (size_t i = 0; i < json_array_size(messages); i++) {
         json_t *message = json_array_get(messages, i);
@@ -106,7 +105,7 @@ static void search_chat(const struct telegram_world *world, int64_t chat)
 }
 
 /* Everything, model.log and service.log of the folder included. */
-static void expect_no_leak(const struct telegram_world *world, bool is_running)
+static void expect_no_leak(const struct platform_world *world, bool is_running)
 {
     static const char *const pages[] = {"/metrics", "/api/status", "/api/approvals", "/api/grants",
                                         "/api/usage"};
@@ -147,21 +146,21 @@ static const char *const attempts[] = {
 
 static void try_all(const char *permissions, bool is_seen)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char path[256];
     approval_create(&world, fake_model, &(struct approval_options){.permissions = permissions});
     folder_write(&world.world.folder, ".env", env_file);
     snprintf(path, sizeof path, "%s/linked", world.world.folder.path);
     CHECK(symlink(".env", path) == 0);
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_world_await_poll(&world);
+    platform_world_await_ready(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(attempts); i++) {
         char *result = approval_agree(&world, attempts[i]);
         search(attempts[i], result, strlen(result));
         free(result);
     }
-    telegram_settle(&world);
-    CHECK((telegram_asked(&world, "[redacted]") > 0) == is_seen); /* else nothing was tried */
+    platform_settle(&world);
+    CHECK((platform_asked(&world, "[redacted]") > 0) == is_seen); /* else nothing was tried */
     /* a copy that a command made is not the service's */
     snprintf(path, sizeof path, "%s/stolen.txt", world.world.folder.path);
     (void)unlink(path);
@@ -172,7 +171,7 @@ static void try_all(const char *permissions, bool is_seen)
     char *env = folder_read(&world.world.folder, ".env");
     CHECK_TEXT(env_file, env);
     free(env);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void nothing_leaks_with_the_sandbox(void)

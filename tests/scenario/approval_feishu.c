@@ -14,16 +14,16 @@
 
 static const char *binary, *fake_model;
 
-static void start(struct feishu_world *world)
+static void start(struct platform_world *world)
 {
-    feishu_world_start(
-        world, binary, fake_model,
-        &(struct feishu_options){
+    platform_world_start(
+        world, &feishu_kind, binary, fake_model,
+        &(struct platform_options){
             .root = ",\"language\":\"en\",\"permissions\":{\"roles\":{\"owner\":[\"feishu:" ANN
                     "\"],\"member\":[\"feishu:" BOB "\"]}}"});
 }
 
-static size_t lines(const struct feishu_world *world)
+static size_t lines(const struct platform_world *world)
 {
     char *text = folder_read(&world->world.folder, "count");
     size_t count = 0;
@@ -34,19 +34,19 @@ static size_t lines(const struct feishu_world *world)
 }
 
 /* Until a card with buttons says it. */
-static struct feishu_message await_card(const struct feishu_world *world, const char *chat,
-                                        const char *part)
+static struct chat_message await_card(const struct platform_world *world, const char *chat,
+                                      const char *part)
 {
-    struct feishu_message card = {""};
+    struct chat_message card = {.number = 0};
     for (long long until = process_now_ms() + AWAIT_MS;
          card.id[0] == '\0' && process_now_ms() < until; process_pause_ms(2)) {
-        json_t *message = feishu_await(world, chat, part);
+        json_t *message = chat_await(world, chat, part);
         if (json_array_size(json_object_get(message, "buttons")) > 0)
             snprintf(card.id, sizeof card.id, "%s", talk_text(message, "id"));
         json_decref(message);
     }
     if (card.id[0] == '\0')
-        feishu_show(world, chat);
+        chat_show(world, chat);
     CHECK(card.id[0] != '\0');
     for (bool is_stored = false; !is_stored;) { /* where the card stands */
         struct http_answer answer =
@@ -59,10 +59,10 @@ static struct feishu_message await_card(const struct feishu_world *world, const 
 }
 
 /* A press and what its toast says. `key` is "button" or "value". */
-static void press(const struct feishu_world *world, const char *user, const char *card,
+static void press(const struct platform_world *world, const char *user, const char *card,
                   const char *button, const char *part)
 {
-    json_t *answer = platform_do(&world->feishu, "{s:s,s:s,s:s,s:s}", "do", "press", "message_id",
+    json_t *answer = platform_do(&world->client, "{s:s,s:s,s:s,s:s}", "do", "press", "message_id",
                                  card, "user", user, "button", button);
     char event[80], text[512] = "";
     bool is_answered = false, is_late = false;
@@ -70,7 +70,7 @@ static void press(const struct feishu_world *world, const char *user, const char
     json_decref(answer);
     for (long long until = process_now_ms() + AWAIT_MS;
          process_now_ms() < until && !is_answered && !is_late; process_pause_ms(2)) {
-        json_t *toast = platform_do(&world->feishu, "{s:s,s:s}", "do", "toast", "event_id", event);
+        json_t *toast = platform_do(&world->client, "{s:s,s:s}", "do", "toast", "event_id", event);
         is_answered = json_is_true(json_object_get(toast, "is_answered"));
         is_late = json_is_true(json_object_get(toast, "is_late"));
         snprintf(text, sizeof text, "%s", talk_text(toast, "text"));
@@ -78,123 +78,123 @@ static void press(const struct feishu_world *world, const char *user, const char
     }
     if (!is_answered || strstr(text, part) == NULL) {
         fprintf(stderr, "the toast is \"%s\", wanted \"%s\"\n", text, part);
-        feishu_show(world, ANN_CHAT);
+        chat_show(world, ANN_CHAT);
     }
     CHECK(is_answered && strstr(text, part) != NULL);
 }
 
 /* The card itself was changed. */
-static void expect_outcome(const struct feishu_world *world, const char *chat, const char *card,
+static void expect_outcome(const struct platform_world *world, const char *chat, const char *card,
                            const char *part)
 {
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
          process_pause_ms(5)) {
-        json_t *message = feishu_await(world, chat, part);
+        json_t *message = chat_await(world, chat, part);
         bool is_it = strcmp(talk_text(message, "id"), card) == 0 &&
                      json_array_size(json_object_get(message, "buttons")) == 0;
         json_decref(message);
         if (is_it)
             return;
     }
-    feishu_show(world, chat);
+    chat_show(world, chat);
     CHECK(!"the card is not changed");
 }
 
 static void a_press_is_answered_and_the_card_changed(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world);
-    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
-    struct feishu_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    (void)chat_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    struct chat_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
     CHECK_INT(0, lines(&world));
     press(&world, ANN, card.id, "Approve", "Approved.");
     expect_outcome(&world, ANN_CHAT, card.id, "Decided by:");
-    feishu_expect(&world, ANN_CHAT, "Result: {\"success\":true");
-    feishu_settle(&world);
+    chat_expect(&world, ANN_CHAT, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    CHECK_INT(1, feishu_count(&world, ANN_CHAT, COUNT_COMMAND));
-    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, COUNT_COMMAND));
+    (void)chat_say(&world, ANN_CHAT, ANN, WANT_COUNT);
     for (long long until = process_now_ms() + AWAIT_MS;
-         feishu_count(&world, ANN_CHAT, COUNT_COMMAND) < 2 && process_now_ms() < until;)
+         chat_count(&world, ANN_CHAT, COUNT_COMMAND) < 2 && process_now_ms() < until;)
         process_pause_ms(2);
     card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
-    (void)feishu_say(&world, ANN_CHAT, ANN, "拒绝，因为太晚了");
+    (void)chat_say(&world, ANN_CHAT, ANN, "拒绝，因为太晚了");
     expect_outcome(&world, ANN_CHAT, card.id, "Refused: ");
-    feishu_expect(&world, ANN_CHAT, "Not carried out");
-    feishu_settle(&world);
+    chat_expect(&world, ANN_CHAT, "Not carried out");
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    CHECK(feishu_asked(&world, "太晚了") > 0);
-    feishu_world_stop(&world);
+    CHECK(platform_asked(&world, "太晚了") > 0);
+    platform_world_stop(&world);
 }
 
 /* Its owner administers it, says the platform; nobody else may. */
 static void the_owner_of_a_group_decides(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world);
-    (void)feishu_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
-    struct feishu_message card = await_card(&world, TEAM, COUNT_COMMAND);
+    (void)chat_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
+    struct chat_message card = await_card(&world, TEAM, COUNT_COMMAND);
     press(&world, BOB, card.id, "Approve", "");
-    feishu_expect(&world, TEAM, "for an owner or administrator");
+    chat_expect(&world, TEAM, "for an owner or administrator");
     press(&world, BOB, card.id, "Approve", "for an owner or administrator");
     CHECK_INT(0, lines(&world));
     press(&world, EVE, card.id, "Approve", "");
     expect_outcome(&world, TEAM, card.id, "Approved: ");
-    feishu_expect(&world, TEAM, "Result: {\"success\":true");
-    feishu_settle(&world);
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* EVE owns TEAM, as whoever makes a group does; until the owner speaks there that is nothing. */
 static void a_strangers_own_group_gives_her_nothing(void)
 {
-    struct feishu_world world;
-    feishu_world_start(&world, binary, fake_model,
-                       &(struct feishu_options){
-                           .access = "\"paired\"",
-                           .knows_no_group = true,
-                           .root = ",\"language\":\"en\",\"permissions\":{\"roles\":{\"owner\":["
-                                   "\"feishu:" ANN "\"],\"member\":[\"feishu:" BOB "\"]}}"});
-    (void)feishu_say(&world, TEAM, EVE, "@{bot} /clear");
-    feishu_expect(&world, TEAM, "I do not talk in this group yet");
-    (void)feishu_say(&world, TEAM, EVE, "@{bot} " WANT_COUNT);
-    (void)feishu_say(&world, TEAM, EVE, "@{bot} yes");
-    (void)feishu_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
-    struct feishu_message card = await_card(&world, TEAM, COUNT_COMMAND);
+    struct platform_world world;
+    platform_world_start(&world, &feishu_kind, binary, fake_model,
+                         &(struct platform_options){
+                             .access = "\"paired\"",
+                             .knows_no_group = true,
+                             .root = ",\"language\":\"en\",\"permissions\":{\"roles\":{\"owner\":["
+                                     "\"feishu:" ANN "\"],\"member\":[\"feishu:" BOB "\"]}}"});
+    (void)chat_say(&world, TEAM, EVE, "@{bot} /clear");
+    chat_expect(&world, TEAM, "I do not talk in this group yet");
+    (void)chat_say(&world, TEAM, EVE, "@{bot} " WANT_COUNT);
+    (void)chat_say(&world, TEAM, EVE, "@{bot} yes");
+    (void)chat_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
+    struct chat_message card = await_card(&world, TEAM, COUNT_COMMAND);
     press(&world, EVE, card.id, "Approve", "for an owner or administrator");
     CHECK_INT(0, lines(&world));
     press(&world, ANN, card.id, "Refuse", "Refused");
-    feishu_expect(&world, TEAM, "Result: ");
-    feishu_settle(&world);
+    chat_expect(&world, TEAM, "Result: ");
+    platform_settle(&world);
     CHECK_INT(0, lines(&world));
-    (void)feishu_say(&world, TEAM, ANN, "@{bot} hello");
-    feishu_expect(&world, TEAM, "You said: hello");
-    (void)feishu_say(&world, TEAM, EVE, "@{bot} /clear");
-    feishu_expect(&world, TEAM, "I have forgotten this conversation");
-    (void)feishu_say(&world, TEAM, EVE, "@{bot} now then " WANT_OTHER);
-    struct feishu_message second = await_card(&world, TEAM, "another");
+    (void)chat_say(&world, TEAM, ANN, "@{bot} hello");
+    chat_expect(&world, TEAM, "You said: hello");
+    (void)chat_say(&world, TEAM, EVE, "@{bot} /clear");
+    chat_expect(&world, TEAM, "I have forgotten this conversation");
+    (void)chat_say(&world, TEAM, EVE, "@{bot} now then " WANT_OTHER);
+    struct chat_message second = await_card(&world, TEAM, "another");
     press(&world, EVE, second.id, "Approve", "");
-    feishu_expect(&world, TEAM, "Result: {\"success\":true");
-    feishu_settle(&world);
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- whose words ------------------------------------------------------------------------------- */
 /* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read
  * it. */
-static void say_so(const struct feishu_world *world, const char *chat, json_t *how)
+static void say_so(const struct platform_world *world, const char *chat, json_t *how)
 {
     static unsigned count;
     char mark[32], echo[64];
     json_object_update_new(
         how, json_pack("{s:s,s:s,s:s,s:s}", "do", "say", "chat", chat, "user", ANN, "text", "yes"));
-    json_decref(platform_do(&world->feishu, "o", how));
+    json_decref(platform_do(&world->client, "o", how));
     snprintf(mark, sizeof mark, "mark %u", ++count);
     snprintf(echo, sizeof echo, "You said: %s", mark);
-    (void)feishu_say(world, BOB_CHAT, BOB, mark);
-    feishu_expect(world, BOB_CHAT, echo);
+    (void)chat_say(world, BOB_CHAT, BOB, mark);
+    chat_expect(world, BOB_CHAT, echo);
     CHECK_INT(0, lines(world));
     struct http_answer answer =
         http_ask(world->world.service.port, "/api/approvals", "", NULL, AWAIT_MS);
@@ -204,64 +204,64 @@ static void say_so(const struct feishu_world *world, const char *chat, json_t *h
 
 static void words_that_were_not_meant_are_no_consent(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world);
-    struct feishu_message other = feishu_say(&world, ANN_CHAT, ANN, "hello");
-    feishu_expect(&world, ANN_CHAT, "You said: hello");
-    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
-    struct feishu_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    struct chat_message other = chat_say(&world, ANN_CHAT, ANN, "hello");
+    chat_expect(&world, ANN_CHAT, "You said: hello");
+    (void)chat_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    struct chat_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
     say_so(&world, ANN_CHAT, json_pack("{s:s}", "reply_to", other.id));
     say_so(&world, ANN_CHAT, json_pack("{s:i}", "clock_ms", -7200000));
     say_so(&world, ANN_CHAT, json_pack("{s:{s:s}}", "members", "upper_message_id", "om_forward"));
     say_so(&world, ANN_CHAT, json_pack("{s:{s:s}}", "members", "update_time", "99999999999999"));
     say_so(&world, ANN_CHAT, json_pack("{s:s}", "type", "merge_forward"));
-    json_decref(platform_do(&world.feishu, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", ANN_CHAT,
+    json_decref(platform_do(&world.client, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", ANN_CHAT,
                             "user", ANN, "text", "yes", "reply_to", card.id));
     expect_outcome(&world, ANN_CHAT, card.id, "Approved: ");
-    feishu_settle(&world);
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_yes_in_a_group_answers_the_card(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world);
-    struct feishu_message lunch = feishu_say(&world, TEAM, BOB, "coming to lunch?");
-    (void)feishu_say(&world, TEAM, ANN, "@{bot} " WANT_COUNT);
-    struct feishu_message card = await_card(&world, TEAM, COUNT_COMMAND);
+    struct chat_message lunch = chat_say(&world, TEAM, BOB, "coming to lunch?");
+    (void)chat_say(&world, TEAM, ANN, "@{bot} " WANT_COUNT);
+    struct chat_message card = await_card(&world, TEAM, COUNT_COMMAND);
     say_so(&world, TEAM, json_pack("{s:s}", "reply_to", lunch.id));
     say_so(&world, TEAM, json_object());
-    json_decref(platform_do(&world.feishu, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user",
+    json_decref(platform_do(&world.client, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user",
                             ANN, "text", "@{bot} yes"));
-    feishu_expect(&world, TEAM, "reply to that message with yes or no");
+    chat_expect(&world, TEAM, "reply to that message with yes or no");
     CHECK_INT(0, lines(&world));
-    json_decref(platform_do(&world.feishu, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM,
+    json_decref(platform_do(&world.client, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM,
                             "user", ANN, "text", "@{bot} yes", "reply_to", card.id));
     expect_outcome(&world, TEAM, card.id, "Approved: ");
-    feishu_settle(&world);
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_restart_loses_no_card(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world);
-    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
-    struct feishu_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
-    int64_t connections = feishu_counter(&world, "connections");
+    (void)chat_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    struct chat_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    int64_t connections = platform_counter(&world, "connections");
     CHECK_INT(0, service_stop(&world.world.service));
     service_start(&world.world.service, binary, &world.world.folder);
-    feishu_await_log(&world, "feishu: connected");
+    platform_await_log(&world, "feishu: connected");
     (void)connections;
-    feishu_world_await_connection(&world);
+    platform_world_await_ready(&world);
     press(&world, ANN, card.id, "Approve", "Approved.");
     expect_outcome(&world, ANN_CHAT, card.id, "Approved: ");
-    feishu_expect(&world, ANN_CHAT, "Result: {\"success\":true");
-    feishu_settle(&world);
+    chat_expect(&world, ANN_CHAT, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, lines(&world));
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

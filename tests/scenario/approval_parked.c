@@ -10,7 +10,7 @@
 
 static const char *binary, *fake_model;
 
-static void start(struct telegram_world *world, const char *permissions, const char *root)
+static void start(struct platform_world *world, const char *permissions, const char *root)
 {
     approval_start(world, binary, fake_model,
                    &(struct approval_options){.permissions = permissions, .root = root});
@@ -18,7 +18,7 @@ static void start(struct telegram_world *world, const char *permissions, const c
 
 static void a_restart_loses_no_question(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     for (size_t i = 0; i < 2; i++) {
         int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
@@ -33,148 +33,148 @@ static void a_restart_loses_no_question(void)
         json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
         approval_await_lines(&world, "count", i + 1);
         approval_await_results(&world, ANN, i + 1);
-        telegram_settle(&world);
+        platform_settle(&world);
         CHECK_INT(i + 1, approval_lines(&world, "count"));
-        CHECK_INT(i + 1, telegram_count(&world, ANN, "Result: {\"success\":true"));
+        CHECK_INT(i + 1, chat_count(&world, ANN, "Result: {\"success\":true"));
     }
-    CHECK_INT(2, telegram_count(&world, ANN, COUNT_COMMAND)); /* no question came twice */
-    telegram_world_stop(&world);
+    CHECK_INT(2, chat_count(&world, ANN, COUNT_COMMAND)); /* no question came twice */
+    platform_world_stop(&world);
 }
 
 static void other_chats_go_on(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     int64_t first = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
     int64_t second =
         approval_ask(&world, TEAM, ANN, "@helper_bot " WANT("echo team >> team"), "echo team");
     json_decref(approval_await_open(&world, 2));
-    (void)telegram_say(&world, BOB, BOB, "and how are you");
-    telegram_expect(&world, BOB, "You said: and how are you");
+    (void)chat_say(&world, BOB, BOB, "and how are you");
+    chat_expect(&world, BOB, "You said: and how are you");
     approval_press_for(&world, TEAM, ANN, second, "Approve", "Approved.");
-    telegram_expect(&world, TEAM, "Result: {\"success\":true");
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
     CHECK_INT(1, approval_lines(&world, "team"));
     CHECK_INT(0, approval_lines(&world, "count"));
-    (void)telegram_say(&world, BOB, BOB, "and now");
-    telegram_expect(&world, BOB, "You said: and now");
+    (void)chat_say(&world, BOB, BOB, "and now");
+    chat_expect(&world, BOB, "You said: and now");
     approval_press_for(&world, ANN, ANN, first, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void messages_wait_and_are_told_once(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
-    (void)telegram_say(&world, ANN, ANN, "tell me about whales meanwhile");
-    telegram_expect(&world, ANN, "I am waiting for a decision about: " COUNT_COMMAND);
-    (void)telegram_say(&world, ANN, ANN, "tell me about lions meanwhile");
-    (void)telegram_say(&world, BOB, BOB, "a mark");
-    telegram_expect(&world, BOB, "You said: a mark");
-    CHECK_INT(0, telegram_count(&world, ANN, "You said: "));
-    CHECK_INT(1, telegram_count(&world, ANN, "I am waiting for a decision"));
+    (void)chat_say(&world, ANN, ANN, "tell me about whales meanwhile");
+    chat_expect(&world, ANN, "I am waiting for a decision about: " COUNT_COMMAND);
+    (void)chat_say(&world, ANN, ANN, "tell me about lions meanwhile");
+    (void)chat_say(&world, BOB, BOB, "a mark");
+    chat_expect(&world, BOB, "You said: a mark");
+    CHECK_INT(0, chat_count(&world, ANN, "You said: "));
+    CHECK_INT(1, chat_count(&world, ANN, "I am waiting for a decision"));
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "Result: {\"success\":true");
-    telegram_expect(&world, ANN, "lions meanwhile");
-    telegram_settle(&world);
-    CHECK(telegram_asked(&world, "whales meanwhile") > 0);
+    chat_expect(&world, ANN, "Result: {\"success\":true");
+    chat_expect(&world, ANN, "lions meanwhile");
+    platform_settle(&world);
+    CHECK(platform_asked(&world, "whales meanwhile") > 0);
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void stop_takes_the_question_back(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, ANN, ANN, WANT_COUNT);
+    (void)chat_say(&world, ANN, ANN, WANT_COUNT);
     json_t *message = approval_await_card(&world, ANN, COUNT_COMMAND);
-    int64_t card = telegram_member(message, "id");
+    int64_t card = platform_number(message, "id", 0);
     char *yes = approval_button(message, "Approve");
     json_decref(message);
     approval_await_receipts(&world);
-    (void)telegram_say(&world, ANN, ANN, "/stop");
+    (void)chat_say(&world, ANN, ANN, "/stop");
     json_decref(approval_await_outcome(&world, ANN, card, "Cancelled: "));
     json_decref(approval_await_open(&world, 0));
     approval_expect_toast(&world, approval_press_data(&world, ANN, ANN, card, yes), "cancelled");
-    telegram_settle(&world);
+    platform_settle(&world);
     CHECK_INT(0, approval_lines(&world, "count"));
-    (void)telegram_say(&world, ANN, ANN, "are you there");
-    telegram_expect(&world, ANN, "You said: are you there");
-    telegram_settle(&world);
+    (void)chat_say(&world, ANN, ANN, "are you there");
+    chat_expect(&world, ANN, "You said: are you there");
+    platform_settle(&world);
     CHECK_INT(0, approval_lines(&world, "count"));
     free(yes);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void time_runs_out(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, ",\"approvals\":{\"expireS\":1}");
-    (void)telegram_say(&world, ANN, ANN, WANT_COUNT);
-    telegram_expect(&world, ANN, "Expired: ");
-    telegram_expect(&world, ANN, "Result: "); /* and the run goes on */
-    telegram_settle(&world);
-    CHECK_INT(1, telegram_count(&world, ANN, COUNT_COMMAND));
-    CHECK(telegram_asked(&world, "expired") > 0);
+    (void)chat_say(&world, ANN, ANN, WANT_COUNT);
+    chat_expect(&world, ANN, "Expired: ");
+    chat_expect(&world, ANN, "Result: "); /* and the run goes on */
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, COUNT_COMMAND));
+    CHECK(platform_asked(&world, "expired") > 0);
     CHECK_INT(0, approval_lines(&world, "count"));
     json_decref(approval_await_open(&world, 0));
-    (void)telegram_say(&world, ANN, ANN, "are you there");
-    telegram_expect(&world, ANN, "You said: are you there");
-    telegram_world_stop(&world);
+    (void)chat_say(&world, ANN, ANN, "are you there");
+    chat_expect(&world, ANN, "You said: are you there");
+    platform_world_stop(&world);
 }
 
 /* What was agreed to is what runs: the script was another one by then. */
 static void a_changed_script_is_asked_about_again(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     folder_write(&world.world.folder, "job.sh", COUNT_COMMAND "\n");
     int64_t card = approval_ask(&world, ANN, ANN, WANT("sh ./job.sh"), "sh ./job.sh");
     folder_write(&world.world.folder, "job.sh", "echo other >> other\n");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "Result: ");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "Result: ");
+    platform_settle(&world);
     CHECK_INT(0, approval_lines(&world, "count"));
     CHECK_INT(0, approval_lines(&world, "other"));
-    CHECK(telegram_asked(&world, "changed") > 0);
+    CHECK(platform_asked(&world, "changed") > 0);
     card = approval_ask(&world, ANN, ANN, WANT("sh ./job.sh"), "sh ./job.sh");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "other"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* Nor is a Makefile that became another one: somebody else's command may have written it. */
 static void a_changed_recipe_is_asked_about_again(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     folder_write(&world.world.folder, "Makefile", "all:\n\techo done >> count\n");
     int64_t card = approval_ask(&world, ANN, ANN, WANT("make all"), "make all");
     folder_write(&world.world.folder, "Makefile", "all:\n\techo other >> other\n");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "Result: ");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "Result: ");
+    platform_settle(&world);
     CHECK_INT(0, approval_lines(&world, "count"));
     CHECK_INT(0, approval_lines(&world, "other"));
-    CHECK(telegram_asked(&world, "changed") > 0);
+    CHECK(platform_asked(&world, "changed") > 0);
     card = approval_ask(&world, ANN, ANN, WANT("make all"), "make all");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "other"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* Killed after the decision was stored, while the command runs: never again, and everybody is
  * told. */
 static void a_killed_command_is_not_repeated(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     int64_t card =
         approval_ask(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"), "sleep 300");
@@ -182,51 +182,51 @@ static void a_killed_command_is_not_repeated(void)
     approval_await_lines(&world, "count", 1);
     service_kill(&world.world.service);
     approval_restart(&world, binary);
-    telegram_expect(&world, ANN, "Result: ");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "Result: ");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    CHECK(telegram_asked(&world, "nterrupted") > 0);
+    CHECK(platform_asked(&world, "nterrupted") > 0);
     json_decref(approval_await_open(&world, 0));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* SIGTERM while a command runs and the model is fast: nobody hears that it was stopped, and the run
  * goes on after the start. */
 static void a_stop_of_the_service_leaves_the_run_at_its_answer(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     approval_start(
         &world, binary, fake_model,
         &(struct approval_options){.permissions = ",\"write_repo\":true,\"exec_shell\":true"});
-    (void)telegram_say(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"));
+    (void)chat_say(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"));
     approval_await_lines(&world, "count", 1);
     CHECK_INT(0, service_stop(&world.world.service));
-    CHECK_INT(0, telegram_asked(&world, "Stopped while it ran"));
-    CHECK_INT(0, telegram_count(&world, ANN, "Result: "));
+    CHECK_INT(0, platform_asked(&world, "Stopped while it ran"));
+    CHECK_INT(0, chat_count(&world, ANN, "Result: "));
     approval_restart(&world, binary);
-    telegram_expect(&world, ANN, "Result: ");
-    telegram_settle(&world);
-    CHECK(telegram_asked(&world, "nterrupted") > 0);
-    CHECK_INT(0, telegram_asked(&world, "Stopped while it ran"));
+    chat_expect(&world, ANN, "Result: ");
+    platform_settle(&world);
+    CHECK(platform_asked(&world, "nterrupted") > 0);
+    CHECK_INT(0, platform_asked(&world, "Stopped while it ran"));
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* What was agreed to for one thing is not asked twice in one chat while it waits; /stop ends what
  * runs. */
 static void stop_ends_a_running_command(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     int64_t card =
         approval_ask(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"), "sleep 300");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_lines(&world, "count", 1);
-    (void)telegram_say(&world, ANN, ANN, "/stop");
-    telegram_settle(&world);
-    (void)telegram_say(&world, ANN, ANN, "are you there");
-    telegram_expect(&world, ANN, "You said: are you there");
-    telegram_world_stop(&world);
+    (void)chat_say(&world, ANN, ANN, "/stop");
+    platform_settle(&world);
+    (void)chat_say(&world, ANN, ANN, "are you there");
+    chat_expect(&world, ANN, "You said: are you there");
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

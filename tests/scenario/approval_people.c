@@ -13,13 +13,13 @@
 
 static const char *binary, *fake_model;
 
-static void start(struct telegram_world *world, const char *permissions, const char *access)
+static void start(struct platform_world *world, const char *permissions, const char *access)
 {
     approval_start(world, binary, fake_model,
                    &(struct approval_options){.permissions = permissions, .access = access});
 }
 
-static void expect_open(const struct telegram_world *world, size_t count)
+static void expect_open(const struct platform_world *world, size_t count)
 {
     json_decref(approval_await_open(world, count));
     CHECK_INT(0, approval_lines(world, "count"));
@@ -28,24 +28,24 @@ static void expect_open(const struct telegram_world *world, size_t count)
 /* In a group everybody sees the buttons. */
 static void others_in_a_group_change_nothing(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, TEAM, ANN, "@helper_bot " WANT_COUNT);
+    (void)chat_say(&world, TEAM, ANN, "@helper_bot " WANT_COUNT);
     json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
-    int64_t card = telegram_member(message, "id");
+    int64_t card = platform_number(message, "id", 0);
     char *yes = approval_button(message, "Approve");
     json_decref(message);
     approval_press_for(&world, TEAM, BOB, card, "Approve", ""); /* the platform is asked first */
-    telegram_expect(&world, TEAM, "for an owner or administrator");
+    chat_expect(&world, TEAM, "for an owner or administrator");
     approval_press_for(&world, TEAM, BOB, card, "Approve", "for an owner or administrator");
     approval_press_for(&world, TEAM, CAT, card, "Approve", "");
-    (void)telegram_say(&world, TEAM, BOB, "@helper_bot yes");
-    (void)telegram_say(&world, TEAM, CAT, "@helper_bot yes");
+    (void)chat_say(&world, TEAM, BOB, "@helper_bot yes");
+    (void)chat_say(&world, TEAM, CAT, "@helper_bot yes");
     expect_open(&world, 1);
     /* copied into another chat, changed, made up */
-    (void)telegram_say(&world, BOB, BOB, "hello");
-    json_t *answer = telegram_await(&world, BOB, "You said: hello");
-    int64_t elsewhere = telegram_member(answer, "id");
+    (void)chat_say(&world, BOB, BOB, "hello");
+    json_t *answer = chat_await(&world, BOB, "You said: hello");
+    int64_t elsewhere = platform_number(answer, "id", 0);
     json_decref(answer);
     approval_expect_toast(&world, approval_press_data(&world, BOB, BOB, elsewhere, yes),
                           "for an owner or administrator");
@@ -58,88 +58,88 @@ static void others_in_a_group_change_nothing(void)
     approval_expect_toast(&world, approval_press_data(&world, TEAM, ANN, card, "sa1:"), "");
     expect_open(&world, 1);
     approval_press_for(&world, TEAM, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, TEAM, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
     free(yes);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* The platform says who administers a group; it is asked. */
 static void an_administrator_of_the_group_decides(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, TEAM, BOB, "@helper_bot " WANT_COUNT);
+    (void)chat_say(&world, TEAM, BOB, "@helper_bot " WANT_COUNT);
     json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
-    int64_t card = telegram_member(message, "id");
+    int64_t card = platform_number(message, "id", 0);
     json_decref(message);
     approval_press_for(&world, TEAM, BOB, card, "Approve", "");
-    telegram_expect(&world, TEAM, "for an owner or administrator");
+    chat_expect(&world, TEAM, "for an owner or administrator");
     expect_open(&world, 1);
     approval_press_for(&world, TEAM, EVE, card, "Approve", "");
-    telegram_expect(&world, TEAM, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* Eve's rights are not known when she writes /stop: the platform's answer ends the parked run. */
 static void stop_of_an_administrator_who_had_to_be_asked_about(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
     int64_t card = approval_ask(&world, TEAM, ANN, "@helper_bot " WANT_COUNT, COUNT_COMMAND);
-    (void)telegram_say(&world, TEAM, EVE, "/stop@helper_bot");
-    telegram_expect(&world, TEAM, "Stopped.");
+    (void)chat_say(&world, TEAM, EVE, "/stop@helper_bot");
+    chat_expect(&world, TEAM, "Stopped.");
     json_decref(approval_await_outcome(&world, TEAM, card, COUNT_COMMAND));
     expect_open(&world, 0);
-    telegram_settle(&world);
+    platform_settle(&world);
     CHECK_INT(0, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* A member asks in private, where nobody may decide: the owner is asked at home. */
 static void the_owner_is_asked_at_home(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, BOB, BOB, WANT_COUNT); /* the owner's home is not known yet */
-    telegram_expect(&world, BOB, "shipmyagent approvals");
-    CHECK_INT(0, telegram_count(&world, ANN, ""));
+    (void)chat_say(&world, BOB, BOB, WANT_COUNT); /* the owner's home is not known yet */
+    chat_expect(&world, BOB, "shipmyagent approvals");
+    CHECK_INT(0, chat_count(&world, ANN, ""));
     json_t *list = approval_await_open(&world, 1);
     char path[128];
     snprintf(path, sizeof path, "/api/approvals/%s/reject",
              talk_text(json_array_get(json_object_get(list, "approvals"), 0), "id"));
     json_decref(list);
     json_decref(approval_api(&world, path, "", 200));
-    telegram_expect(&world, BOB, "Result: ");
-    telegram_settle(&world);
-    (void)telegram_say(&world, ANN, ANN, "hello");
-    telegram_expect(&world, ANN, "You said: hello");
-    (void)telegram_say(&world, BOB, BOB, WANT_COUNT);
+    chat_expect(&world, BOB, "Result: ");
+    platform_settle(&world);
+    (void)chat_say(&world, ANN, ANN, "hello");
+    chat_expect(&world, ANN, "You said: hello");
+    (void)chat_say(&world, BOB, BOB, WANT_COUNT);
     json_t *message = approval_await_card(&world, ANN, COUNT_COMMAND);
-    int64_t card = telegram_member(message, "id");
+    int64_t card = platform_number(message, "id", 0);
     CHECK(strstr(talk_text(message, "text"), "bob") != NULL);
     char *yes = approval_button(message, "Approve");
     json_decref(message);
-    telegram_expect(&world, BOB, "An owner or administrator decides this");
-    approval_await_receipts(&world);             /* before it nobody has certainly seen the card */
-    (void)telegram_say(&world, BOB, BOB, "yes"); /* his own word counts nothing */
-    telegram_expect(&world, BOB, "This is for an owner or administrator to decide.");
+    chat_expect(&world, BOB, "An owner or administrator decides this");
+    approval_await_receipts(&world);         /* before it nobody has certainly seen the card */
+    (void)chat_say(&world, BOB, BOB, "yes"); /* his own word counts nothing */
+    chat_expect(&world, BOB, "This is for an owner or administrator to decide.");
     expect_open(&world, 1);
     approval_await_receipts(&world);
-    (void)telegram_say(&world, ANN, ANN, "how are you"); /* the owner's own chat is not held up */
-    telegram_expect(&world, ANN, "You said: how are you");
+    (void)chat_say(&world, ANN, ANN, "how are you"); /* the owner's own chat is not held up */
+    chat_expect(&world, ANN, "You said: how are you");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
-    telegram_expect(&world, BOB, "Approved: " COUNT_COMMAND);
-    telegram_expect(&world, BOB, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, BOB, "Approved: " COUNT_COMMAND);
+    chat_expect(&world, BOB, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    CHECK_INT(0, telegram_count(&world, ANN, "Result: "));
+    CHECK_INT(0, chat_count(&world, ANN, "Result: "));
     free(yes);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- sending elsewhere ------------------------------------------------------------------------- */
@@ -148,78 +148,78 @@ static void the_owner_is_asked_at_home(void)
 
 static void sending_elsewhere_is_asked(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, ANN, ANN, "hello");
-    telegram_expect(&world, ANN, "You said: hello");
-    telegram_settle(&world);
+    (void)chat_say(&world, ANN, ANN, "hello");
+    chat_expect(&world, ANN, "You said: hello");
+    platform_settle(&world);
     int64_t card = approval_ask(&world, BOB, BOB, WANT_SEND, "greetings from bob");
     approval_press_for(&world, BOB, BOB, card, "Refuse", "Refused."); /* his own affair */
-    telegram_expect(&world, BOB, "Result: ");
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_count(&world, ANN, "greetings"));
+    chat_expect(&world, BOB, "Result: ");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN, "greetings"));
     card = approval_ask(&world, BOB, BOB, WANT_SEND, "greetings from bob");
     approval_press_for(&world, BOB, BOB, card, "Approve", "Approved.");
-    telegram_expect(&world, ANN, "greetings from bob");
-    telegram_expect(&world, BOB, "Result: {\"success\":true");
-    telegram_settle(&world);
-    CHECK_INT(1, telegram_count(&world, ANN, "greetings from bob"));
-    telegram_world_stop(&world);
+    chat_expect(&world, ANN, "greetings from bob");
+    chat_expect(&world, BOB, "Result: {\"success\":true");
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "greetings from bob"));
+    platform_world_stop(&world);
 }
 
 /* -- strangers --------------------------------------------------------------------------------- */
 static void a_stranger_is_paired_first(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, ANN, ANN, "hello");
-    telegram_expect(&world, ANN, "You said: hello");
-    (void)telegram_say(&world, CAT, CAT, "let me in " WANT_COUNT);
-    json_t *answer = telegram_await(&world, CAT, "shipmyagent pair approve ");
+    (void)chat_say(&world, ANN, ANN, "hello");
+    chat_expect(&world, ANN, "You said: hello");
+    (void)chat_say(&world, CAT, CAT, "let me in " WANT_COUNT);
+    json_t *answer = chat_await(&world, CAT, "shipmyagent pair approve ");
     char code[16] = "";
     const char *at = strstr(talk_text(answer, "text"), "pair approve ") + strlen("pair approve ");
     snprintf(code, sizeof code, "%.8s", at);
     json_decref(answer);
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_asked(&world, "let me in")); /* the model saw nothing of it */
+    platform_settle(&world);
+    CHECK_INT(0, platform_asked(&world, "let me in")); /* the model saw nothing of it */
     CHECK_INT(0, approval_lines(&world, "count"));
     approval_cli(&world, binary, 0, "", "pair", "approve", code, NULL);
-    telegram_expect(&world, CAT, "You can talk to me now.");
+    chat_expect(&world, CAT, "You can talk to me now.");
     /* a member now: the command is asked about, at the owner's home */
     int64_t card;
     json_t *message = approval_await_card(&world, ANN, COUNT_COMMAND);
-    card = telegram_member(message, "id");
+    card = platform_number(message, "id", 0);
     json_decref(message);
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, CAT, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, CAT, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* The owner is told of the code, and says yes in the chat. */
 static void an_owner_lets_a_stranger_in_by_a_word(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char code[16] = "", text[64];
     start(&world, NULL, NULL);
-    (void)telegram_say(&world, ANN, ANN, "hello");
-    telegram_expect(&world, ANN, "You said: hello");
-    (void)telegram_say(&world, CAT, CAT, "let me in");
-    json_t *answer = telegram_await(&world, ANN, "wants to talk to me");
+    (void)chat_say(&world, ANN, ANN, "hello");
+    chat_expect(&world, ANN, "You said: hello");
+    (void)chat_say(&world, CAT, CAT, "let me in");
+    json_t *answer = chat_await(&world, ANN, "wants to talk to me");
     const char *at = strstr(talk_text(answer, "text"), "\"pair ");
     CHECK(at != NULL);
     snprintf(code, sizeof code, "%.8s", at + 6);
     json_decref(answer);
     snprintf(text, sizeof text, "pair %s", code);
-    (void)telegram_say(&world, BOB, BOB, text); /* a member lets nobody in */
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_asked(&world, "let me in"));
-    (void)telegram_say(&world, ANN, ANN, text);
-    telegram_expect(&world, CAT, "You can talk to me now.");
-    telegram_expect(&world, CAT, "You said: let me in");
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    (void)chat_say(&world, BOB, BOB, text); /* a member lets nobody in */
+    platform_settle(&world);
+    CHECK_INT(0, platform_asked(&world, "let me in"));
+    (void)chat_say(&world, ANN, ANN, text);
+    chat_expect(&world, CAT, "You can talk to me now.");
+    chat_expect(&world, CAT, "You said: let me in");
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 static void a_stranger_who_may_talk_gets_no_tools(void)
@@ -233,32 +233,32 @@ static void a_stranger_who_may_talk_gets_no_tools(void)
         "x [[call chat_contact_send {\"username\":\"ann\",\"text\":\"greetings\"}]]",
         "x [[call chat_contact_lookup {\"username\":\"ann\"}]]",
     };
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, ",\"exec_shell\":true,\"write_repo\":true", "\"anyone\"");
-    (void)telegram_say(&world, ANN, ANN, "hello");
-    telegram_expect(&world, ANN, "You said: hello");
+    (void)chat_say(&world, ANN, ANN, "hello");
+    chat_expect(&world, ANN, "You said: hello");
     for (size_t i = 0; i < SMA_COUNT_OF(wanted); i++) {
-        (void)telegram_say(&world, CAT, CAT, wanted[i]);
+        (void)chat_say(&world, CAT, CAT, wanted[i]);
         long long until = process_now_ms() + AWAIT_MS;
-        while (telegram_count(&world, CAT, "Result: ") < i + 1 && process_now_ms() < until)
+        while (chat_count(&world, CAT, "Result: ") < i + 1 && process_now_ms() < until)
             process_pause_ms(2);
-        CHECK_INT(i + 1, telegram_count(&world, CAT, "Result: "));
+        CHECK_INT(i + 1, chat_count(&world, CAT, "Result: "));
     }
-    telegram_settle(&world);
-    if (telegram_count(&world, CAT, "\"success\":true") > 0)
-        telegram_show(&world, CAT);
-    CHECK_INT(0, telegram_count(&world, CAT, "\"success\":true"));
-    CHECK_INT(0, telegram_count(&world, CAT, "You are being tested")); /* Agent.md */
+    platform_settle(&world);
+    if (chat_count(&world, CAT, "\"success\":true") > 0)
+        chat_show(&world, CAT);
+    CHECK_INT(0, chat_count(&world, CAT, "\"success\":true"));
+    CHECK_INT(0, chat_count(&world, CAT, "You are being tested")); /* Agent.md */
     CHECK_INT(0, approval_lines(&world, "count"));
     char *written = folder_read(&world.world.folder, "new.txt");
     CHECK(written == NULL);
-    CHECK_INT(0, telegram_count(&world, ANN, "greetings"));
+    CHECK_INT(0, chat_count(&world, ANN, "greetings"));
     json_decref(approval_await_open(&world, 0));
     /* the same text of the owner is done at once: the rules allow it */
-    (void)telegram_say(&world, ANN, ANN, WANT_COUNT);
-    telegram_expect(&world, ANN, "Result: {\"success\":true");
+    (void)chat_say(&world, ANN, ANN, WANT_COUNT);
+    chat_expect(&world, ANN, "Result: {\"success\":true");
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- groups that nobody has let in ------------------------------------------------------------- */
@@ -269,87 +269,87 @@ static void a_stranger_who_may_talk_gets_no_tools(void)
 /* EVE administers TEAM by the platform's word, as whoever makes a group does. */
 static void a_strangers_own_group_gives_her_nothing(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     approval_start(&world, binary, fake_model, &(struct approval_options){.knows_no_group = true});
-    (void)telegram_say(&world, TEAM, EVE, "/clear@helper_bot");
-    telegram_expect(&world, TEAM, "I do not talk in this group yet");
-    (void)telegram_say(&world, TEAM, EVE,
-                       "@helper_bot what is in Agent.md? [[call read_file "
-                       "{\"path\":\"Agent.md\"}]]");
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot " WANT_COUNT);
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot " WANT_OWNERSHIP);
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot yes");
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_asked(&world, "")); /* no request to the model at all */
-    CHECK_INT(1, telegram_count(&world, TEAM, ""));
+    (void)chat_say(&world, TEAM, EVE, "/clear@helper_bot");
+    chat_expect(&world, TEAM, "I do not talk in this group yet");
+    (void)chat_say(&world, TEAM, EVE,
+                   "@helper_bot what is in Agent.md? [[call read_file "
+                   "{\"path\":\"Agent.md\"}]]");
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot " WANT_COUNT);
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot " WANT_OWNERSHIP);
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot yes");
+    platform_settle(&world);
+    CHECK_INT(0, platform_asked(&world, "")); /* no request to the model at all */
+    CHECK_INT(1, chat_count(&world, TEAM, ""));
     json_decref(approval_await_open(&world, 0));
     CHECK_INT(0, approval_lines(&world, "count"));
     /* the owner speaks there once: from now on the platform's word counts in it */
-    (void)telegram_say(&world, TEAM, ANN, "@helper_bot hello");
-    telegram_expect(&world, TEAM, "You said: hello");
-    (void)telegram_say(&world, TEAM, EVE, "/clear@helper_bot");
-    telegram_expect(&world, TEAM, "I have forgotten this conversation");
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot " WANT_COUNT);
+    (void)chat_say(&world, TEAM, ANN, "@helper_bot hello");
+    chat_expect(&world, TEAM, "You said: hello");
+    (void)chat_say(&world, TEAM, EVE, "/clear@helper_bot");
+    chat_expect(&world, TEAM, "I have forgotten this conversation");
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot " WANT_COUNT);
     json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
-    int64_t card = telegram_member(message, "id");
+    int64_t card = platform_number(message, "id", 0);
     json_decref(message);
     approval_press_for(&world, TEAM, EVE, card, "Approve", "");
-    telegram_expect(&world, TEAM, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* A member is answered there as what he is; what he asks for is for the owner to decide, not for
  * who made the group. */
 static void a_member_asks_in_a_strangers_group(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     approval_start(&world, binary, fake_model, &(struct approval_options){.knows_no_group = true});
-    (void)telegram_say(&world, TEAM, BOB, "@helper_bot " WANT_COUNT);
+    (void)chat_say(&world, TEAM, BOB, "@helper_bot " WANT_COUNT);
     json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
-    int64_t card = telegram_member(message, "id");
+    int64_t card = platform_number(message, "id", 0);
     json_decref(message);
     approval_await_receipts(&world);
     approval_press_for(&world, TEAM, EVE, card, "Approve", "for an owner or administrator");
     approval_press_for(&world, TEAM, BOB, card, "Approve", "for an owner or administrator");
     expect_open(&world, 1);
     approval_press_for(&world, TEAM, ANN, card, "Approve", "Approved.");
-    telegram_expect(&world, TEAM, "Result: {\"success\":true");
-    telegram_settle(&world);
+    chat_expect(&world, TEAM, "Result: {\"success\":true");
+    platform_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* The code of the group, confirmed on the command line. */
 static void a_group_is_let_in_by_its_code(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char code[16] = "";
     approval_start(&world, binary, fake_model, &(struct approval_options){.knows_no_group = true});
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot are you there");
-    json_t *answer = telegram_await(&world, TEAM, "shipmyagent pair approve ");
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot are you there");
+    json_t *answer = chat_await(&world, TEAM, "shipmyagent pair approve ");
     const char *at = strstr(talk_text(answer, "text"), "pair approve ") + strlen("pair approve ");
     snprintf(code, sizeof code, "%.8s", at);
     json_decref(answer);
     approval_cli(&world, binary, 0, "group -1001234567890", "pair", "list", NULL);
     approval_cli(&world, binary, 1, "--role", "pair", "approve", code, "--role", "owner", NULL);
     approval_cli(&world, binary, 0, "I talk in the group", "pair", "approve", code, NULL);
-    telegram_expect(&world, TEAM, "You can talk to me now");
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot are you there");
-    telegram_expect(&world, TEAM, "You said: are you there");
+    chat_expect(&world, TEAM, "You can talk to me now");
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot are you there");
+    chat_expect(&world, TEAM, "You said: are you there");
     approval_cli(&world, binary, 0, "was refused", "pair", "reject", "telegram:chat:-1001234567890",
                  NULL);
-    (void)telegram_say(&world, TEAM, EVE, "@helper_bot and now");
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_count(&world, TEAM, "You said: and now"));
-    telegram_world_stop(&world);
+    (void)chat_say(&world, TEAM, EVE, "@helper_bot and now");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, TEAM, "You said: and now"));
+    platform_world_stop(&world);
 }
 
 /* -- an old project ---------------------------------------------------------------------------- */
 static void people_of_an_old_project_stay_in(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char path[256];
     approval_create(&world, fake_model, &(struct approval_options){0});
     static const char *const folders[] = {".ship", ".ship/chats"};
@@ -363,11 +363,11 @@ static void people_of_an_old_project_stay_in(void)
                  "\"userId\":\"1004\",\"messageId\":\"5\",\"role\":\"user\",\"text\":\"hi\","
                  "\"meta\":{\"actorId\":\"1004\",\"username\":\"cat\"}}\n");
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_world_await_poll(&world);
-    (void)telegram_say(&world, CAT, CAT, "it is me again");
-    telegram_expect(&world, CAT, "You said: it is me again");
-    CHECK_INT(0, telegram_count(&world, CAT, "pair approve"));
-    telegram_world_stop(&world);
+    platform_world_await_ready(&world);
+    (void)chat_say(&world, CAT, CAT, "it is me again");
+    chat_expect(&world, CAT, "You said: it is me again");
+    CHECK_INT(0, chat_count(&world, CAT, "pair approve"));
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

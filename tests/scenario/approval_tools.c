@@ -22,13 +22,13 @@
 
 static const char *binary, *fake_model;
 
-static void start(struct telegram_world *world, const char *permissions)
+static void start(struct platform_world *world, const char *permissions)
 {
     approval_start(world, binary, fake_model,
                    &(struct approval_options){.permissions = permissions});
 }
 
-static void expect_file(const struct telegram_world *world, const char *name, const char *text)
+static void expect_file(const struct platform_world *world, const char *name, const char *text)
 {
     char *actual = folder_read(&world->world.folder, name);
     CHECK_TEXT(text, actual == NULL ? "(none)" : actual);
@@ -38,7 +38,7 @@ static void expect_file(const struct telegram_world *world, const char *name, co
 /* -- files ------------------------------------------------------------------------------------- */
 static void a_write_is_shown_as_it_will_be(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL);
     int64_t card = approval_ask(
         &world, ANN, ANN,
@@ -47,13 +47,13 @@ static void a_write_is_shown_as_it_will_be(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 1);
     expect_file(&world, "notes/a.txt", "first\nsecond\n");
-    telegram_settle(&world);
-    (void)telegram_say(&world, ANN, ANN,
-                       "e [[call edit_file {\"path\":\"notes/a.txt\",\"old_text\":\"second\","
-                       "\"new_text\":\"third\"}]]");
+    platform_settle(&world);
+    (void)chat_say(&world, ANN, ANN,
+                   "e [[call edit_file {\"path\":\"notes/a.txt\",\"old_text\":\"second\","
+                   "\"new_text\":\"third\"}]]");
     json_t *message = approval_await_card(&world, ANN, "+third");
     CHECK(strstr(talk_text(message, "text"), "-second") != NULL);
-    card = telegram_member(message, "id");
+    card = platform_number(message, "id", 0);
     json_decref(message);
     expect_file(&world, "notes/a.txt", "first\nsecond\n");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
@@ -68,7 +68,7 @@ static void a_write_is_shown_as_it_will_be(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 3);
     expect_file(&world, "notes/a.txt", "somebody else's\nfourth\n");
-    telegram_settle(&world);
+    platform_settle(&world);
     /* ... a whole file is not written over what its card did not show */
     card = approval_ask(&world, ANN, ANN,
                         "w [[call write_file {\"path\":\"notes/a.txt\",\"content\":\"mine\\n\"}]]",
@@ -77,8 +77,8 @@ static void a_write_is_shown_as_it_will_be(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 4);
     expect_file(&world, "notes/a.txt", "somebody else's again\n");
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 #define EDIT(from, to) \
@@ -88,34 +88,34 @@ static void a_write_is_shown_as_it_will_be(void)
 /* Models send several edits of one file in one answer: each reads, changes and replaces it. */
 static void edits_of_one_answer_are_all_in_the_file(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, ALLOW);
     for (int i = 0; i < 20; i++) {
         folder_write(&world.world.folder, "f.txt", LETTERS);
         free(approval_do(&world, ANN, ANN, "e " EDIT("a", "A") EDIT("b", "B") EDIT("c", "C")));
         expect_file(&world, "f.txt", "A\nB\nC\nd\ne\nf\n");
     }
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void edits_of_two_chats_are_all_in_the_file(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, ALLOW);
     for (size_t i = 0; i < 20; i++) {
         folder_write(&world.world.folder, "f.txt", LETTERS);
-        (void)telegram_say(&world, ANN, ANN, "e " EDIT("a", "A") EDIT("b", "B") EDIT("c", "C"));
-        (void)telegram_say(&world, BOB, BOB, "e " EDIT("d", "D") EDIT("e", "E") EDIT("f", "F"));
+        (void)chat_say(&world, ANN, ANN, "e " EDIT("a", "A") EDIT("b", "B") EDIT("c", "C"));
+        (void)chat_say(&world, BOB, BOB, "e " EDIT("d", "D") EDIT("e", "E") EDIT("f", "F"));
         approval_await_results(&world, ANN, i + 1);
         approval_await_results(&world, BOB, i + 1);
         expect_file(&world, "f.txt", "A\nB\nC\nD\nE\nF\n");
     }
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void edits_that_were_agreed_to_are_all_in_the_file(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL);
     folder_write(&world.world.folder, "f.txt", LETTERS);
     int64_t card =
@@ -123,12 +123,12 @@ static void edits_that_were_agreed_to_are_all_in_the_file(void)
     approval_press_for(&world, ANN, ANN, card, "Approve all", "Approved");
     approval_await_results(&world, ANN, 1);
     expect_file(&world, "f.txt", "A\nB\nC\nd\ne\nf\n");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void files_are_read_inside_the_project_only(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char path[256];
     start(&world, ",\"write_repo\":true");
     folder_write(&world.world.folder, "plain.txt", "alpha\nbravo\n");
@@ -168,15 +168,15 @@ static void files_are_read_inside_the_project_only(void)
         approval_ask(&world, ANN, ANN,
                      "x [[call write_file {\"path\":\"Agent.md\",\"content\":\"x\"}]]", "Agent.md");
     approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
-    telegram_settle(&world);
+    platform_settle(&world);
     expect_file(&world, "Agent.md", "You are being tested.\n");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- commands ---------------------------------------------------------------------------------- */
 static void calls_of_one_step_run_beside_each_other(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, ALLOW);
     /* each waits for the other */
     approval_do_for(&world,
@@ -184,13 +184,13 @@ static void calls_of_one_step_run_beside_each_other(void)
                         "touch b; while ! test -e a; do sleep 0.01; done; echo B"),
                     "\"stdout\":\"B\"");
     approval_await_asked(&world, "\\\"stdout\\\":\\\"A\\\"", 2); /* the results, and the end */
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 static void results_say_what_happened(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, ALLOW);
     approval_do_for(&world, EXEC("echo out; echo err >&2; exit 3"), "\"exitCode\":3");
     approval_do_for(&world, EXEC("echo out; echo err >&2; exit 3"), "\"stderr\":\"err\"");
@@ -198,14 +198,14 @@ static void results_say_what_happened(void)
     char *result = approval_do(&world, ANN, ANN, EXEC("seq 1 100000; echo the-end"));
     CHECK(strstr(result, "\"success\":true") != NULL);
     free(result);
-    CHECK(telegram_asked(&world, "the-end") > 0); /* head and tail are kept */
-    CHECK(telegram_asked(&world, "\\\"truncated\\\":true") > 0);
-    CHECK_INT(0, telegram_asked(&world, "\\n50000\\n"));
+    CHECK(platform_asked(&world, "the-end") > 0); /* head and tail are kept */
+    CHECK(platform_asked(&world, "\\\"truncated\\\":true") > 0);
+    CHECK_INT(0, platform_asked(&world, "\\n50000\\n"));
     approval_do_for(&world, "x [[call exec_shell {\"command\":\"\"}]]", "");
     approval_do_for(&world, "x [[call exec_shell {\"comand\":\"true\"}]]", "\"success\":false");
     approval_do_for(&world, "x [[call exec_shell {\"command\":7}]]", "\"success\":false");
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 /* Is a process with this word in its command line there? */
@@ -235,7 +235,7 @@ static bool is_running(const char *word)
 
 static void timeout_leaves_nobody(const char *permissions)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char text[512], word[64];
     start(&world, permissions);
     snprintf(word, sizeof word, "%d.%d", 100000 + (int)(process_now_ms() % 100000), (int)getpid());
@@ -247,7 +247,7 @@ static void timeout_leaves_nobody(const char *permissions)
     int64_t card = approval_ask(&world, ANN, ANN, text, word); /* traps are not understood */
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 1);
-    CHECK(telegram_count(&world, ANN, "\"timedOut\":true") == 1);
+    CHECK(chat_count(&world, ANN, "\"timedOut\":true") == 1);
     char *begun = folder_read(&world.world.folder, "begun");
     CHECK(begun != NULL);
     free(begun);
@@ -255,7 +255,7 @@ static void timeout_leaves_nobody(const char *permissions)
     while (is_running(word) && process_now_ms() < until)
         process_pause_ms(10);
     CHECK(!is_running(word));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* Is this "socket:[INODE]" a connection to the network? */
@@ -313,7 +313,7 @@ static void count_connections(pid_t pid, size_t *ret_connections, size_t *ret_in
 /* While the model's, the platform's and the API's connections are open. */
 static void no_connection_is_inherited(const char *permissions)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, permissions);
     approval_do_for(&world, EXEC("true"),
                     "\"success\":true"); /* the model's connection is kept now */
@@ -332,8 +332,8 @@ static void no_connection_is_inherited(const char *permissions)
     CHECK(connections >= 4); /* the API's two, the model's, the platform's */
     CHECK_INT(0, inherited);
     close(fd);
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 static void connections_stay_out_of_the_sandbox(void)
@@ -349,15 +349,15 @@ static void connections_stay_ours_without_one(void)
 /* What holds a command is told to who agrees to it, and to who asks how the service is. */
 static void expect_walls(const char *permissions, const char *said, const char *health)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, permissions);
     int64_t card = approval_ask(&world, ANN, ANN, EXEC("echo x > walls.txt"), said);
     json_t *root = approval_api(&world, "/health", NULL, 200);
     CHECK_TEXT(health, talk_text(root, "sandbox"));
     json_decref(root);
     approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 static void cards_and_health_tell_the_walls(void)
@@ -379,7 +379,7 @@ static void a_timeout_leaves_nobody_without_one(void)
 
 static void the_sandbox_holds(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     char text[512];
     start(&world, ALLOW);
     folder_write(&world.world.folder, ".env", "A_SECRET=very-secret-value-1\n");
@@ -400,9 +400,9 @@ static void the_sandbox_holds(void)
     free(result);
     approval_do_for(&world, EXEC("echo hello > inside; cat inside"), "hello");
     expect_file(&world, "inside", "hello\n");
-    telegram_settle(&world);
+    platform_settle(&world);
     expect_file(&world, ".env", "A_SECRET=very-secret-value-1\n");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* The same mistake again and again: after three the model is told so, and nothing runs. */
@@ -411,15 +411,15 @@ static void a_failing_call_is_not_repeated_for_ever(void)
 #define FAIL                                                                       \
     "{\"calls\":[{\"name\":\"exec_shell\",\"arguments\":{\"command\":\"echo x >> " \
     "tried; false\"}}]},"
-    struct telegram_world world;
+    struct platform_world world;
     approval_start(&world, binary, fake_model,
                    &(struct approval_options){.permissions = ALLOW,
                                               .script = "[" FAIL FAIL FAIL FAIL FAIL "null]"});
-    (void)telegram_say(&world, ANN, ANN, "go on trying");
+    (void)chat_say(&world, ANN, ANN, "go on trying");
     approval_await_asked(&world, "this very call has failed 3 times", 2);
-    telegram_settle(&world);
+    platform_settle(&world);
     CHECK_INT(3, approval_lines(&world, "tried"));
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 
 #define NO_LIMITS ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}"
 
-void approval_create(struct telegram_world *world, const char *fake_model,
+void approval_create(struct platform_world *world, const char *fake_model,
                      const struct approval_options *options)
 {
     char root[2048];
@@ -19,43 +19,42 @@ void approval_create(struct telegram_world *world, const char *fake_model,
                        ANN, BOB, options->permissions == NULL ? "" : options->permissions,
                        options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof root);
-    telegram_world_create(world, fake_model,
-                          &(struct telegram_options){
+    platform_world_create(world, &telegram_kind, fake_model,
+                          &(struct platform_options){
                               .access = options->access == NULL ? "\"paired\"" : options->access,
                               .members = options->members == NULL ? NO_LIMITS : options->members,
                               .script = options->script,
                               .knows_no_group = options->knows_no_group,
                               .root = root});
-    telegram_tell(&world->telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
+    platform_tell(&world->client, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
                   "Cat", "username", "cat", "language", "en");
 }
 
-void approval_start(struct telegram_world *world, const char *binary, const char *fake_model,
+void approval_start(struct platform_world *world, const char *binary, const char *fake_model,
                     const struct approval_options *options)
 {
     approval_create(world, fake_model, options);
     service_start(&world->world.service, binary, &world->world.folder);
-    telegram_world_await_poll(world);
+    platform_world_await_ready(world);
 }
 
-void approval_restart(struct telegram_world *world, const char *binary)
+void approval_restart(struct platform_world *world, const char *binary)
 {
     service_start(&world->world.service, binary, &world->world.folder);
-    telegram_world_await_poll(world);
+    platform_world_await_ready(world);
 }
 
 /* -- messages and buttons ---------------------------------------------------------------------- */
-static json_t *find_message(const struct telegram_world *world, int64_t chat, int64_t id,
+static json_t *find_message(const struct platform_world *world, int64_t chat, int64_t id,
                             const char *part, bool has_buttons)
 {
-    json_t *list =
-               telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat),
+    json_t *list = platform_do(&world->client, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat),
            *found = NULL;
     const json_t *messages = json_object_get(list, "messages");
     for (size_t i = json_array_size(messages); i > 0 && found == NULL; i--) {
         json_t *message = json_array_get(messages, i - 1);
         if (json_is_true(json_object_get(message, "is_ours")) &&
-            (id == 0 || telegram_member(message, "id") == id) &&
+            (id == 0 || platform_number(message, "id", 0) == id) &&
             (json_array_size(json_object_get(message, "buttons")) > 0) == has_buttons &&
             strstr(talk_text(message, "text"), part) != NULL)
             found = json_incref(message);
@@ -64,7 +63,7 @@ static json_t *find_message(const struct telegram_world *world, int64_t chat, in
     return found;
 }
 
-static json_t *await_message(const struct telegram_world *world, int64_t chat, int64_t id,
+static json_t *await_message(const struct platform_world *world, int64_t chat, int64_t id,
                              const char *part, bool has_buttons)
 {
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
@@ -75,25 +74,25 @@ static json_t *await_message(const struct telegram_world *world, int64_t chat, i
     }
     fprintf(stderr, "no message %s buttons and with \"%s\" came\n",
             has_buttons ? "with" : "without", part);
-    telegram_show(world, chat);
+    chat_show(world, chat);
     exit(1);
 }
 
-json_t *approval_await_card(const struct telegram_world *world, int64_t chat, const char *part)
+json_t *approval_await_card(const struct platform_world *world, int64_t chat, const char *part)
 {
     return await_message(world, chat, 0, part, true);
 }
 
-json_t *approval_await_outcome(const struct telegram_world *world, int64_t chat, int64_t message_id,
+json_t *approval_await_outcome(const struct platform_world *world, int64_t chat, int64_t message_id,
                                const char *part)
 {
     return await_message(world, chat, message_id, part, false);
 }
 
-static char *press(const struct telegram_world *world, int64_t chat, int64_t user,
+static char *press(const struct platform_world *world, int64_t chat, int64_t user,
                    int64_t message_id, const char *member, const char *value)
 {
-    json_t *answer = telegram_do(&world->telegram, "{s:s,s:I,s:I,s:I,s:s}", "do", "press", "chat",
+    json_t *answer = platform_do(&world->client, "{s:s,s:I,s:I,s:I,s:s}", "do", "press", "chat",
                                  (json_int_t)chat, "user", (json_int_t)user, "message_id",
                                  (json_int_t)message_id, member, value);
     char *id = strdup(talk_text(answer, "id"));
@@ -102,25 +101,25 @@ static char *press(const struct telegram_world *world, int64_t chat, int64_t use
     return id;
 }
 
-char *approval_press(const struct telegram_world *world, int64_t chat, int64_t user,
+char *approval_press(const struct platform_world *world, int64_t chat, int64_t user,
                      int64_t message_id, const char *button)
 {
     return press(world, chat, user, message_id, "button", button);
 }
 
-char *approval_press_data(const struct telegram_world *world, int64_t chat, int64_t user,
+char *approval_press_data(const struct platform_world *world, int64_t chat, int64_t user,
                           int64_t message_id, const char *data)
 {
     return press(world, chat, user, message_id, "data", data);
 }
 
-void approval_expect_toast(const struct telegram_world *world, char *id, const char *part)
+void approval_expect_toast(const struct platform_world *world, char *id, const char *part)
 {
     char text[512] = "";
     bool is_answered = false, is_late = false;
     for (long long until = process_now_ms() + AWAIT_MS;
          process_now_ms() < until && !is_answered && !is_late; process_pause_ms(2)) {
-        json_t *toast = telegram_do(&world->telegram, "{s:s,s:s}", "do", "toast", "id", id);
+        json_t *toast = platform_do(&world->client, "{s:s,s:s}", "do", "toast", "id", id);
         is_answered = json_is_true(json_object_get(toast, "is_answered"));
         is_late = json_is_true(json_object_get(toast, "is_late"));
         snprintf(text, sizeof text, "%s", talk_text(toast, "text"));
@@ -128,60 +127,60 @@ void approval_expect_toast(const struct telegram_world *world, char *id, const c
     }
     if (!is_answered || strstr(text, part) == NULL) {
         fprintf(stderr, "the press got \"%s\", wanted \"%s\"\n", text, part);
-        telegram_show(world, ANN);
+        chat_show(world, ANN);
     }
     CHECK(is_answered && strstr(text, part) != NULL);
     free(id);
 }
 
-void approval_press_for(const struct telegram_world *world, int64_t chat, int64_t user,
+void approval_press_for(const struct platform_world *world, int64_t chat, int64_t user,
                         int64_t message_id, const char *button, const char *part)
 {
     approval_expect_toast(world, approval_press(world, chat, user, message_id, button), part);
 }
 
-void approval_await_results(const struct telegram_world *world, int64_t chat, size_t count)
+void approval_await_results(const struct platform_world *world, int64_t chat, size_t count)
 {
     long long until = process_now_ms() + AWAIT_MS;
-    while (telegram_count(world, chat, "Result: ") < count && process_now_ms() < until)
+    while (chat_count(world, chat, "Result: ") < count && process_now_ms() < until)
         process_pause_ms(2);
-    if (telegram_count(world, chat, "Result: ") != count)
-        telegram_show(world, chat);
-    CHECK_INT(count, telegram_count(world, chat, "Result: "));
+    if (chat_count(world, chat, "Result: ") != count)
+        chat_show(world, chat);
+    CHECK_INT(count, chat_count(world, chat, "Result: "));
 }
 
-char *approval_do(const struct telegram_world *world, int64_t chat, int64_t user, const char *text)
+char *approval_do(const struct platform_world *world, int64_t chat, int64_t user, const char *text)
 {
-    size_t count = telegram_count(world, chat, "Result: ");
-    (void)telegram_say(world, chat, user, text);
+    size_t count = chat_count(world, chat, "Result: ");
+    (void)chat_say(world, chat, user, text);
     approval_await_results(world, chat, count + 1);
-    json_t *message = telegram_await(world, chat, "Result: ");
+    json_t *message = chat_await(world, chat, "Result: ");
     char *result = strdup(talk_text(message, "text"));
     json_decref(message);
     return result;
 }
 
-char *approval_agree(const struct telegram_world *world, const char *text)
+char *approval_agree(const struct platform_world *world, const char *text)
 {
-    size_t count = telegram_count(world, ANN, "Result: ");
-    int64_t said = telegram_say(world, ANN, ANN, text), pressed = 0;
+    size_t count = chat_count(world, ANN, "Result: ");
+    int64_t said = chat_say(world, ANN, ANN, text).number, pressed = 0;
     long long until = process_now_ms() + AWAIT_MS;
-    while (telegram_count(world, ANN, "Result: ") == count && process_now_ms() < until) {
+    while (chat_count(world, ANN, "Result: ") == count && process_now_ms() < until) {
         json_t *card = find_message(world, ANN, 0, "", true);
-        int64_t id = card == NULL ? 0 : telegram_member(card, "id");
+        int64_t id = card == NULL ? 0 : platform_number(card, "id", 0);
         if (id > said && id != pressed)
             free(approval_press(world, ANN, ANN, pressed = id, "Approve"));
         json_decref(card);
         process_pause_ms(2);
     }
     approval_await_results(world, ANN, count + 1);
-    json_t *message = telegram_await(world, ANN, "Result: ");
+    json_t *message = chat_await(world, ANN, "Result: ");
     char *result = strdup(talk_text(message, "text"));
     json_decref(message);
     return result;
 }
 
-void approval_do_for(const struct telegram_world *world, const char *text, const char *part)
+void approval_do_for(const struct platform_world *world, const char *text, const char *part)
 {
     char *result = approval_agree(world, text);
     if (strstr(result, part) == NULL)
@@ -199,7 +198,7 @@ char *approval_button(const json_t *message, const char *text)
     return strdup("");
 }
 
-void approval_await_receipts(const struct telegram_world *world)
+void approval_await_receipts(const struct platform_world *world)
 {
     bool is_quiet = false;
     for (long long until = process_now_ms() + AWAIT_MS; !is_quiet && process_now_ms() < until;) {
@@ -213,14 +212,14 @@ void approval_await_receipts(const struct telegram_world *world)
     CHECK(is_quiet);
 }
 
-int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t user,
+int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part)
 {
-    int64_t said = telegram_say(world, chat, user, text), id = 0;
+    int64_t said = chat_say(world, chat, user, text).number, id = 0;
     long long until = process_now_ms() + AWAIT_MS;
     do { /* an older one with the same words may not be edited yet */
         json_t *card = approval_await_card(world, chat, part);
-        id = telegram_member(card, "id");
+        id = platform_number(card, "id", 0);
         json_decref(card);
     } while (id <= said && process_now_ms() < until);
     CHECK(id > said);
@@ -229,7 +228,7 @@ int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t u
 }
 
 /* -- what it left behind ----------------------------------------------------------------------- */
-size_t approval_lines(const struct telegram_world *world, const char *name)
+size_t approval_lines(const struct platform_world *world, const char *name)
 {
     char *text = folder_read(&world->world.folder, name);
     size_t count = 0;
@@ -239,29 +238,29 @@ size_t approval_lines(const struct telegram_world *world, const char *name)
     return count;
 }
 
-void approval_await_lines(const struct telegram_world *world, const char *name, size_t count)
+void approval_await_lines(const struct platform_world *world, const char *name, size_t count)
 {
     long long until = process_now_ms() + AWAIT_MS;
     while (approval_lines(world, name) < count && process_now_ms() < until)
         process_pause_ms(2);
     if (approval_lines(world, name) != count)
-        telegram_show(world, ANN);
+        chat_show(world, ANN);
     CHECK_INT(count, approval_lines(world, name));
 }
 
-void approval_await_asked(const struct telegram_world *world, const char *part, size_t count)
+void approval_await_asked(const struct platform_world *world, const char *part, size_t count)
 {
     long long until = process_now_ms() + AWAIT_MS;
-    while (telegram_asked(world, part) < count && process_now_ms() < until)
+    while (platform_asked(world, part) < count && process_now_ms() < until)
         process_pause_ms(5);
-    if (telegram_asked(world, part) != count) {
-        fprintf(stderr, "the model was told \"%s\" %zu times\n", part, telegram_asked(world, part));
-        telegram_show(world, ANN);
+    if (platform_asked(world, part) != count) {
+        fprintf(stderr, "the model was told \"%s\" %zu times\n", part, platform_asked(world, part));
+        chat_show(world, ANN);
     }
-    CHECK_INT(count, telegram_asked(world, part));
+    CHECK_INT(count, platform_asked(world, part));
 }
 
-json_t *approval_api(const struct telegram_world *world, const char *path, const char *body,
+json_t *approval_api(const struct platform_world *world, const char *path, const char *body,
                      int status)
 {
     struct http_answer answer = http_ask(world->world.service.port, path, "", body, TALK_MS);
@@ -274,7 +273,7 @@ json_t *approval_api(const struct telegram_world *world, const char *path, const
     return root;
 }
 
-json_t *approval_await_open(const struct telegram_world *world, size_t count)
+json_t *approval_await_open(const struct platform_world *world, size_t count)
 {
     json_t *list = NULL;
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
@@ -285,11 +284,11 @@ json_t *approval_await_open(const struct telegram_world *world, size_t count)
         json_decref(list);
     }
     fprintf(stderr, "there are never %zu requests\n", count);
-    telegram_show(world, ANN);
+    chat_show(world, ANN);
     exit(1);
 }
 
-void approval_cli(const struct telegram_world *world, const char *binary, int status,
+void approval_cli(const struct platform_world *world, const char *binary, int status,
                   const char *part, ...)
 {
     char line[1024];

@@ -22,65 +22,65 @@ struct approval_options
     const char *root;        /* more of ship.json: ",\"approvals\":{\"expireS\":2}" */
     const char *script;      /* of the model server */
     const char *access;      /* NULL = "\"paired\"" */
-    const char *members;     /* of adapters.telegram; NULL: no limits of our own */
+    const char *members;     /* of adapters.client; NULL: no limits of our own */
     bool knows_no_group;     /* else ship.json lets TEAM and FORUM in */
 };
-void approval_create(struct telegram_world *world, const char *fake_model,
+void approval_create(struct platform_world *world, const char *fake_model,
                      const struct approval_options *options);
-void approval_start(struct telegram_world *world, const char *binary, const char *fake_model,
+void approval_start(struct platform_world *world, const char *binary, const char *fake_model,
                     const struct approval_options *options);
 /** After service_stop or service_kill: the same project again. */
-void approval_restart(struct telegram_world *world, const char *binary);
+void approval_restart(struct platform_world *world, const char *binary);
 
 /** Until a message of ours with buttons contains `part`. @return it; decref */
-json_t *approval_await_card(const struct telegram_world *world, int64_t chat, const char *part);
+json_t *approval_await_card(const struct platform_world *world, int64_t chat, const char *part);
 /** Until the message's text contains `part` and it has no buttons any more. @return it; decref */
-json_t *approval_await_outcome(const struct telegram_world *world, int64_t chat, int64_t message_id,
+json_t *approval_await_outcome(const struct platform_world *world, int64_t chat, int64_t message_id,
                                const char *part);
 /** A button by its text. @return id of the press; free it */
-char *approval_press(const struct telegram_world *world, int64_t chat, int64_t user,
+char *approval_press(const struct platform_world *world, int64_t chat, int64_t user,
                      int64_t message_id, const char *button);
 /** Any data. */
-char *approval_press_data(const struct telegram_world *world, int64_t chat, int64_t user,
+char *approval_press_data(const struct platform_world *world, int64_t chat, int64_t user,
                           int64_t message_id, const char *data);
 /** Until the press is answered with a text that contains `part`; frees `press`. */
-void approval_expect_toast(const struct telegram_world *world, char *press, const char *part);
+void approval_expect_toast(const struct platform_world *world, char *press, const char *part);
 /** press and expect_toast. */
-void approval_press_for(const struct telegram_world *world, int64_t chat, int64_t user,
+void approval_press_for(const struct platform_world *world, int64_t chat, int64_t user,
                         int64_t message_id, const char *button, const char *part);
 /** Data of the button with this text, "" when there is none; free it. */
 char *approval_button(const json_t *message, const char *text);
 /** Until it is stored where every card stands: a press before that is answered by a message of its
  *  own, not by an edit. */
-void approval_await_receipts(const struct telegram_world *world);
+void approval_await_receipts(const struct platform_world *world);
 /** Ask, and wait for the card and its receipt. @return the card's message id */
-int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t user,
+int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part);
 
 /** Until so many results of tools were said. */
-void approval_await_results(const struct telegram_world *world, int64_t chat, size_t count);
+void approval_await_results(const struct platform_world *world, int64_t chat, size_t count);
 /** Say what calls tools without a question, and wait. @return what was said of the last result;
  *  free it */
-char *approval_do(const struct telegram_world *world, int64_t chat, int64_t user, const char *text);
+char *approval_do(const struct platform_world *world, int64_t chat, int64_t user, const char *text);
 /** The same of ANN in private, who agrees when she is asked. */
-char *approval_agree(const struct telegram_world *world, const char *text);
+char *approval_agree(const struct platform_world *world, const char *text);
 /** approval_agree; it must contain `part`. */
-void approval_do_for(const struct telegram_world *world, const char *text, const char *part);
+void approval_do_for(const struct platform_world *world, const char *text, const char *part);
 
 /** Lines of a file of the project; 0 when it is not there. */
-size_t approval_lines(const struct telegram_world *world, const char *name);
+size_t approval_lines(const struct platform_world *world, const char *name);
 /** Until the file has so many lines. */
-void approval_await_lines(const struct telegram_world *world, const char *name, size_t count);
+void approval_await_lines(const struct platform_world *world, const char *name, size_t count);
 /** Until the model was asked `count` times with `part` in the body. */
-void approval_await_asked(const struct telegram_world *world, const char *part, size_t count);
+void approval_await_asked(const struct platform_world *world, const char *part, size_t count);
 /** GET or POST (body not NULL) of the API; status checked. Decref it. */
-json_t *approval_api(const struct telegram_world *world, const char *path, const char *body,
+json_t *approval_api(const struct platform_world *world, const char *path, const char *body,
                      int status);
 /** Until the list of approvals has so many. @return {"approvals":[...]} as the API answers; decref
  *  it */
-json_t *approval_await_open(const struct telegram_world *world, size_t count);
+json_t *approval_await_open(const struct platform_world *world, size_t count);
 /** The command line: `shipmyagent <words> <folder>`; status checked; output must contain `part`. */
-void approval_cli(const struct telegram_world *world, const char *binary, int status,
+void approval_cli(const struct platform_world *world, const char *binary, int status,
                   const char *part, ...);
 
 #endif

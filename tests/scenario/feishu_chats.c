@@ -26,70 +26,71 @@ static const char *notice(enum sma_notice which)
     return text;
 }
 
-static void start(struct feishu_world *world, const char *members)
+static void start(struct platform_world *world, const char *members)
 {
-    feishu_world_start(world, binary, fake_model, &(struct feishu_options){.members = members});
+    platform_world_start(world, &feishu_kind, binary, fake_model,
+                         &(struct platform_options){.members = members});
 }
 
 /* Answers; a notice that the bot is busy may stand beside them. */
-static void expect_sent(const struct feishu_world *world, const char *chat, size_t count)
+static void expect_sent(const struct platform_world *world, const char *chat, size_t count)
 {
-    size_t answers = feishu_sent(world, chat) - feishu_count(world, chat, notice(SMA_NOTICE_BUSY));
+    size_t answers = chat_sent(world, chat) - chat_count(world, chat, notice(SMA_NOTICE_BUSY));
     if (answers != count)
-        feishu_show(world, chat);
+        chat_show(world, chat);
     CHECK_INT(count, answers);
 }
 
 /* -- private chats ----------------------------------------------------------------------------- */
 static void the_first_message_is_answered(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    feishu_say(&world, ANN_CHAT, ANN, "hello there");
-    json_t *answer = feishu_await(&world, ANN_CHAT, "You said: hello there");
+    chat_say(&world, ANN_CHAT, ANN, "hello there");
+    json_t *answer = chat_await(&world, ANN_CHAT, "You said: hello there");
     CHECK_TEXT("", talk_text(answer, "parent"));
     CHECK_TEXT("text", talk_text(answer, "type"));
     CHECK(talk_text(answer, "uuid")[0] != '\0');
     json_decref(answer);
-    feishu_settle(&world);
+    platform_settle(&world);
     expect_sent(&world, ANN_CHAT, 1);
-    CHECK_INT(2, feishu_asked(&world, "hello there"));
-    CHECK_INT(1, feishu_counter(&world, "acked"));
-    CHECK_INT(1, feishu_counter(&world, "delivered"));
-    feishu_say(&world, ANN_CHAT, ANN, "and again");
-    feishu_expect(&world, ANN_CHAT, "You said: and again");
-    CHECK_INT(0,
-              feishu_counter(&world, "refused")); /* nothing a strict platform refuses was tried */
-    CHECK_INT(1, feishu_counter(&world, "tokens"));
-    feishu_world_stop(&world);
+    CHECK_INT(2, platform_asked(&world, "hello there"));
+    CHECK_INT(1, platform_counter(&world, "acked"));
+    CHECK_INT(1, platform_counter(&world, "delivered"));
+    chat_say(&world, ANN_CHAT, ANN, "and again");
+    chat_expect(&world, ANN_CHAT, "You said: and again");
+    CHECK_INT(
+        0, platform_counter(&world, "refused")); /* nothing a strict platform refuses was tried */
+    CHECK_INT(1, platform_counter(&world, "tokens"));
+    platform_world_stop(&world);
 }
 
 static void structure_goes_out_as_a_card(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    feishu_say(&world, ANN_CHAT, ANN, "[[plain]] this is **bold** and `a < b`");
-    json_t *answer = feishu_await(&world, ANN_CHAT, "this is **bold** and");
+    chat_say(&world, ANN_CHAT, ANN, "[[plain]] this is **bold** and `a < b`");
+    json_t *answer = chat_await(&world, ANN_CHAT, "this is **bold** and");
     CHECK_TEXT("interactive", talk_text(answer, "type"));
     json_decref(answer);
-    feishu_settle(&world);
+    platform_settle(&world);
     expect_sent(&world, ANN_CHAT, 1);
     platform_tell(
-        &world.feishu, "{s:s,s:s,s:s,s:i,s:i,s:s}", "do", "fault", "method", "send", "kind",
+        &world.client, "{s:s,s:s,s:s,s:i,s:i,s:s}", "do", "fault", "method", "send", "kind",
         "status", "status", 400, "code", 230099, "text",
         "Failed to create card content, ext=ErrCode: 11310; ErrMsg: element exceeds the limit;");
-    feishu_say(&world, ANN_CHAT, ANN, "please take **this**");
-    answer = feishu_await(&world, ANN_CHAT, "please take");
+    chat_say(&world, ANN_CHAT, ANN, "please take **this**");
+    answer = chat_await(&world, ANN_CHAT, "please take");
     CHECK_TEXT("text", talk_text(answer, "type"));
     json_decref(answer);
-    feishu_settle(&world);
+    platform_settle(&world);
     expect_sent(&world, ANN_CHAT, 2);
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_long_answer_comes_in_order_and_whole(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     char *text = calloc(1, 120000);
     CHECK(text != NULL);
     size_t len = (size_t)snprintf(text, 64, "[[plain]] **structure** makes cards of it\n");
@@ -97,10 +98,10 @@ static void a_long_answer_comes_in_order_and_whole(void)
     for (unsigned i = 0; len < 100000; i++)
         len += (size_t)snprintf(text + len, 32, "word%u\xF0\x9F\x98\x80 ", i);
     snprintf(text + len, 32, "the end");
-    feishu_say(&world, ANN_CHAT, ANN, text);
-    feishu_expect(&world, ANN_CHAT, "the end");
-    feishu_settle(&world);
-    json_t *list = platform_do(&world.feishu, "{s:s,s:s}", "do", "list", "chat", ANN_CHAT);
+    chat_say(&world, ANN_CHAT, ANN, text);
+    chat_expect(&world, ANN_CHAT, "the end");
+    platform_settle(&world);
+    json_t *list = platform_do(&world.client, "{s:s,s:s}", "do", "list", "chat", ANN_CHAT);
     const json_t *messages = json_object_get(list, "messages");
     unsigned next = 0;
     for (size_t i = 1; i < json_array_size(messages);
@@ -111,21 +112,21 @@ static void a_long_answer_comes_in_order_and_whole(void)
     CHECK(json_array_size(messages) >= 4 && next > 6000);
     json_decref(list);
     free(text);
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void quick_messages_are_all_answered_in_order(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     char text[64];
     start(&world, NULL);
     for (int i = 0; i < 12; i++) {
         snprintf(text, sizeof text, "quick number %d.", i);
-        feishu_say(&world, ANN_CHAT, ANN, text);
+        chat_say(&world, ANN_CHAT, ANN, text);
     }
-    feishu_expect(&world, ANN_CHAT, "You said: quick number 11.");
-    feishu_settle(&world);
-    json_t *list = platform_do(&world.feishu, "{s:s,s:s}", "do", "list", "chat", ANN_CHAT);
+    chat_expect(&world, ANN_CHAT, "You said: quick number 11.");
+    platform_settle(&world);
+    json_t *list = platform_do(&world.client, "{s:s,s:s}", "do", "list", "chat", ANN_CHAT);
     const json_t *messages = json_object_get(list, "messages");
     int next = 0;
     for (size_t i = 0; i < json_array_size(messages); i++) {
@@ -136,22 +137,22 @@ static void quick_messages_are_all_answered_in_order(void)
     }
     CHECK_INT(12, next);
     json_decref(list);
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* The model's words come slowly: a card grows, and becomes the answer. */
 static void a_slow_answer_grows_in_a_card_and_then_stands(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     char text[1400] = "[[plain]] [[fault:drip bytes=30 ms=50]]";
     bool is_growing = false;
     start(&world, NULL);
     for (size_t len = strlen(text); len < 1300; len += 10)
         memcpy(text + len, " and words", 11);
-    feishu_say(&world, ANN_CHAT, ANN, text);
+    chat_say(&world, ANN_CHAT, ANN, text);
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
          process_pause_ms(5)) {
-        json_t *card = feishu_await(&world, ANN_CHAT, "");
+        json_t *card = chat_await(&world, ANN_CHAT, "");
         size_t len = strlen(talk_text(card, "text"));
         is_growing |= strcmp(talk_text(card, "type"), "interactive") == 0 && len < 1200;
         json_decref(card);
@@ -159,112 +160,111 @@ static void a_slow_answer_grows_in_a_card_and_then_stands(void)
             break;
     }
     CHECK(is_growing);
-    feishu_settle(&world);
-    json_t *answer = feishu_await(&world, ANN_CHAT, "and words");
+    platform_settle(&world);
+    json_t *answer = chat_await(&world, ANN_CHAT, "and words");
     CHECK(strlen(talk_text(answer, "text")) >= 1200);
     CHECK(platform_number(answer, "edits", 0) >= 2);
     json_decref(answer);
     expect_sent(&world, ANN_CHAT, 1);
-    CHECK_INT(0, feishu_counter(&world, "refused"));
-    feishu_world_stop(&world);
+    CHECK_INT(0, platform_counter(&world, "refused"));
+    platform_world_stop(&world);
 }
 
 /* -- groups ------------------------------------------------------------------------------------ */
 static void a_group_is_answered_when_it_asks(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    platform_tell(&world.feishu, "{s:s,s:b}", "do", "reads_all", "on", 1);
-    feishu_say(&world, TEAM, ANN, "just chatting, nobody asks");
-    feishu_say(&world, TEAM, ANN, "@{" BOB "} are you there");
-    feishu_say(&world, TEAM, ANN, "@{all} lunch is ready");
-    struct feishu_message asked =
-        feishu_say(&world, TEAM, ANN, "@{bot} first question for @{" BOB "}");
-    json_t *answer = feishu_await(&world, TEAM, "You said: first question for @Bob");
+    platform_tell(&world.client, "{s:s,s:b}", "do", "reads_all", "on", 1);
+    chat_say(&world, TEAM, ANN, "just chatting, nobody asks");
+    chat_say(&world, TEAM, ANN, "@{" BOB "} are you there");
+    chat_say(&world, TEAM, ANN, "@{all} lunch is ready");
+    struct chat_message asked = chat_say(&world, TEAM, ANN, "@{bot} first question for @{" BOB "}");
+    json_t *answer = chat_await(&world, TEAM, "You said: first question for @Bob");
     CHECK_TEXT(asked.id, talk_text(answer, "parent"));
     CHECK_TEXT("", talk_text(answer, "thread"));
     json_decref(answer);
-    feishu_settle(&world);
+    platform_settle(&world);
     expect_sent(&world, TEAM, 1);
-    CHECK_INT(0, feishu_asked(&world, "You said: just chatting"));
-    feishu_world_stop(&world);
+    CHECK_INT(0, platform_asked(&world, "You said: just chatting"));
+    platform_world_stop(&world);
 }
 
 static void only_the_initiator_and_administrators_are_served(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    feishu_say(&world, TEAM, ANN, "@{bot} I was first");
-    feishu_expect(&world, TEAM, "You said: I was first");
-    feishu_say(&world, TEAM, BOB, "@{bot} let me in");
-    feishu_expect(&world, TEAM, notice(SMA_NOTICE_NOT_ALLOWED));
-    feishu_say(&world, TEAM, EVE, "@{bot} I rule here");
-    feishu_expect(&world, TEAM, "You said: I rule here");
-    feishu_settle(&world);
-    CHECK_INT(0, feishu_count(&world, TEAM, "let me in"));
-    feishu_world_stop(&world);
+    chat_say(&world, TEAM, ANN, "@{bot} I was first");
+    chat_expect(&world, TEAM, "You said: I was first");
+    chat_say(&world, TEAM, BOB, "@{bot} let me in");
+    chat_expect(&world, TEAM, notice(SMA_NOTICE_NOT_ALLOWED));
+    chat_say(&world, TEAM, EVE, "@{bot} I rule here");
+    chat_expect(&world, TEAM, "You said: I rule here");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, TEAM, "let me in"));
+    platform_world_stop(&world);
     start(&world, ",\"groupAccess\":\"anyone\"");
-    feishu_say(&world, TEAM, ANN, "@{bot} I was first");
-    feishu_say(&world, TEAM, BOB, "@{bot} let me in");
-    feishu_expect(&world, TEAM, "You said: I was first");
-    feishu_expect(&world, TEAM, "You said: let me in");
-    feishu_world_stop(&world);
+    chat_say(&world, TEAM, ANN, "@{bot} I was first");
+    chat_say(&world, TEAM, BOB, "@{bot} let me in");
+    chat_expect(&world, TEAM, "You said: I was first");
+    chat_expect(&world, TEAM, "You said: let me in");
+    platform_world_stop(&world);
 }
 
 static void topics_are_answered_where_they_are(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    json_t *said = platform_do(&world.feishu, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TOPICS,
+    json_t *said = platform_do(&world.client, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TOPICS,
                                "user", ANN, "text", "@{bot} in the topic");
-    json_t *answer = feishu_await(&world, TOPICS, "You said: in the topic");
+    json_t *answer = chat_await(&world, TOPICS, "You said: in the topic");
     CHECK_TEXT(talk_text(said, "thread"), talk_text(answer, "thread"));
     CHECK_TEXT(talk_text(said, "message_id"), talk_text(answer, "parent"));
     json_decref(answer);
     json_decref(said);
-    feishu_settle(&world);
+    platform_settle(&world);
     expect_sent(&world, TOPICS, 1);
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- what else people send --------------------------------------------------------------------- */
 static void rich_text_reaches_the_model_as_markdown(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
     platform_tell(
-        &world.feishu, "{s:s,s:s,s:s,s:s,s:{s:s,s:[[{s:s,s:s,s:[s]},{s:s,s:s,s:s}],[{s:s,s:s}]]}}",
+        &world.client, "{s:s,s:s,s:s,s:s,s:{s:s,s:[[{s:s,s:s,s:[s]},{s:s,s:s,s:s}],[{s:s,s:s}]]}}",
         "do", "say", "chat", ANN_CHAT, "user", ANN, "type", "post", "content", "title", "A heading",
         "content", "tag", "text", "text", "strong", "style", "bold", "tag", "a", "text", "a link",
         "href", "https://example.org/x", "tag", "text", "text", "second line");
-    feishu_expect(&world, ANN_CHAT, "second line");
-    CHECK(feishu_asked(&world, "**strong**") > 0);
-    CHECK(feishu_asked(&world, "[a link](https://example.org/x)") > 0);
-    CHECK(feishu_asked(&world, "A heading") > 0);
-    feishu_world_stop(&world);
+    chat_expect(&world, ANN_CHAT, "second line");
+    CHECK(platform_asked(&world, "**strong**") > 0);
+    CHECK(platform_asked(&world, "[a link](https://example.org/x)") > 0);
+    CHECK(platform_asked(&world, "A heading") > 0);
+    platform_world_stop(&world);
 }
 
 static void unknown_things_are_acknowledged_in_silence(void)
 {
     static const char *const types[] = {"sticker", "share_user", "vote", "hologram"};
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    platform_tell(&world.feishu, "{s:s,s:b}", "do", "reads_all", "on", 1);
-    platform_tell(&world.feishu, "{s:s,s:s}", "do", "event", "type", "im.message.message_read_v1");
-    platform_tell(&world.feishu, "{s:s,s:s}", "do", "event", "type",
+    platform_tell(&world.client, "{s:s,s:b}", "do", "reads_all", "on", 1);
+    platform_tell(&world.client, "{s:s,s:s}", "do", "event", "type", "im.message.message_read_v1");
+    platform_tell(&world.client, "{s:s,s:s}", "do", "event", "type",
                   "im.something.of_next_year_v9");
     for (size_t i = 0; i < SMA_COUNT_OF(types); i++)
-        platform_tell(&world.feishu, "{s:s,s:s,s:s,s:s,s:{s:s}}", "do", "say", "chat", TEAM, "user",
+        platform_tell(&world.client, "{s:s,s:s,s:s,s:s,s:{s:s}}", "do", "say", "chat", TEAM, "user",
                       ANN, "type", types[i], "content", "file_key", "file_v3_x");
-    platform_tell(&world.feishu, "{s:s,s:s,s:s}", "do", "bot_removed", "chat", TEAM, "user", EVE);
-    platform_tell(&world.feishu, "{s:s,s:s,s:s}", "do", "bot_added", "chat", TEAM, "user", EVE);
-    feishu_say(&world, ANN_CHAT, ANN, "still here");
-    feishu_expect(&world, ANN_CHAT, "You said: still here");
-    feishu_settle(&world);
-    CHECK_INT(feishu_counter(&world, "events"), feishu_counter(&world, "acked"));
-    CHECK_INT(0, feishu_counter(&world, "retries"));
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "bot_removed", "chat", TEAM, "user", EVE);
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "bot_added", "chat", TEAM, "user", EVE);
+    chat_say(&world, ANN_CHAT, ANN, "still here");
+    chat_expect(&world, ANN_CHAT, "You said: still here");
+    platform_settle(&world);
+    CHECK_INT(platform_counter(&world, "events"), platform_counter(&world, "acked"));
+    CHECK_INT(0, platform_counter(&world, "retries"));
     expect_sent(&world, TEAM, 0);
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void commands_are_answered(void)
@@ -278,34 +278,34 @@ static void commands_are_answered(void)
                  {"/clear", SMA_NOTICE_CLEARED},
                  {"/stop", SMA_NOTICE_NOTHING_TO_STOP},
                  {"/dance", SMA_NOTICE_UNKNOWN_COMMAND}};
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
     for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++) {
-        size_t before = feishu_sent(&world, ANN_CHAT);
-        feishu_say(&world, ANN_CHAT, ANN, pairs[i].command);
-        feishu_expect(&world, ANN_CHAT, notice(pairs[i].notice));
-        feishu_settle(&world);
-        CHECK_INT(before + 1, feishu_sent(&world, ANN_CHAT));
+        size_t before = chat_sent(&world, ANN_CHAT);
+        chat_say(&world, ANN_CHAT, ANN, pairs[i].command);
+        chat_expect(&world, ANN_CHAT, notice(pairs[i].notice));
+        platform_settle(&world);
+        CHECK_INT(before + 1, chat_sent(&world, ANN_CHAT));
     }
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void buttons_are_answered_in_time(void)
 {
-    struct feishu_world world;
+    struct platform_world world;
     start(&world, NULL);
-    feishu_say(&world, ANN_CHAT, ANN, "hello");
-    feishu_expect(&world, ANN_CHAT, "You said: hello");
-    feishu_settle(&world);
-    int64_t events = feishu_counter(&world, "events");
-    platform_tell(&world.feishu, "{s:s,s:s,s:{s:{s:s},s:s,s:{s:{s:s},s:s},s:s,s:{s:s,s:s}}}", "do",
+    chat_say(&world, ANN_CHAT, ANN, "hello");
+    chat_expect(&world, ANN_CHAT, "You said: hello");
+    platform_settle(&world);
+    int64_t events = platform_counter(&world, "events");
+    platform_tell(&world.client, "{s:s,s:s,s:{s:{s:s},s:s,s:{s:{s:s},s:s},s:s,s:{s:s,s:s}}}", "do",
                   "event", "type", "card.action.trigger", "event", "operator", "open_id", ANN,
                   "token", "c-1", "action", "value", "odd", "\"thing\"", "tag", "button", "host",
                   "im_message", "context", "open_message_id", "om_old", "open_chat_id", ANN_CHAT);
-    feishu_await_counter(&world, "acked", events + 1);
-    CHECK_INT(0, feishu_counter(&world, "lost"));
-    feishu_settle(&world);
-    feishu_world_stop(&world);
+    platform_await_counter(&world, "acked", events + 1);
+    CHECK_INT(0, platform_counter(&world, "lost"));
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

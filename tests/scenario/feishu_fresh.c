@@ -11,14 +11,14 @@
 
 #define LATE "[[fault:silence ms=20000]] "
 
-static struct feishu_world world;
+static struct platform_world world;
 static char *binary, *fake_model;
 
 static void begin(void)
 {
-    world = (struct feishu_world){0};
-    feishu_world_start(&world, binary, fake_model,
-                       &(struct feishu_options){.members = ",\"access\":\"anyone\""});
+    world = (struct platform_world){0};
+    platform_world_start(&world, &feishu_kind, binary, fake_model,
+                         &(struct platform_options){.members = ",\"access\":\"anyone\""});
 }
 
 static void begin_anew(void)
@@ -30,24 +30,24 @@ static void begin_anew(void)
     CHECK_INT(0, run_to_end((char *const *)argv, "", &output, 20000));
     free(output);
     service_start(&world.world.service, binary, &world.world.folder);
-    feishu_world_await_connection(&world);
+    platform_world_await_ready(&world);
 }
 
 static void the_same_question_to_a_new_state_is_answered(void)
 {
     begin();
     for (size_t life = 1; life <= 3; life++) {
-        feishu_say(&world, ANN_CHAT, ANN, "what is new?");
+        chat_say(&world, ANN_CHAT, ANN, "what is new?");
         for (long long until = process_now_ms() + AWAIT_MS;
-             feishu_count(&world, ANN_CHAT, "You said: what is new?") < life &&
+             chat_count(&world, ANN_CHAT, "You said: what is new?") < life &&
              process_now_ms() < until;)
             process_pause_ms(5);
         CHECK_INT((long long)life,
-                  (long long)feishu_count(&world, ANN_CHAT, "You said: what is new?"));
+                  (long long)chat_count(&world, ANN_CHAT, "You said: what is new?"));
         if (life < 3)
             begin_anew();
     }
-    feishu_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* A card of progress is there, so that the answer takes its place. */
@@ -55,15 +55,15 @@ static void talk_with_card(const char *chat, const char *user, const char *text)
 {
     char line[128];
     snprintf(line, sizeof line, LATE "%s", text);
-    feishu_say(&world, chat, user, line);
+    chat_say(&world, chat, user, line);
     for (long long until = process_now_ms() + AWAIT_MS;
-         feishu_sent(&world, chat) == 0 && process_now_ms() < until;)
+         chat_sent(&world, chat) == 0 && process_now_ms() < until;)
         process_pause_ms(5);
-    CHECK_INT(1, (long long)feishu_sent(&world, chat));
+    CHECK_INT(1, (long long)chat_sent(&world, chat));
     world_end_silence(&world.world);
-    feishu_expect(&world, chat, text);
-    feishu_settle(&world);
-    CHECK_INT(1, (long long)feishu_sent(&world, chat)); /* the card became the answer */
+    chat_expect(&world, chat, text);
+    platform_settle(&world);
+    CHECK_INT(1, (long long)chat_sent(&world, chat)); /* the card became the answer */
 }
 
 static void a_card_of_another_chat_is_never_changed(void)
@@ -72,10 +72,10 @@ static void a_card_of_another_chat_is_never_changed(void)
     talk_with_card(ANN_CHAT, ANN, "a secret of Ann");
     begin_anew();
     talk_with_card(BOB_CHAT, BOB, "a secret of Bob");
-    CHECK_INT(0, (long long)feishu_count(&world, ANN_CHAT, "of Bob"));
-    CHECK_INT(1, (long long)feishu_count(&world, ANN_CHAT, "a secret of Ann"));
-    CHECK_INT(0, (long long)feishu_count(&world, BOB_CHAT, "of Ann"));
-    feishu_world_stop(&world);
+    CHECK_INT(0, (long long)chat_count(&world, ANN_CHAT, "of Bob"));
+    CHECK_INT(1, (long long)chat_count(&world, ANN_CHAT, "a secret of Ann"));
+    CHECK_INT(0, (long long)chat_count(&world, BOB_CHAT, "of Ann"));
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@ static void lost_answers_double_nothing(void)
         fprintf(stderr, "   send: %s\n", kinds[i]);
         storm_set_fault("send", kinds[i], i < 3 ? 2 : 1);
         storm_talk_through(); /* under the same uuid, so that it shows once */
-        CHECK_INT(0, feishu_counter(&storm_world, "faults_left"));
+        CHECK_INT(0, platform_counter(&storm_world, "faults_left"));
     }
 }
 
@@ -29,7 +29,7 @@ static void refused_sends_are_tried_again(void)
         fprintf(stderr, "   send: %d %d\n", cases[i].status, cases[i].code);
         storm_set_status("send", cases[i].status, cases[i].code, cases[i].seconds, 1);
         storm_talk_through();
-        CHECK_INT(0, feishu_counter(&storm_world, "faults_left"));
+        CHECK_INT(0, platform_counter(&storm_world, "faults_left"));
     }
 }
 
@@ -37,11 +37,11 @@ static void tokens_end_in_mid_send(void)
 {
     static const int codes[] = {99991663, 99991664, 99991671};
     for (size_t i = 0; i < SMA_COUNT_OF(codes); i++) {
-        int64_t tokens = feishu_counter(&storm_world, "tokens");
-        platform_tell(&storm_world.feishu, "{s:s,s:s,s:s,s:i}", "do", "fault", "method", "send",
+        int64_t tokens = platform_counter(&storm_world, "tokens");
+        platform_tell(&storm_world.client, "{s:s,s:s,s:s,s:i}", "do", "fault", "method", "send",
                       "kind", "token", "code", codes[i]);
         storm_talk_through();
-        CHECK_INT(tokens + 1, feishu_counter(&storm_world, "tokens"));
+        CHECK_INT(tokens + 1, platform_counter(&storm_world, "tokens"));
     }
     storm_tell("expire_tokens");
     storm_set_status("token", 500, 0, 0, 1);
@@ -50,73 +50,73 @@ static void tokens_end_in_mid_send(void)
 
 static void a_flood_in_one_chat_delays_no_other(void)
 {
-    platform_tell(&storm_world.feishu, "{s:s,s:s,s:s,s:i,s:i,s:i,s:s}", "do", "fault", "method",
+    platform_tell(&storm_world.client, "{s:s,s:s,s:s,s:i,s:i,s:i,s:s}", "do", "fault", "method",
                   "send", "kind", "status", "status", 400, "code", 230020, "seconds", 2, "chat",
                   ANN_CHAT);
     long long asked = process_now_ms();
-    feishu_say(&storm_world, ANN_CHAT, ANN, "I am flooded");
+    chat_say(&storm_world, ANN_CHAT, ANN, "I am flooded");
     for (long long until = process_now_ms() + AWAIT_MS;
-         feishu_counter(&storm_world, "faults_left") > 0 && process_now_ms() < until;)
+         platform_counter(&storm_world, "faults_left") > 0 && process_now_ms() < until;)
         process_pause_ms(1);
-    feishu_say(&storm_world, BOB_CHAT, BOB, "I am not");
-    feishu_expect(&storm_world, BOB_CHAT, "You said: I am not");
-    CHECK_INT(0, feishu_count(&storm_world, ANN_CHAT, "You said: I am flooded"));
-    feishu_expect(&storm_world, ANN_CHAT, "You said: I am flooded");
+    chat_say(&storm_world, BOB_CHAT, BOB, "I am not");
+    chat_expect(&storm_world, BOB_CHAT, "You said: I am not");
+    CHECK_INT(0, chat_count(&storm_world, ANN_CHAT, "You said: I am flooded"));
+    chat_expect(&storm_world, ANN_CHAT, "You said: I am flooded");
     CHECK(process_now_ms() - asked >= 2000);
-    feishu_settle(&storm_world);
-    CHECK_INT(1, feishu_count(&storm_world, ANN_CHAT, "I am flooded"));
+    platform_settle(&storm_world);
+    CHECK_INT(1, chat_count(&storm_world, ANN_CHAT, "I am flooded"));
 }
 
 /* Taken in and never answered: given up in the end, and sent again under its uuid; nobody else
  * waits for that. */
 static void a_send_that_is_never_answered_delays_no_other_chat(void)
 {
-    platform_tell(&storm_world.feishu, "{s:s,s:s,s:s,s:s}", "do", "fault", "method", "send", "kind",
+    platform_tell(&storm_world.client, "{s:s,s:s,s:s,s:s}", "do", "fault", "method", "send", "kind",
                   "half_open", "chat", ANN_CHAT);
-    feishu_say(&storm_world, ANN_CHAT, ANN, "into the void");
+    chat_say(&storm_world, ANN_CHAT, ANN, "into the void");
     storm_await_none("faults_left");
     long long asked = process_now_ms();
-    feishu_say(&storm_world, BOB_CHAT, BOB, "past the void");
-    feishu_expect(&storm_world, BOB_CHAT, "You said: past the void");
+    chat_say(&storm_world, BOB_CHAT, BOB, "past the void");
+    chat_expect(&storm_world, BOB_CHAT, "You said: past the void");
     CHECK(process_now_ms() - asked < RECOVERY_MS);
-    CHECK_INT(0, feishu_count(&storm_world, ANN_CHAT, "into the void"));
-    while (feishu_count(&storm_world, ANN_CHAT, "into the void") == 0 &&
+    CHECK_INT(0, chat_count(&storm_world, ANN_CHAT, "into the void"));
+    while (chat_count(&storm_world, ANN_CHAT, "into the void") == 0 &&
            process_now_ms() - asked < 30000 + AWAIT_MS)
         process_pause_ms(10);
-    feishu_settle(&storm_world);
-    CHECK_INT(1, feishu_count(&storm_world, ANN_CHAT, "into the void"));
+    platform_settle(&storm_world);
+    CHECK_INT(1, chat_count(&storm_world, ANN_CHAT, "into the void"));
 }
 
 static void an_answer_to_a_recalled_message_goes_out_alone(void)
 {
-    struct feishu_message asked = feishu_say(
-        &storm_world, TEAM, ANN, "@{bot} [[fault:silence ms=20000]] I shall recall this");
-    while (feishu_asked(&storm_world, "I shall recall this") == 0)
+    struct chat_message asked =
+        chat_say(&storm_world, TEAM, ANN, "@{bot} [[fault:silence ms=20000]] I shall recall this");
+    while (platform_asked(&storm_world, "I shall recall this") == 0)
         process_pause_ms(2);
-    platform_tell(&storm_world.feishu, "{s:s,s:s,s:b}", "do", "recall", "message_id", asked.id,
+    platform_tell(&storm_world.client, "{s:s,s:s,s:b}", "do", "recall", "message_id", asked.id,
                   "quietly", 1);
     world_end_silence(&storm_world.world);
-    json_t *answer = feishu_await(&storm_world, TEAM, "I shall recall this");
+    json_t *answer = chat_await(&storm_world, TEAM, "I shall recall this");
     CHECK_TEXT("", talk_text(answer, "parent"));
     json_decref(answer);
-    feishu_settle(&storm_world);
-    CHECK_INT(1, feishu_count(&storm_world, TEAM, "I shall recall this"));
+    platform_settle(&storm_world);
+    CHECK_INT(1, chat_count(&storm_world, TEAM, "I shall recall this"));
 }
 
 static void a_user_who_stops_the_bot_stops_nobody_else(void)
 {
-    feishu_say(&storm_world, BOB_CHAT, BOB, "[[fault:silence ms=20000]] I shall stop you");
-    while (feishu_asked(&storm_world, "I shall stop you") == 0)
+    chat_say(&storm_world, BOB_CHAT, BOB, "[[fault:silence ms=20000]] I shall stop you");
+    while (platform_asked(&storm_world, "I shall stop you") == 0)
         process_pause_ms(2);
-    platform_tell(&storm_world.feishu, "{s:s,s:s}", "do", "stop", "user", BOB);
+    platform_tell(&storm_world.client, "{s:s,s:s}", "do", "stop", "user", BOB);
     world_end_silence(&storm_world.world);
     storm_talk_through();
-    feishu_settle(&storm_world);
-    platform_tell(&storm_world.feishu, "{s:s,s:s,s:b}", "do", "stop", "user", BOB, "on", 0);
-    feishu_say(&storm_world, BOB_CHAT, BOB, "I am back");
-    feishu_expect(&storm_world, BOB_CHAT, "You said: I am back");
-    CHECK_INT(0, feishu_count(&storm_world, BOB_CHAT, "I shall stop you"));
-    feishu_settle(&storm_world);
+    platform_settle(&storm_world);
+    platform_tell(&storm_world.client, "{s:s,s:s,s:b}", "do", "stop", "user", BOB, "on", 0);
+    chat_say(&storm_world, BOB_CHAT, BOB, "I am back");
+    chat_expect(&storm_world, BOB_CHAT, "You said: I am back");
+    CHECK_INT(0, chat_count(&storm_world, BOB_CHAT, "I shall stop you"));
+    platform_settle(&storm_world);
 }
 
 /* -- starting and stopping --------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void a_start_in_bad_weather_comes_up_by_itself(void)
     storm_set_fault("bot", "garbage", 1);
     storm_set_fault("endpoint", "close", 1);
     service_start(&storm_world.world.service, storm_binary, &storm_world.world.folder);
-    feishu_world_await_connection(&storm_world);
+    platform_world_await_ready(&storm_world);
     storm_await_none("faults_left");
     storm_talk_through();
 }
@@ -139,25 +139,24 @@ static void bursts_survive(int (*end)(struct service *service), const char *name
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 10; i++) {
             snprintf(text, sizeof text, "%s %d-%d.", name, round, i);
-            feishu_say(&storm_world, i % 2 == 0 ? ANN_CHAT : BOB_CHAT, i % 2 == 0 ? ANN : BOB,
-                       text);
+            chat_say(&storm_world, i % 2 == 0 ? ANN_CHAT : BOB_CHAT, i % 2 == 0 ? ANN : BOB, text);
         }
         process_pause_ms(round * 17);
         CHECK_INT(0, end(&storm_world.world.service));
         service_start(&storm_world.world.service, storm_binary, &storm_world.world.folder);
-        feishu_world_await_connection(&storm_world);
+        platform_world_await_ready(&storm_world);
     }
     for (int i = 0; i < 40; i++) {
         snprintf(text, sizeof text, "You said: %s %d-%d.", name, i / 10, i % 10);
-        feishu_expect(&storm_world, i % 2 == 0 ? ANN_CHAT : BOB_CHAT, text);
+        chat_expect(&storm_world, i % 2 == 0 ? ANN_CHAT : BOB_CHAT, text);
     }
     storm_await_none("queued");
-    feishu_settle(&storm_world);
+    platform_settle(&storm_world);
     for (int i = 0; i < 40; i++) {
         snprintf(text, sizeof text, "You said: %s %d-%d.", name, i / 10, i % 10);
-        CHECK_INT(1, feishu_count(&storm_world, i % 2 == 0 ? ANN_CHAT : BOB_CHAT, text));
+        CHECK_INT(1, chat_count(&storm_world, i % 2 == 0 ? ANN_CHAT : BOB_CHAT, text));
     }
-    CHECK_INT(0, feishu_counter(&storm_world, "lost"));
+    CHECK_INT(0, platform_counter(&storm_world, "lost"));
 }
 
 static int kill_service(struct service *service)

@@ -13,7 +13,7 @@
 
 #define RECOVERY_MS (5000 * PATIENCE)
 
-extern struct feishu_world storm_world;
+extern struct platform_world storm_world;
 extern const char *storm_binary;
 extern char storm_part[96]; /* of the answer to the newest message */
 

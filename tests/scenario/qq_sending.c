@@ -17,7 +17,7 @@
     (30000 + PATIENCE_AWAIT_MS) /* a call gets half a minute, and is then made again */
 
 static const char *binary, *fake_model;
-static struct qq_world world;
+static struct platform_world world;
 
 static void tell(const char *what)
 {
@@ -32,14 +32,14 @@ static void refused_sends_are_tried_again(void)
     } cases[] = {{500, 50055001}, {503, 0}, {504, 0}, {400, 11252}, {400, 50055006}};
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         fprintf(stderr, "   send: %d, code %d\n", cases[i].status, cases[i].code);
-        qq_status(&world, "send", cases[i].status, cases[i].code, 1);
-        qq_talk(&world, 1, 1);
+        platform_status(&world, "send", cases[i].status, cases[i].code, 1);
+        platform_talk(&world, 1, 1);
     }
     static const char *const kinds[] = {"close", "html", "slow", "delay"};
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
         tell(kinds[i]);
-        qq_fault(&world, "send", kinds[i], 1);
-        qq_talk(&world, 1, 1);
+        platform_fault(&world, "send", kinds[i], 1);
+        platform_talk(&world, 1, 1);
     }
 }
 
@@ -49,80 +49,80 @@ static void an_answer_that_is_lost_is_not_doubled(void)
     static const char *const kinds[] = {"lose_answer", "cut", "garbage"};
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
         tell(kinds[i]);
-        int64_t duplicates = qq_counter(&world, "duplicates");
-        qq_fault(&world, "send", kinds[i], 1);
-        qq_talk(&world, 1, 1);
-        CHECK_INT(duplicates + 1, qq_counter(&world, "duplicates"));
+        int64_t duplicates = platform_counter(&world, "duplicates");
+        platform_fault(&world, "send", kinds[i], 1);
+        platform_talk(&world, 1, 1);
+        CHECK_INT(duplicates + 1, platform_counter(&world, "duplicates"));
     }
 }
 
 static void a_token_that_ends_in_mid_send_is_fetched_anew(void)
 {
-    int64_t tokens = qq_counter(&world, "tokens");
-    qq_fault(&world, "send", "token", 1);
-    qq_talk(&world, 1, 1);
-    CHECK_INT(tokens + 1, qq_counter(&world, "tokens"));
-    platform_tell(&world.qq, "{s:s}", "do", "expire_token");
-    qq_status(&world, "token", 200, 100001, 1); /* and it cannot be had at once */
-    qq_talk(&world, 1, 1);
+    int64_t tokens = platform_counter(&world, "tokens");
+    platform_fault(&world, "send", "token", 1);
+    platform_talk(&world, 1, 1);
+    CHECK_INT(tokens + 1, platform_counter(&world, "tokens"));
+    platform_tell(&world.client, "{s:s}", "do", "expire_token");
+    platform_status(&world, "token", 200, 100001, 1); /* and it cannot be had at once */
+    platform_talk(&world, 1, 1);
 }
 
 /* Ends of tokens lie in the future of every service: refreshed ahead of time, nothing is ever
  * refused. */
 static void tokens_are_refreshed_ahead_of_time(void)
 {
-    int64_t tokens = qq_counter(&world, "tokens");
-    platform_tell(&world.qq, "{s:s,s:i,s:i}", "do", "token_life", "seconds", 12, "overlap", 60);
-    qq_talk(&world, 1, 1); /* meets the end of the old one */
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "refusals", "clear", 1);
+    int64_t tokens = platform_counter(&world, "tokens");
+    platform_tell(&world.client, "{s:s,s:i,s:i}", "do", "token_life", "seconds", 12, "overlap", 60);
+    platform_talk(&world, 1, 1); /* meets the end of the old one */
+    platform_tell(&world.client, "{s:s,s:b}", "do", "refusals", "clear", 1);
     long long until = process_now_ms() + 16000;
     while (process_now_ms() < until) {
-        qq_talk(&world, 1, 1);
+        platform_talk(&world, 1, 1);
         process_pause_ms(500);
     }
-    CHECK(qq_counter(&world, "tokens") >= tokens + 2);
-    CHECK_INT(0, qq_counter(&world, "refusals"));
-    platform_tell(&world.qq, "{s:s}", "do", "token_life");
-    qq_talk(&world, 1, 1); /* with the next one */
+    CHECK(platform_counter(&world, "tokens") >= tokens + 2);
+    CHECK_INT(0, platform_counter(&world, "refusals"));
+    platform_tell(&world.client, "{s:s}", "do", "token_life");
+    platform_talk(&world, 1, 1); /* with the next one */
 }
 
 static void floods_are_waited_out_for_one_chat_only(void)
 {
-    platform_tell(&world.qq, "{s:s,s:s,s:s,s:i,s:i,s:i,s:s}", "do", "fault", "method", "send",
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i,s:s}", "do", "fault", "method", "send",
                   "kind", "status", "status", 429, "code", 20028, "seconds", 2, "chat", ANN);
     long long asked = process_now_ms();
-    qq_say(&world, ANN, "I am flooded");
-    qq_say(&world, BOB, "I am not");
-    qq_expect(&world, BOB, "You said: I am not");
-    CHECK_INT(0, qq_count(&world, ANN, "You said: I am flooded"));
-    qq_expect(&world, ANN, "You said: I am flooded");
+    chat_say(&world, ANN, NULL, "I am flooded");
+    chat_say(&world, BOB, NULL, "I am not");
+    chat_expect(&world, BOB, "You said: I am not");
+    CHECK_INT(0, chat_count(&world, ANN, "You said: I am flooded"));
+    chat_expect(&world, ANN, "You said: I am flooded");
     CHECK(process_now_ms() - asked >= 2000);
-    qq_settle(&world);
-    CHECK_INT(1, qq_count(&world, ANN, "I am flooded"));
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "I am flooded"));
 }
 
 static void a_stalled_call_holds_up_nobody_else(void)
 {
-    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s}", "do", "fault", "method", "send", "kind",
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:s}", "do", "fault", "method", "send", "kind",
                   "half_open", "chat", ANN);
-    qq_say(&world, ANN, "I am stalled");
-    while (qq_counter(&world, "faults_left") > 0)
+    chat_say(&world, ANN, NULL, "I am stalled");
+    while (platform_counter(&world, "faults_left") > 0)
         process_pause_ms(2);
     for (int i = 0; i < 5; i++) {
         long long asked = process_now_ms();
         char text[32], part[48];
         snprintf(text, sizeof text, "I am free %d.", i);
         snprintf(part, sizeof part, "You said: %s", text);
-        qq_say(&world, BOB, text);
-        qq_expect(&world, BOB, part);
+        chat_say(&world, BOB, NULL, text);
+        chat_expect(&world, BOB, part);
         CHECK(process_now_ms() - asked < 2000 * PATIENCE);
     }
-    CHECK_INT(0, qq_count(&world, ANN, "I am stalled"));
+    CHECK_INT(0, chat_count(&world, ANN, "I am stalled"));
     long long until = process_now_ms() + STALLED_MS;
-    while (qq_count(&world, ANN, "You said: I am stalled") == 0 && process_now_ms() < until)
+    while (chat_count(&world, ANN, "You said: I am stalled") == 0 && process_now_ms() < until)
         process_pause_ms(20);
-    qq_settle(&world);
-    CHECK_INT(1, qq_count(&world, ANN, "You said: I am stalled"));
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "You said: I am stalled"));
 }
 
 static void chats_that_refuse_stop_nobody_else(void)
@@ -132,58 +132,60 @@ static void chats_that_refuse_stop_nobody_else(void)
         char text[64];
         tell(whats[i]);
         snprintf(text, sizeof text, "[[fault:silence ms=20000]] up to when it %s", whats[i]);
-        qq_say(&world, BOB, text);
-        while (qq_asked(&world, strchr(text, ']') + 3) == 0)
+        chat_say(&world, BOB, NULL, text);
+        while (platform_asked(&world, strchr(text, ']') + 3) == 0)
             process_pause_ms(2);
-        platform_tell(&world.qq, "{s:s,s:s,s:s}", "do", "membership", "chat", BOB, "what",
+        platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "membership", "chat", BOB, "what",
                       whats[i]);
         world_end_silence(&world.world);
-        qq_talk(&world, 1, 1);
-        platform_tell(&world.qq, "{s:s,s:s,s:s,s:b}", "do", "membership", "chat", BOB, "what",
+        platform_talk(&world, 1, 1);
+        platform_tell(&world.client, "{s:s,s:s,s:s,s:b}", "do", "membership", "chat", BOB, "what",
                       whats[i], "on", 0);
         snprintf(text, sizeof text, "back, it no more %s", whats[i]);
-        qq_say(&world, BOB, text);
-        qq_expect(&world, BOB, text);
-        qq_settle(&world);
-        CHECK_INT(0, qq_count(&world, BOB, whats[i]) - 1);
+        chat_say(&world, BOB, NULL, text);
+        chat_expect(&world, BOB, text);
+        platform_settle(&world);
+        CHECK_INT(0, chat_count(&world, BOB, whats[i]) - 1);
     }
 }
 
 static void what_is_refused_once_goes_out_in_another_form(void)
 {
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "rights", "note_refused",
+    platform_tell(&world.client, "{s:s,s:b}", "do", "rights", "note_refused",
                   1); /* its number is used up */
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "rights", "refuse_urls", 1);
-    qq_say(&world, ANN, "look at https://www.example.com/a/page please");
-    qq_expect(&world, ANN, "You said: look at"); /* without what makes it a link */
-    qq_settle(&world);
-    CHECK_INT(1, qq_count(&world, ANN, "You said: look at"));
-    CHECK_INT(0, qq_count(&world, ANN, "https://"));
-    platform_tell(&world.qq, "{s:s,s:b,s:i}", "do", "rights", "refuse_urls", 0, "text_max", 100);
-    qq_say(&world, ANN,
-           "this text is longer than the platform takes today, because it allows no more than "
-           "a hundred characters in one message");
-    qq_expect(&world, ANN, "this text is longer");
-    qq_settle(&world);
-    CHECK_INT(1, qq_count(&world, ANN, "this text is longer"));
-    platform_tell(&world.qq, "{s:s,s:i,s:b}", "do", "rights", "text_max", 5000, "note_refused", 0);
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "rights", "audit", 1);
-    qq_talk(&world, 1, 1); /* waits for somebody to look at it: sent */
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "rights", "audit", 0);
+    platform_tell(&world.client, "{s:s,s:b}", "do", "rights", "refuse_urls", 1);
+    chat_say(&world, ANN, NULL, "look at https://www.example.com/a/page please");
+    chat_expect(&world, ANN, "You said: look at"); /* without what makes it a link */
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "You said: look at"));
+    CHECK_INT(0, chat_count(&world, ANN, "https://"));
+    platform_tell(&world.client, "{s:s,s:b,s:i}", "do", "rights", "refuse_urls", 0, "text_max",
+                  100);
+    chat_say(&world, ANN, NULL,
+             "this text is longer than the platform takes today, because it allows no more than "
+             "a hundred characters in one message");
+    chat_expect(&world, ANN, "this text is longer");
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "this text is longer"));
+    platform_tell(&world.client, "{s:s,s:i,s:b}", "do", "rights", "text_max", 5000, "note_refused",
+                  0);
+    platform_tell(&world.client, "{s:s,s:b}", "do", "rights", "audit", 1);
+    platform_talk(&world, 1, 1); /* waits for somebody to look at it: sent */
+    platform_tell(&world.client, "{s:s,s:b}", "do", "rights", "audit", 0);
 }
 
 static void many_chats_at_once_are_answered_once_each(void)
 {
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "rights", "per_second", 0);
-    platform_tell(&world.qq, "{s:s,s:i,s:i,s:i}", "do", "load", "chats", 12, "total", LOAD_TOTAL,
-                  "per_chat", 10);
-    qq_await_counter(&world, "finished", LOAD_TOTAL);
-    qq_settle(&world);
-    CHECK_INT(LOAD_TOTAL, qq_counter(&world, "finished"));
-    json_t *answer = platform_do(&world.qq, "{s:s}", "do", "latencies");
+    platform_tell(&world.client, "{s:s,s:i}", "do", "rights", "per_second", 0);
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:i}", "do", "load", "chats", 12, "total",
+                  LOAD_TOTAL, "per_chat", 10);
+    platform_await_counter(&world, "finished", LOAD_TOTAL);
+    platform_settle(&world);
+    CHECK_INT(LOAD_TOTAL, platform_counter(&world, "finished"));
+    json_t *answer = platform_do(&world.client, "{s:s}", "do", "latencies");
     CHECK_INT(LOAD_TOTAL, json_array_size(json_object_get(answer, "latencies")));
     json_decref(answer);
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "rights", "per_second", 100);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "rights", "per_second", 100);
 }
 
 int main(int argc, char **argv)
@@ -191,7 +193,8 @@ int main(int argc, char **argv)
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
-    qq_world_start(&world, binary, fake_model, &(struct qq_options){.members = FAST});
+    platform_world_start(&world, &qq_kind, binary, fake_model,
+                         &(struct platform_options){.members = FAST});
     RUN(many_chats_at_once_are_answered_once_each);
     RUN(refused_sends_are_tried_again);
     RUN(an_answer_that_is_lost_is_not_doubled);
@@ -201,6 +204,6 @@ int main(int argc, char **argv)
     RUN(chats_that_refuse_stop_nobody_else);
     RUN(what_is_refused_once_goes_out_in_another_form);
     RUN(a_stalled_call_holds_up_nobody_else);
-    qq_world_stop(&world);
+    platform_world_stop(&world);
     return check_summary();
 }

@@ -12,27 +12,29 @@
 #define FAST ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"
 
 static const char *binary, *fake_model;
-static struct qq_world world;
+static struct platform_world world;
 
 static void start(void)
 {
-    qq_world_start(&world, binary, fake_model, &(struct qq_options){.members = FAST});
-    qq_talk(&world, 1, 1);
+    platform_world_start(&world, &qq_kind, binary, fake_model,
+                         &(struct platform_options){.members = FAST});
+    platform_talk(&world, 1, 1);
 }
 
 /* With heartbeats every 300 ms. */
 static void start_lively(void)
 {
-    qq_world_create(&world, fake_model, &(struct qq_options){.members = FAST});
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "gateway", "heartbeat", 300);
+    platform_world_create(&world, &qq_kind, fake_model,
+                          &(struct platform_options){.members = FAST});
+    platform_tell(&world.client, "{s:s,s:i}", "do", "gateway", "heartbeat", 300);
     service_start(&world.world.service, binary, &world.world.folder);
-    qq_world_await_ready(&world);
-    qq_talk(&world, 1, 1);
+    platform_world_await_ready(&world);
+    platform_talk(&world, 1, 1);
 }
 
 static void stop(void)
 {
-    qq_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void tell(const char *what)
@@ -59,14 +61,14 @@ static void lost_links_are_resumed(void)
         tell(cases[i].name);
         start();
         json_t *command = json_loads(cases[i].command, 0, NULL);
-        platform_tell(&world.qq, "O", command);
+        platform_tell(&world.client, "O", command);
         json_decref(command);
         long long ended = process_now_ms();
         qq_say_meanwhile(&world, 3);
         qq_recovers(&world, "resumes", 1, ended);
         qq_expect_meanwhile(&world, 3);
-        CHECK_INT(1, qq_counter(&world, "identifies"));
-        CHECK_INT(0, qq_counter(&world, "lost"));
+        CHECK_INT(1, platform_counter(&world, "identifies"));
+        CHECK_INT(0, platform_counter(&world, "lost"));
         stop();
     }
 }
@@ -74,7 +76,7 @@ static void lost_links_are_resumed(void)
 static void an_event_cut_in_mid_frame_comes_again(void)
 {
     start();
-    platform_tell(&world.qq, "{s:s,s:s,s:s}", "do", "cut", "chat", ANN, "text",
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "cut", "chat", ANN, "text",
                   "said meanwhile, number 0.");
     qq_recovers(&world, "resumes", 1, process_now_ms());
     qq_expect_meanwhile(&world, 1);
@@ -87,18 +89,18 @@ static void garbage_ends_a_link_or_is_passed_over(void)
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
         tell(kinds[i]);
         start();
-        platform_tell(&world.qq, "{s:s,s:s}", "do", "garbage", "kind", kinds[i]);
+        platform_tell(&world.client, "{s:s,s:s}", "do", "garbage", "kind", kinds[i]);
         long long ended = process_now_ms();
         qq_say_meanwhile(&world, 2);
         qq_expect_meanwhile(&world, 2);
         CHECK(process_now_ms() - ended <= RECOVERY_MS);
-        qq_talk(&world, 1, 1);
-        CHECK_INT(1, qq_counter(&world, "identifies"));
+        platform_talk(&world, 1, 1);
+        CHECK_INT(1, platform_counter(&world, "identifies"));
         stop();
     }
     tell("oversize");
     start();
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "oversize", "bytes", 3 << 20);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "oversize", "bytes", 3 << 20);
     long long ended = process_now_ms();
     qq_say_meanwhile(&world, 2);
     qq_recovers(&world, "resumes", 1, ended);
@@ -110,7 +112,7 @@ static void garbage_ends_a_link_or_is_passed_over(void)
 static void a_half_open_link_is_given_up(void)
 {
     start_lively();
-    platform_tell(&world.qq, "{s:s}", "do", "freeze");
+    platform_tell(&world.client, "{s:s}", "do", "freeze");
     qq_say_meanwhile(&world, 3);
     qq_recovers(&world, "resumes", 1, process_now_ms());
     qq_expect_meanwhile(&world, 3);
@@ -120,29 +122,29 @@ static void a_half_open_link_is_given_up(void)
 static void unanswered_heartbeats_end_a_link(void)
 {
     start_lively();
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "gateway", "acks", 0);
-    qq_await_counter(&world, "resumes", 1);
-    platform_tell(&world.qq, "{s:s,s:b}", "do", "gateway", "acks", 1);
+    platform_tell(&world.client, "{s:s,s:b}", "do", "gateway", "acks", 0);
+    platform_await_counter(&world, "resumes", 1);
+    platform_tell(&world.client, "{s:s,s:b}", "do", "gateway", "acks", 1);
     long long ended = process_now_ms();
-    qq_world_await_ready(&world);
+    platform_world_await_ready(&world);
     qq_say_meanwhile(&world, 2);
     qq_expect_meanwhile(&world, 2);
     CHECK(process_now_ms() - ended <= RECOVERY_MS);
-    CHECK_INT(1, qq_counter(&world, "identifies"));
+    CHECK_INT(1, platform_counter(&world, "identifies"));
     stop();
 }
 
 static void heartbeats_keep_a_link_for_long(void)
 {
     start_lively();
-    platform_tell(&world.qq, "{s:s}", "do", "ask_beat");
-    qq_await_counter(&world, "beats", 8);
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "skip", "count", 500); /* numbers nobody gets */
-    qq_talk(&world, 1, 1);
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "gateway", "fragments", 7);
-    qq_talk(&world, 1, 1);
-    CHECK_INT(0, qq_counter(&world, "resumes"));
-    CHECK_INT(0, qq_counter(&world, "closed_by_us"));
+    platform_tell(&world.client, "{s:s}", "do", "ask_beat");
+    platform_await_counter(&world, "beats", 8);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "skip", "count", 500); /* numbers nobody gets */
+    platform_talk(&world, 1, 1);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "gateway", "fragments", 7);
+    platform_talk(&world, 1, 1);
+    CHECK_INT(0, platform_counter(&world, "resumes"));
+    CHECK_INT(0, platform_counter(&world, "closed_by_us"));
     stop();
 }
 
@@ -150,12 +152,12 @@ static void heartbeats_keep_a_link_for_long(void)
 static void a_restart_of_the_platform_loses_nothing(void)
 {
     start();
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "restart", "ms", 700);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "restart", "ms", 700);
     qq_say_meanwhile(&world, 5);
     process_pause_ms(700);
     qq_recovers(&world, "resumes", 1, process_now_ms());
     qq_expect_meanwhile(&world, 5);
-    CHECK_INT(1, qq_counter(&world, "identifies"));
+    CHECK_INT(1, platform_counter(&world, "identifies"));
     stop();
 }
 
@@ -165,9 +167,9 @@ static void refused_upgrades_are_tried_again(void)
     for (size_t i = 0; i < SMA_COUNT_OF(statuses); i++) {
         fprintf(stderr, "   upgrade: %d\n", statuses[i]);
         start();
-        platform_tell(&world.qq, "{s:s,s:i,s:i}", "do", "refuse_upgrade", "times", 1, "status",
+        platform_tell(&world.client, "{s:s,s:i,s:i}", "do", "refuse_upgrade", "times", 1, "status",
                       statuses[i]);
-        platform_tell(&world.qq, "{s:s}", "do", "drop");
+        platform_tell(&world.client, "{s:s}", "do", "drop");
         long long ended = process_now_ms();
         qq_say_meanwhile(&world, 2);
         qq_recovers(&world, "resumes", 1, ended);
@@ -182,9 +184,9 @@ static void a_gateway_that_cannot_be_asked_is_taken_as_known(void)
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
         tell(kinds[i]);
         start();
-        qq_fault(&world, "gateway_bot", kinds[i], 1);
-        qq_fault(&world, "gateway", kinds[i], 1);
-        platform_tell(&world.qq, "{s:s}", "do", "drop");
+        platform_fault(&world, "gateway_bot", kinds[i], 1);
+        platform_fault(&world, "gateway", kinds[i], 1);
+        platform_tell(&world.client, "{s:s}", "do", "drop");
         long long ended = process_now_ms();
         qq_say_meanwhile(&world, 2);
         qq_recovers(&world, "resumes", 1, ended);
@@ -200,12 +202,12 @@ static void another_certificate_is_not_believed(void)
     char url[128];
     snprintf(url, sizeof url, "%s/websocket", ws_server_url(impostor));
     start();
-    platform_tell(&world.qq, "{s:s,s:s}", "do", "gateway", "url", url);
-    platform_tell(&world.qq, "{s:s}", "do", "drop");
+    platform_tell(&world.client, "{s:s,s:s}", "do", "gateway", "url", url);
+    platform_tell(&world.client, "{s:s}", "do", "drop");
     qq_say_meanwhile(&world, 2);
-    qq_await_log(&world, "certificate");
+    platform_await_log(&world, "certificate");
     CHECK_INT(0, ws_server_accepted_count(impostor));
-    platform_tell(&world.qq, "{s:s,s:s}", "do", "gateway", "url", "");
+    platform_tell(&world.client, "{s:s,s:s}", "do", "gateway", "url", "");
     qq_recovers(&world, "resumes", 1, process_now_ms());
     qq_expect_meanwhile(&world, 2);
     stop();

@@ -11,11 +11,12 @@
 #define HOOK ",\"mode\":\"webhook\",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"
 
 static const char *binary, *fake_model;
-static struct qq_world world;
+static struct platform_world world;
 
 static void start(void)
 {
-    qq_world_start(&world, binary, fake_model, &(struct qq_options){.members = HOOK});
+    platform_world_start(&world, &qq_kind, binary, fake_model,
+                         &(struct platform_options){.members = HOOK});
 }
 
 static void events_by_post_are_answered_once(void)
@@ -23,40 +24,41 @@ static void events_by_post_are_answered_once(void)
     static const char *const chats[] = {ANN, TEAM, PLACE, DIRECT};
     start();
     for (size_t i = 0; i < SMA_COUNT_OF(chats); i++)
-        qq_say(&world, chats[i], "hello by post");
+        chat_say(&world, chats[i], NULL, "hello by post");
     for (size_t i = 0; i < SMA_COUNT_OF(chats); i++)
-        qq_expect(&world, chats[i], "You said: hello by post");
-    platform_tell(&world.qq, "{s:s,s:s,s:s,s:i}", "do", "say", "chat", ANN, "text", "sent thrice",
-                  "times", 3);
-    qq_expect(&world, ANN, "You said: sent thrice");
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "redeliver", "count", 5); /* hours later */
-    qq_talk(&world, 1, 1);
-    CHECK_INT(1, qq_count(&world, ANN, "sent thrice"));
-    CHECK_INT(1, qq_count(&world, TEAM, "hello by post"));
-    CHECK_INT(0, qq_counter(&world, "webhook_failed"));
-    CHECK_INT(0, qq_counter(&world, "identifies")); /* the gateway is not used */
-    CHECK_INT(0, qq_counter(&world, "refusals"));
-    platform_tell(&world.qq, "{s:s,s:s,s:s}", "do", "press", "chat", ANN, "data", "x");
-    qq_talk(&world, 1, 1);
-    json_t *list = platform_do(&world.qq, "{s:s}", "do", "interactions");
-    CHECK_INT(1, qq_member(json_array_get(json_object_get(list, "interactions"), 0), "acks"));
+        chat_expect(&world, chats[i], "You said: hello by post");
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i}", "do", "say", "chat", ANN, "text",
+                  "sent thrice", "times", 3);
+    chat_expect(&world, ANN, "You said: sent thrice");
+    platform_tell(&world.client, "{s:s,s:i}", "do", "redeliver", "count", 5); /* hours later */
+    platform_talk(&world, 1, 1);
+    CHECK_INT(1, chat_count(&world, ANN, "sent thrice"));
+    CHECK_INT(1, chat_count(&world, TEAM, "hello by post"));
+    CHECK_INT(0, platform_counter(&world, "webhook_failed"));
+    CHECK_INT(0, platform_counter(&world, "identifies")); /* the gateway is not used */
+    CHECK_INT(0, platform_counter(&world, "refusals"));
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "press", "chat", ANN, "data", "x");
+    platform_talk(&world, 1, 1);
+    json_t *list = platform_do(&world.client, "{s:s}", "do", "interactions");
+    CHECK_INT(1,
+              platform_number(json_array_get(json_object_get(list, "interactions"), 0), "acks", 0));
     json_decref(list);
-    qq_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void the_address_is_validated(void)
 {
     start();
-    json_t *result = platform_do(&world.qq, "{s:s}", "do", "validate");
+    json_t *result = platform_do(&world.client, "{s:s}", "do", "validate");
     if (!json_is_true(json_object_get(result, "is_valid")))
         fprintf(stderr, "%s\n", talk_text(result, "body"));
     CHECK(json_is_true(json_object_get(result, "is_valid")));
     json_decref(result);
-    result = platform_do(&world.qq, "{s:s,s:s}", "do", "validate", "secret", "another");
+    result = platform_do(&world.client, "{s:s,s:s}", "do", "validate", "secret", "another");
     CHECK(json_is_false(json_object_get(result, "is_valid")));
-    CHECK(qq_member(result, "status") >= 400);
+    CHECK(platform_number(result, "status", 0) >= 400);
     json_decref(result);
-    qq_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 #define EVENT(id)                                                            \
@@ -70,9 +72,9 @@ static int64_t post(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    json_t *result = platform_vdo(&world.qq, format, arguments);
+    json_t *result = platform_vdo(&world.client, format, arguments);
     va_end(arguments);
-    int64_t status = qq_member(result, "status");
+    int64_t status = platform_number(result, "status", 0);
     json_decref(result);
     return status;
 }
@@ -100,11 +102,11 @@ static void what_is_not_the_platforms_is_refused(void)
     CHECK(post("{s:s,s:s,s:s}", "do", "post", "body", EVENT("other-bot"), "app_id", "7") >= 400);
     CHECK(post("{s:s,s:s}", "do", "post", "body", "this is no JSON") >= 400);
     CHECK(post("{s:s,s:s}", "do", "post", "body", "{}") >= 400);
-    qq_talk(&world, 1, 1);
-    CHECK_INT(1, qq_sent(&world, ANN));
-    CHECK_INT(0, qq_asked(&world, "no-header") + qq_asked(&world, "other-secret") +
-                     qq_asked(&world, "too-old"));
-    qq_world_stop(&world);
+    platform_talk(&world, 1, 1);
+    CHECK_INT(1, chat_sent(&world, ANN));
+    CHECK_INT(0, platform_asked(&world, "no-header") + platform_asked(&world, "other-secret") +
+                     platform_asked(&world, "too-old"));
+    platform_world_stop(&world);
 }
 
 /* The signature is over the bytes as they came, whatever they look like. */
@@ -115,49 +117,49 @@ static void odd_but_signed_bodies_are_taken(void)
                         "{\n  \"op\": 0,\n  \"d\": {},\n  \"t\": \"GATEWAY_EVENT_NAME\"\n}"));
     CHECK_INT(200, post("{s:s,s:s,s:s}", "do", "post", "body",
                         "{\"op\":0,\"t\":\"SOMETHING_NEW\",\"d\":[1]}", "without", "app_id"));
-    qq_talk(&world, 1, 1);
-    qq_world_stop(&world);
+    platform_talk(&world, 1, 1);
+    platform_world_stop(&world);
 }
 
 static void what_was_not_taken_comes_again(void)
 {
     start();
-    qq_talk(&world, 1, 1);
+    platform_talk(&world, 1, 1);
     CHECK_INT(0, service_stop(&world.world.service));
-    qq_say(&world, ANN, "said while it was down.");
-    qq_say(&world, BOB, "so did I.");
-    qq_await_counter(&world, "webhook_failed", 3);
+    chat_say(&world, ANN, NULL, "said while it was down.");
+    chat_say(&world, BOB, NULL, "so did I.");
+    platform_await_counter(&world, "webhook_failed", 3);
     service_start(&world.world.service, binary, &world.world.folder);
-    qq_world_set_webhook(&world); /* at another port */
+    qq_set_webhook(&world); /* at another port */
     long long ended = process_now_ms();
-    qq_expect(&world, ANN, "You said: said while it was down.");
-    qq_expect(&world, BOB, "You said: so did I.");
+    chat_expect(&world, ANN, "You said: said while it was down.");
+    chat_expect(&world, BOB, "You said: so did I.");
     CHECK(process_now_ms() - ended <= RECOVERY_MS);
-    qq_settle(&world);
+    platform_settle(&world);
     char text[64];
     for (int i = 0; i < 10; i++) {
         snprintf(text, sizeof text, "near the end, number %d.", i);
-        qq_say(&world, i % 2 == 0 ? ANN : BOB, text);
+        chat_say(&world, i % 2 == 0 ? ANN : BOB, NULL, text);
     }
     service_kill(&world.world.service);
     service_start(&world.world.service, binary, &world.world.folder);
-    qq_world_set_webhook(&world);
+    qq_set_webhook(&world);
     for (int i = 0; i < 10; i++) {
         snprintf(text, sizeof text, "You said: near the end, number %d.", i);
-        qq_expect(&world, i % 2 == 0 ? ANN : BOB, text);
+        chat_expect(&world, i % 2 == 0 ? ANN : BOB, text);
     }
-    qq_settle(&world);
+    platform_settle(&world);
     for (int i = 0; i < 10; i++) {
         snprintf(text, sizeof text, "You said: near the end, number %d.", i);
-        CHECK_INT(1, qq_count(&world, i % 2 == 0 ? ANN : BOB, text));
+        CHECK_INT(1, chat_count(&world, i % 2 == 0 ? ANN : BOB, text));
     }
-    CHECK_INT(0, qq_counter(&world, "lost"));
-    qq_world_stop(&world);
+    CHECK_INT(0, platform_counter(&world, "lost"));
+    platform_world_stop(&world);
 }
 
 static void without_a_secret_it_refuses_to_start(void)
 {
-    qq_world_create(&world, fake_model, &(struct qq_options){0});
+    platform_world_create(&world, &qq_kind, fake_model, &(struct platform_options){0});
     char json[512], *output = NULL;
     snprintf(
         json, sizeof json,
@@ -187,8 +189,8 @@ static void old_project_files_run_unchanged(void)
     CHECK(setenv("QQ_APP_SECRET", FAKE_QQ_SECRET, 1) == 0);
     for (size_t i = 0; i < SMA_COUNT_OF(blocks); i++) {
         char json[1024];
-        fprintf(stderr, "   %s.qq\n", blocks[i]);
-        qq_world_create(&world, fake_model, &(struct qq_options){0});
+        fprintf(stderr, "   %s.client\n", blocks[i]);
+        platform_world_create(&world, &qq_kind, fake_model, &(struct platform_options){0});
         snprintf(
             json, sizeof json,
             ",\"language\":\"en\",\"access\":\"anyone\",\"%s\":{\"qq\":{\"enabled\":true,\"appId\":"
@@ -196,16 +198,16 @@ static void old_project_files_run_unchanged(void)
             "\"appSecret\":\"${QQ_APP_SECRET}\",\"sandbox\":false,\"apiRoot\":"
             "\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/getAppAccessToken\"}"
             "}",
-            blocks[i], world.qq.port, world.qq.port);
+            blocks[i], world.client.port, world.client.port);
         world_configure(&world.world, world.world.fake_port, "\"apiKey\":\"" WORLD_API_KEY "\"",
                         json);
         service_start(&world.world.service, binary, &world.world.folder);
-        qq_world_await_ready(&world);
-        qq_talk(&world, 1, 1);
-        qq_say(&world, TEAM, "and the group");
-        qq_expect(&world, TEAM, "You said: and the group");
-        qq_settle(&world);
-        qq_world_stop(&world);
+        platform_world_await_ready(&world);
+        platform_talk(&world, 1, 1);
+        chat_say(&world, TEAM, NULL, "and the group");
+        chat_expect(&world, TEAM, "You said: and the group");
+        platform_settle(&world);
+        platform_world_stop(&world);
     }
     CHECK(unsetenv("QQ_APP_ID") == 0 && unsetenv("QQ_APP_SECRET") == 0);
 }

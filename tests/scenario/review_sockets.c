@@ -15,7 +15,7 @@
 #define OUTAGE_MS 13000
 
 static const char *binary, *fake_model;
-static struct qq_world world;
+static struct platform_world world;
 static struct fake_feishu *feishu;
 static struct platform_client platform;
 
@@ -34,13 +34,14 @@ static void create(bool is_webhook)
                  is_webhook ? ",\"mode\":\"webhook\"" : "", platform.port,
                  is_webhook ? ",\"mode\":\"webhook\",\"encryptKey\":\"" KEY "\"" : "");
     CHECK(len > 0 && (size_t)len < sizeof members);
-    qq_world_start(&world, binary, fake_model, &(struct qq_options){.members = members});
+    platform_world_start(&world, &qq_kind, binary, fake_model,
+                         &(struct platform_options){.members = members});
 }
 
 static void destroy(void)
 {
     CHECK_INT(0, platform_get(&platform, "complaints", "{s:s}", "do", "counters"));
-    qq_world_stop(&world);
+    platform_world_stop(&world);
     fake_feishu_stop(feishu);
 }
 
@@ -54,7 +55,7 @@ static void show_feishu(void)
         free(text);
         json_decref(view);
     }
-    qq_show(&world, ANN);
+    chat_show(&world, ANN);
 }
 
 static void await_feishu(const char *counter, int64_t value)
@@ -104,9 +105,9 @@ static void talk(const char *text)
     char answer[128];
     snprintf(answer, sizeof answer, "You said: %s", text);
     say_feishu(text);
-    qq_say(&world, ANN, text);
+    chat_say(&world, ANN, NULL, text);
     expect_feishu(answer);
-    qq_expect(&world, ANN, answer);
+    chat_expect(&world, ANN, answer);
 }
 
 /* -- cases ------------------------------------------------------------------------------------- */
@@ -114,13 +115,13 @@ static void both_come_by_webhook(void)
 {
     char url[128];
     create(true);
-    qq_await_log(&world, "feishu: ready as");
+    platform_await_log(&world, "feishu: ready as");
     snprintf(url, sizeof url, "http://127.0.0.1:%d/webhooks/feishu", world.world.service.port);
     platform_tell(&platform, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "key", KEY);
     platform_tell(&platform, "{s:s}", "do", "challenge");
     await_feishu("challenges_good", 1);
     talk("by both webhooks.");
-    qq_settle(&world);
+    platform_settle(&world);
     destroy();
 }
 
@@ -129,23 +130,23 @@ static void both_are_back_soon_after_an_outage(void)
     create(false);
     await_feishu("connections", 1);
     talk("first words.");
-    platform_tell(&world.qq, "{s:s,s:i}", "do", "restart", "ms", OUTAGE_MS);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "restart", "ms", OUTAGE_MS);
     platform_tell(&platform, "{s:s,s:i}", "do", "restart", "ms", OUTAGE_MS);
     long long ended = process_now_ms() + OUTAGE_MS;
     say_feishu("meanwhile.");
-    qq_say(&world, ANN, "meanwhile.");
+    chat_say(&world, ANN, NULL, "meanwhile.");
     process_pause_ms(OUTAGE_MS);
-    qq_await_counter(&world, "ready", 1);
+    platform_await_counter(&world, "ready", 1);
     await_feishu("connections", 1);
     CHECK(process_now_ms() - ended <= RECOVERY_MS);
     platform_tell(&platform, "{s:s}", "do",
                   "hurry"); /* else after 15 s, if it was back, or 5 min */
     expect_feishu("You said: meanwhile.");
-    qq_expect(&world, ANN, "You said: meanwhile.");
+    chat_expect(&world, ANN, "You said: meanwhile.");
     talk("second words.");
-    qq_settle(&world);
-    CHECK_INT(1, qq_count(&world, ANN, "You said: meanwhile."));
-    CHECK_INT(1, qq_counter(&world, "identifies"));
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "You said: meanwhile."));
+    CHECK_INT(1, platform_counter(&world, "identifies"));
     destroy();
 }
 
@@ -190,7 +191,7 @@ static const char *qq_type;
 
 static void send_qq(json_t *event)
 {
-    platform_tell(&world.qq, "{s:s,s:s,s:O}", "do", "emit", "type", qq_type, "data", event);
+    platform_tell(&world.client, "{s:s,s:s,s:O}", "do", "emit", "type", qq_type, "data", event);
     sent_count++;
 }
 
@@ -255,8 +256,8 @@ static void members_of_any_type_hurt_nobody(void)
     fprintf(stderr, "   %zu events\n", sent_count);
     talk("second words.");
     CHECK_INT(1, platform_get(&platform, "opened", "{s:s}", "do", "counters"));
-    CHECK_INT(1, qq_counter(&world, "identifies"));
-    CHECK_INT(0, qq_counter(&world, "resumes"));
+    CHECK_INT(1, platform_counter(&world, "identifies"));
+    CHECK_INT(0, platform_counter(&world, "resumes"));
     CHECK_INT(0, service_stop(&world.world.service));
     service_start(&world.world.service, binary, &world.world.folder);
     await_feishu("opened", 2);

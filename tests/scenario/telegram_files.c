@@ -21,14 +21,15 @@
 
 static const char *binary, *fake_model;
 
-static void start(struct telegram_world *world, const char *members)
+static void start(struct platform_world *world, const char *members)
 {
-    telegram_world_start(world, binary, fake_model, &(struct telegram_options){.members = members});
+    platform_world_start(world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){.members = members});
 }
 
 /* -- files ------------------------------------------------------------------------------------- */
 /* The one file in the adapter's cache whose name ends so; its content, malloc'ed. */
-static char *read_cached(const struct telegram_world *world, const char *end)
+static char *read_cached(const struct platform_world *world, const char *end)
 {
     char path[256], name[512] = "";
     snprintf(path, sizeof path, "%s/.ship/.cache/telegram", world->world.folder.path);
@@ -46,49 +47,49 @@ static char *read_cached(const struct telegram_world *world, const char *end)
 
 static void a_document_is_on_disk_before_the_model_reads_of_it(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", ANN,
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", ANN,
                   "user", ANN, "caption", "see this", "file", "kind", "document", "name",
                   "../my file.txt", "text", "what the file says");
-    telegram_expect(&world, ANN, "see this");
-    telegram_settle(&world);
-    CHECK_INT(2, telegram_asked(&world, "@attach document .ship/.cache/telegram/"));
+    chat_expect(&world, ANN, "see this");
+    platform_settle(&world);
+    CHECK_INT(2, platform_asked(&world, "@attach document .ship/.cache/telegram/"));
     char *text = read_cached(&world, "-my_file.txt");
     CHECK_TEXT("what the file says", text);
     free(text);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:{s:s,s:s}}", "do", "say", "chat", ANN, "user",
-                  ANN, "file", "kind", "voice", "text", "OggS");
-    telegram_settle(&world);
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:{s:s,s:s}}", "do", "say", "chat", ANN, "user", ANN,
+                  "file", "kind", "voice", "text", "OggS");
+    platform_settle(&world);
     text = read_cached(&world, "-voice.ogg");
     CHECK_TEXT("OggS", text);
     free(text);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_file_that_cannot_be_had_is_named(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:i}}", "do", "say", "chat", ANN,
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:i}}", "do", "say", "chat", ANN,
                   "user", ANN, "caption", "far too big", "file", "kind", "document", "name",
                   "big.bin", "size", (20 << 20) + 1);
-    telegram_expect(&world, ANN, "far too big");
+    chat_expect(&world, ANN, "far too big");
     json_t *asked = world_asked(&world.world, "far too big");
     CHECK(strstr(talk_text(json_array_get(asked, 0), "body"), "big.bin") != NULL);
     json_decref(asked);
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s}", "do", "fault", "method", "file", "kind", "cut");
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s}", "do", "fault", "method", "getFile", "kind",
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "fault", "method", "file", "kind", "cut");
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "fault", "method", "getFile", "kind",
                   "html");
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", ANN,
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", ANN,
                   "user", ANN, "caption", "in bad weather", "file", "kind", "document", "name",
                   "storm.txt", "text", "whole in the end");
-    telegram_expect(&world, ANN, "in bad weather");
+    chat_expect(&world, ANN, "in bad weather");
     char *text = read_cached(&world, "-storm.txt");
     CHECK_TEXT("whole in the end", text);
     free(text);
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 static void a_file_goes_out_with_its_words(void)
@@ -96,14 +97,15 @@ static void a_file_goes_out_with_its_words(void)
     static const char script[] = "[{\"calls\":[{\"name\":\"chat_send\",\"arguments\":{\"text\":\"@"
                                  "attach document report.txt | The report\\n\\nhere "
                                  "it is\"}}]},{\"text\":\"Done.\"}]";
-    struct telegram_world world;
-    telegram_world_create(&world, fake_model, &(struct telegram_options){.script = script});
+    struct platform_world world;
+    platform_world_create(&world, &telegram_kind, fake_model,
+                          &(struct platform_options){.script = script});
     folder_write(&world.world.folder, "report.txt", "all is well");
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_say(&world, ANN, ANN, "send me the report");
-    telegram_expect(&world, ANN, "here it is");
-    telegram_settle(&world);
-    json_t *list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+    chat_say(&world, ANN, ANN, "send me the report");
+    chat_expect(&world, ANN, "here it is");
+    platform_settle(&world);
+    json_t *list = platform_do(&world.client, "{s:s,s:i}", "do", "list", "chat", ANN);
     const json_t *messages = json_object_get(list, "messages");
     size_t files = 0;
     for (size_t i = 0; i < json_array_size(messages); i++) {
@@ -116,89 +118,88 @@ static void a_file_goes_out_with_its_words(void)
     }
     CHECK_INT(1, files);
     json_decref(list);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- migration --------------------------------------------------------------------------------- */
 static void migration_keeps_the_conversation(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:s}", "do", "chat", "id", SMALL, "type", "group");
-    telegram_say(&world, SMALL, ANN, "@helper_bot keep the number four");
-    telegram_expect(&world, SMALL, "You said: keep the number four");
-    telegram_settle(&world);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:I}", "do", "migrate", "chat", SMALL, "to",
+    platform_tell(&world.client, "{s:s,s:i,s:s}", "do", "chat", "id", SMALL, "type", "group");
+    chat_say(&world, SMALL, ANN, "@helper_bot keep the number four");
+    chat_expect(&world, SMALL, "You said: keep the number four");
+    platform_settle(&world);
+    platform_tell(&world.client, "{s:s,s:i,s:I}", "do", "migrate", "chat", SMALL, "to",
                   (json_int_t)SUPER);
-    telegram_settle(&world);
-    telegram_say(&world, SUPER, ANN, "@helper_bot we have moved");
-    telegram_expect(&world, SUPER, "You said: we have moved");
-    telegram_say(&world, SUPER, BOB, "@helper_bot and I am not the initiator");
-    telegram_expect(&world, SUPER,
-                    "I answer only the person who spoke to me first"); /* she still is */
-    telegram_settle(&world);
+    platform_settle(&world);
+    chat_say(&world, SUPER, ANN, "@helper_bot we have moved");
+    chat_expect(&world, SUPER, "You said: we have moved");
+    chat_say(&world, SUPER, BOB, "@helper_bot and I am not the initiator");
+    chat_expect(&world, SUPER, "I answer only the person who spoke to me first"); /* she still is */
+    platform_settle(&world);
     json_t *asked = world_asked(&world.world, "we have moved");
     CHECK(strstr(talk_text(json_array_get(asked, 0), "body"), "keep the number four") != NULL);
     json_decref(asked);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void an_answer_to_a_group_that_moved_follows_it(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, NULL);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:s}", "do", "chat", "id", SMALL, "type", "group");
-    telegram_say(&world, SMALL, ANN, "@helper_bot [[fault:silence ms=20000]] slow answer");
-    while (telegram_asked(&world, "slow answer") == 0)
+    platform_tell(&world.client, "{s:s,s:i,s:s}", "do", "chat", "id", SMALL, "type", "group");
+    chat_say(&world, SMALL, ANN, "@helper_bot [[fault:silence ms=20000]] slow answer");
+    while (platform_asked(&world, "slow answer") == 0)
         process_pause_ms(2);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:I}", "do", "migrate", "chat", SMALL, "to",
+    platform_tell(&world.client, "{s:s,s:i,s:I}", "do", "migrate", "chat", SMALL, "to",
                   (json_int_t)SUPER);
     world_end_silence(&world.world);
-    telegram_expect(&world, SUPER, "slow answer");
-    telegram_settle(&world);
-    CHECK_INT(1, telegram_count(&world, SUPER, "slow answer") +
-                     telegram_count(&world, SMALL, "slow answer"));
-    telegram_world_stop(&world);
+    chat_expect(&world, SUPER, "slow answer");
+    platform_settle(&world);
+    CHECK_INT(1,
+              chat_count(&world, SUPER, "slow answer") + chat_count(&world, SMALL, "slow answer"));
+    platform_world_stop(&world);
 }
 
 /* -- backlog ----------------------------------------------------------------------------------- */
 static void what_is_older_than_a_day_is_only_recorded(void)
 {
-    struct telegram_world world;
-    telegram_world_create(&world, fake_model, &(struct telegram_options){0});
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
+    struct platform_world world;
+    platform_world_create(&world, &telegram_kind, fake_model, &(struct platform_options){0});
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
                   "text", "from long ago", "date", (json_int_t)time(NULL) - DAY_S - 600);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
                   "text", "from yesterday", "date", (json_int_t)time(NULL) - DAY_S + 600);
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_expect(&world, ANN, "You said: from yesterday");
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_count(&world, ANN, "from long ago"));
+    chat_expect(&world, ANN, "You said: from yesterday");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN, "from long ago"));
     char *history = folder_read(&world.world.folder, ".ship/chats/telegram%3Achat%3A1001.jsonl");
     CHECK(history != NULL && strstr(history, "from long ago") != NULL);
     free(history);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_backlog_may_be_recorded_only(void)
 {
-    struct telegram_world world;
-    telegram_world_create(&world, fake_model,
-                          &(struct telegram_options){.members = ",\"backlog\":\"record\""});
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
+    struct platform_world world;
+    platform_world_create(&world, &telegram_kind, fake_model,
+                          &(struct platform_options){.members = ",\"backlog\":\"record\""});
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
                   "text", "while you were away", "date", (json_int_t)time(NULL) - 5);
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_world_await_poll(&world);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
+    platform_world_await_ready(&world);
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN, "user", ANN,
                   "text", "now you are here", "date",
                   (json_int_t)time(NULL) + 2); /* a second is the finest a date can say */
-    telegram_expect(&world, ANN, "You said: now you are here");
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_count(&world, ANN, "while you were away"));
+    chat_expect(&world, ANN, "You said: now you are here");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN, "while you were away"));
     char *history = folder_read(&world.world.folder, ".ship/chats/telegram%3Achat%3A1001.jsonl");
     CHECK(history != NULL && strstr(history, "while you were away") != NULL);
     free(history);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- old projects ------------------------------------------------------------------------------ */
@@ -218,13 +219,13 @@ static void an_old_project_goes_on_where_it_stopped(void)
                                        ".ship/.cache/ingress",
                                        ".ship/.cache/ingress/telegram",
                                        ".ship/.cache/ingress/telegram/telegram%3Achat%3A1001"};
-    struct telegram_world world;
+    struct platform_world world;
     char text[256];
-    telegram_world_create(&world, fake_model, &(struct telegram_options){0});
-    telegram_say(&world, ANN, ANN, "already seen by offset");
-    int64_t next = telegram_number(&world.telegram, "next_update_id", "{s:s}", "do", "counters");
-    int64_t marked = telegram_say(&world, ANN, ANN, "already claimed by a marker");
-    telegram_say(&world, ANN, ANN, "new to everybody");
+    platform_world_create(&world, &telegram_kind, fake_model, &(struct platform_options){0});
+    chat_say(&world, ANN, ANN, "already seen by offset");
+    int64_t next = platform_get(&world.client, "next_update_id", "{s:s}", "do", "counters");
+    int64_t marked = chat_say(&world, ANN, ANN, "already claimed by a marker").number;
+    chat_say(&world, ANN, ANN, "new to everybody");
     for (size_t i = 0; i < SMA_COUNT_OF(dirs); i++)
         make_dir(&world.world.folder, dirs[i]);
     snprintf(text, sizeof text, "{\n  \"lastUpdateId\": %lld\n}\n", (long long)next - 1);
@@ -248,50 +249,50 @@ static void an_old_project_goes_on_where_it_stopped(void)
         "\"telegram:chat:1001\",\"userId\":\"1001\",\"messageId\":\"1\",\"role\":\"user\",\"text\":"
         "\"old words\"}\n");
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_expect(&world, ANN, "You said: new to everybody");
-    telegram_say(&world, TEAM, ANN, "@helper_bot am I first?");
-    telegram_expect(&world, TEAM, "I answer only the person who spoke to me first");
-    telegram_say(&world, TEAM, BOB, "@helper_bot I was first");
-    telegram_expect(&world, TEAM, "You said: I was first");
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_count(&world, ANN, "already"));
-    telegram_world_stop(&world);
+    chat_expect(&world, ANN, "You said: new to everybody");
+    chat_say(&world, TEAM, ANN, "@helper_bot am I first?");
+    chat_expect(&world, TEAM, "I answer only the person who spoke to me first");
+    chat_say(&world, TEAM, BOB, "@helper_bot I was first");
+    chat_expect(&world, TEAM, "You said: I was first");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN, "already"));
+    platform_world_stop(&world);
 }
 
 /* -- webhook ----------------------------------------------------------------------------------- */
-static void set_webhook(const struct telegram_world *world, const char *secret)
+static void set_webhook(const struct platform_world *world, const char *secret)
 {
     char url[128];
     snprintf(url, sizeof url, "http://127.0.0.1:%d/webhooks/telegram", world->world.service.port);
-    telegram_tell(&world->telegram, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "secret", secret);
+    platform_tell(&world->client, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "secret", secret);
 }
 
 static void a_webhook_serves_as_polling_does(void)
 {
-    struct telegram_world world;
+    struct platform_world world;
     start(&world, ",\"mode\":\"webhook\",\"webhookSecret\":\"" SECRET "\"");
     set_webhook(&world, SECRET);
-    telegram_say(&world, ANN, ANN, "by webhook");
-    telegram_expect(&world, ANN, "You said: by webhook");
-    telegram_settle(&world);
+    chat_say(&world, ANN, ANN, "by webhook");
+    chat_expect(&world, ANN, "You said: by webhook");
+    platform_settle(&world);
     set_webhook(&world, "another-secret-of-somebody");
-    telegram_say(&world, ANN, ANN, "by a stranger");
+    chat_say(&world, ANN, ANN, "by a stranger");
     for (long long until = process_now_ms() + 300; process_now_ms() < until;)
-        CHECK_INT(1, telegram_number(&world.telegram, "queued", "{s:s}", "do", "counters"));
+        CHECK_INT(1, platform_get(&world.client, "queued", "{s:s}", "do", "counters"));
     set_webhook(&world, SECRET); /* the platform tries again, and is let in */
-    telegram_expect(&world, ANN, "You said: by a stranger");
+    chat_expect(&world, ANN, "You said: by a stranger");
     CHECK_INT(0, service_stop(&world.world.service));
-    telegram_say(&world, ANN, ANN, "while it is down");
-    telegram_say(&world, BOB, BOB, "me too");
+    chat_say(&world, ANN, ANN, "while it is down");
+    chat_say(&world, BOB, BOB, "me too");
     service_start(&world.world.service, binary, &world.world.folder);
     set_webhook(&world, SECRET);
-    telegram_expect(&world, ANN, "You said: while it is down");
-    telegram_expect(&world, BOB, "You said: me too");
-    telegram_settle(&world);
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "redeliver", "count", 4);
-    telegram_settle(&world);
-    CHECK_INT(3, telegram_sent(&world, ANN)); /* an event that comes again is not answered again */
-    telegram_world_stop(&world);
+    chat_expect(&world, ANN, "You said: while it is down");
+    chat_expect(&world, BOB, "You said: me too");
+    platform_settle(&world);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "redeliver", "count", 4);
+    platform_settle(&world);
+    CHECK_INT(3, chat_sent(&world, ANN)); /* an event that comes again is not answered again */
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,7 @@
 #define STUTTER_US 5000
 
 static const char *binary, *fake_model;
-static struct telegram_world world;
+static struct platform_world world;
 
 static int compare(const void *a, const void *b)
 {
@@ -27,13 +27,13 @@ static int compare(const void *a, const void *b)
 /* One load's latencies in microseconds, appended to values. */
 static void load_once(int64_t first_chat, int64_t values[LOAD_TOTAL])
 {
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:i,s:I}", "do", "load", "chats", LOAD_CHATS,
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:i,s:I}", "do", "load", "chats", LOAD_CHATS,
                   "total", LOAD_TOTAL, "per_chat", 10, "first_chat", (json_int_t)first_chat);
     long long until = process_now_ms() + 60000;
-    while (telegram_number(&world.telegram, "finished", "{s:s}", "do", "counters") < LOAD_TOTAL &&
+    while (platform_get(&world.client, "finished", "{s:s}", "do", "counters") < LOAD_TOTAL &&
            process_now_ms() < until)
         process_pause_ms(5);
-    json_t *answer = telegram_do(&world.telegram, "{s:s}", "do", "latencies");
+    json_t *answer = platform_do(&world.client, "{s:s}", "do", "latencies");
     const json_t *list = json_object_get(answer, "latencies");
     CHECK_INT(LOAD_TOTAL, json_array_size(list));
     for (size_t i = 0; i < LOAD_TOTAL; i++)
@@ -58,16 +58,16 @@ static bool is_unmoved_beside_a_slow_chat(int round)
     int64_t alone = p99_of_loads();
     snprintf(said, sizeof said, "go slowly %d", round);
     snprintf(text, sizeof text, "[[fault:silence ms=10000]] %s", said);
-    telegram_say(&world, ANN, ANN, text);
-    while (telegram_asked(&world, said) == 0)
+    chat_say(&world, ANN, ANN, text);
+    while (platform_asked(&world, said) == 0)
         process_pause_ms(2);
     long long asked = process_now_ms();
     int64_t beside = p99_of_loads();
-    bool was_there = process_now_ms() - asked < 9500 && telegram_count(&world, ANN, said) == 0;
+    bool was_there = process_now_ms() - asked < 9500 && chat_count(&world, ANN, said) == 0;
     fprintf(stderr, "   p99 alone %lld us, beside the slow one %lld us\n", (long long)alone,
             (long long)beside);
-    telegram_expect(&world, ANN, said);
-    telegram_settle(&world);
+    chat_expect(&world, ANN, said);
+    platform_settle(&world);
     return was_there && beside <= alone + alone / 10 + STUTTER_US;
 }
 
@@ -85,11 +85,11 @@ int main(int argc, char **argv)
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
-    telegram_world_start(&world, binary, fake_model,
-                         &(struct telegram_options){
+    platform_world_start(&world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){
                              .concurrency = "16",
                              .members = ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"});
     RUN(a_slow_chat_does_not_slow_the_others);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
     return check_summary();
 }

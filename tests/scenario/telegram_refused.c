@@ -11,12 +11,12 @@
 #define REFUSED_MS (60000 + AWAIT_MS) /* a refused token is tried again every minute */
 
 static const char *binary, *fake_model;
-static struct telegram_world world;
+static struct platform_world world;
 
 static void a_token_given_back_is_taken_up_again(void)
 {
-    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 1);
-    telegram_tell(&world.telegram, "{s:s}", "do", "restart"); /* ends the poll that waits */
+    platform_tell(&world.client, "{s:s,s:b}", "do", "revoke", "on", 1);
+    platform_tell(&world.client, "{s:s}", "do", "restart"); /* ends the poll that waits */
     char *log = NULL;
     long long until = process_now_ms() + AWAIT_MS;
     while ((log == NULL || strstr(log, "token is refused") == NULL) && process_now_ms() < until) {
@@ -28,13 +28,13 @@ static void a_token_given_back_is_taken_up_again(void)
     free(log);
     /* Said only now: the poll that waited at the time of the refusal would have brought it
      * along. */
-    telegram_say(&world, ANN, ANN, "hello, are you there");
-    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 0);
+    chat_say(&world, ANN, ANN, "hello, are you there");
+    platform_tell(&world.client, "{s:s,s:b}", "do", "revoke", "on", 0);
     until = process_now_ms() + REFUSED_MS;
-    while (telegram_count(&world, ANN, "hello, are you there") == 0 && process_now_ms() < until)
+    while (chat_count(&world, ANN, "hello, are you there") == 0 && process_now_ms() < until)
         process_pause_ms(20);
-    CHECK_INT(1, telegram_count(&world, ANN, "You said: hello, are you there"));
-    telegram_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "You said: hello, are you there"));
+    platform_settle(&world);
 }
 
 int main(int argc, char **argv)
@@ -42,9 +42,9 @@ int main(int argc, char **argv)
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
-    telegram_world_start(&world, binary, fake_model,
-                         &(struct telegram_options){.concurrency = "4"});
+    platform_world_start(&world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){.concurrency = "4"});
     RUN(a_token_given_back_is_taken_up_again);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
     return check_summary();
 }

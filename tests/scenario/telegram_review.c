@@ -21,7 +21,7 @@
 #define DESCRIPTOR_COUNT_MAX 200 /* far below any system's limit, far above what is needed */
 
 static const char *binary, *fake_model, *only;
-static struct telegram_world world;
+static struct platform_world world;
 
 #define RUN_CASE(name)                                \
     do {                                              \
@@ -31,25 +31,25 @@ static struct telegram_world world;
 
 static void start(const char *members)
 {
-    telegram_world_start(&world, binary, fake_model,
-                         &(struct telegram_options){.members = members});
+    platform_world_start(&world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){.members = members});
 }
 
 static void restart(void)
 {
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_world_await_poll(&world);
+    platform_world_await_ready(&world);
 }
 
 static void fault(const char *method, const char *kind, int times)
 {
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
                   "kind", kind, "times", times, "ms", 1500, "bytes", 7);
 }
 
 static int64_t counter(const char *name)
 {
-    return telegram_number(&world.telegram, name, "{s:s}", "do", "counters");
+    return platform_get(&world.client, name, "{s:s}", "do", "counters");
 }
 
 static void await_faults_met(void)
@@ -62,16 +62,16 @@ static void await_faults_met(void)
 
 static void expect_count(int64_t chat, size_t count, const char *part)
 {
-    size_t found = telegram_count(&world, chat, part);
+    size_t found = chat_count(&world, chat, part);
     if (found != count)
-        telegram_show(&world, chat);
+        chat_show(&world, chat);
     CHECK_INT(count, found);
 }
 
 /* -- fetching ---------------------------------------------------------------------------------- */
 static void send_document(int64_t chat, const char *caption)
 {
-    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat",
+    platform_tell(&world.client, "{s:s,s:I,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat",
                   (json_int_t)chat, "user", ANN, "caption", caption, "file", "kind", "document",
                   "name", "notes.txt", "text", "what the notes say");
 }
@@ -82,15 +82,15 @@ static void a_kill_while_fetching_loses_and_doubles_nothing(void)
     fault("file", "half_open", 1);
     send_document(ANN, "read this please");
     await_faults_met();
-    telegram_say(&world, ANN, ANN, "and then this");
+    chat_say(&world, ANN, ANN, "and then this");
     service_kill(&world.world.service);
     restart();
-    telegram_expect(&world, ANN, "read this please");
-    telegram_expect(&world, ANN, "and then this");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "read this please");
+    chat_expect(&world, ANN, "and then this");
+    platform_settle(&world);
     expect_count(ANN, 1, "read this please");
     expect_count(ANN, 1, "and then this");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* As many as are fetched at once: everybody else's would stand in line behind them. */
@@ -103,16 +103,16 @@ static void downloads_that_hang_are_begun_again(void)
         send_document(ANN, captions[i]);
     await_faults_met();
     long long asked = process_now_ms();
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", BOB,
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", BOB,
                   "user", BOB, "caption", "the paper of Bob", "file", "kind", "document", "name",
                   "bob.txt", "text", "what Bob says");
-    telegram_expect(&world, BOB, "the paper of Bob");
+    chat_expect(&world, BOB, "the paper of Bob");
     for (size_t i = 0; i < SMA_COUNT_OF(captions); i++)
-        telegram_expect(&world, ANN, captions[i]);
+        chat_expect(&world, ANN, captions[i]);
     CHECK(process_now_ms() - asked < 25000);
-    CHECK_INT(0, telegram_asked(&world, "could not be fetched"));
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    CHECK_INT(0, platform_asked(&world, "could not be fetched"));
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 static void a_stop_while_fetching_ends_the_message(void)
@@ -121,31 +121,31 @@ static void a_stop_while_fetching_ends_the_message(void)
     fault("getFile", "half_open", 1);
     send_document(ANN, "read this please");
     await_faults_met();
-    telegram_say(&world, ANN, ANN, "/stop");
-    telegram_expect(&world, ANN, "topped");
-    telegram_say(&world, ANN, ANN, "something else");
+    chat_say(&world, ANN, ANN, "/stop");
+    chat_expect(&world, ANN, "topped");
+    chat_say(&world, ANN, ANN, "something else");
     long long asked = process_now_ms();
-    telegram_expect(&world, ANN, "You said: something else");
+    chat_expect(&world, ANN, "You said: something else");
     CHECK(process_now_ms() - asked < 5000 * PATIENCE); /* the fetch that hangs holds up nobody */
-    telegram_settle(&world);
+    platform_settle(&world);
     expect_count(ANN, 0, "read this please");
-    CHECK_INT(0, telegram_asked(&world, "read this please"));
-    telegram_world_stop(&world);
+    CHECK_INT(0, platform_asked(&world, "read this please"));
+    platform_world_stop(&world);
 }
 
 /* -- albums ------------------------------------------------------------------------------------ */
 static void send_album(int64_t chat, const char *name, int size, int captioned, const char *caption)
 {
     for (int i = 0; i < size; i++)
-        telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:s,s:{s:s,s:s},s:s*}", "do", "say", "chat",
+        platform_tell(&world.client, "{s:s,s:I,s:i,s:s,s:{s:s,s:s},s:s*}", "do", "say", "chat",
                       (json_int_t)chat, "user", ANN, "group", name, "file", "kind", "photo", "text",
                       "picture", "caption", i == captioned ? caption : NULL);
 }
 
 static void expect_album(int64_t chat, const char *caption, int size)
 {
-    telegram_expect(&world, chat, caption);
-    telegram_settle(&world);
+    chat_expect(&world, chat, caption);
+    platform_settle(&world);
     expect_count(chat, 1, caption);
     json_t *list = world_asked(&world.world, caption);
     CHECK_INT(2, json_array_size(list)); /* one turn */
@@ -161,15 +161,16 @@ static void expect_album(int64_t chat, const char *caption, int size)
 /* Only one piece names the bot; the others speak to nobody. */
 static void an_album_of_a_group_is_one_message(void)
 {
-    telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
-    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "privacy", "on", 0);
+    platform_world_create(&world, &telegram_kind, fake_model,
+                          &(struct platform_options){.members = QUICK});
+    platform_tell(&world.client, "{s:s,s:b}", "do", "privacy", "on", 0);
     restart();
     send_album(TEAM, "album-1", 3, 0, "@helper_bot look at the first three");
     expect_album(TEAM, "look at the first three", 3);
     fault("file", "delay", 1);
     send_album(FORUM, "album-2", 4, 2, "@helper_bot look at the next four");
     expect_album(FORUM, "look at the next four", 4);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_kill_in_an_album_keeps_it_whole(void)
@@ -181,7 +182,7 @@ static void a_kill_in_an_album_keeps_it_whole(void)
     service_kill(&world.world.service);
     restart();
     expect_album(ANN, "look at my album", 3);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- webhooks ---------------------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ static void point_webhook(void)
 {
     char url[128];
     snprintf(url, sizeof url, "http://127.0.0.1:%d/webhooks/telegram", world.world.service.port);
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "secret", SECRET);
+    platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "secret", SECRET);
 }
 
 /* What was answered 200 is answered to the person, what was not comes again; nothing is answered
@@ -203,24 +204,24 @@ static void kills_under_webhooks_lose_nothing(void)
     for (int i = 0; i < KILL_COUNT; i++) {
         for (int k = 0; k < BURST_COUNT; k++) {
             snprintf(text, sizeof text, "burst %d number %d.", i, k);
-            telegram_say(&world, k % 2 == 0 ? ANN : BOB, k % 2 == 0 ? ANN : BOB, text);
+            chat_say(&world, k % 2 == 0 ? ANN : BOB, k % 2 == 0 ? ANN : BOB, text);
         }
         process_pause_ms(10 * i);
         service_kill(&world.world.service);
         service_start(&world.world.service, binary, &world.world.folder);
         point_webhook();
     }
-    telegram_settle(&world);
+    platform_settle(&world);
     for (int i = 0; i < KILL_COUNT; i++)
         for (int k = 0; k < BURST_COUNT; k++) {
             snprintf(text, sizeof text, "You said: burst %d number %d.", i, k);
-            size_t count = telegram_count(&world, k % 2 == 0 ? ANN : BOB, text);
+            size_t count = chat_count(&world, k % 2 == 0 ? ANN : BOB, text);
             CHECK(count == 1 || count == 2);
             sent += count;
         }
     fprintf(stderr, "   %zu answers to %d messages\n", sent, KILL_COUNT * BURST_COUNT);
     CHECK(sent <= KILL_COUNT * (BURST_COUNT + 2)); /* two chats, one message of each at most */
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- groups that move -------------------------------------------------------------------------- */
@@ -228,19 +229,19 @@ static void a_group_moves_while_its_run_is_open(void)
 {
     static const int64_t old_id = -4711, new_id = -1009876543210;
     start(QUICK);
-    telegram_tell(&world.telegram, "{s:s,s:I,s:s}", "do", "chat", "id", (json_int_t)old_id, "type",
+    platform_tell(&world.client, "{s:s,s:I,s:s}", "do", "chat", "id", (json_int_t)old_id, "type",
                   "group");
-    telegram_say(&world, old_id, ANN, "@helper_bot [[fault:silence ms=20000]] greet the parrot");
-    while (telegram_asked(&world, "greet the parrot") == 0)
+    chat_say(&world, old_id, ANN, "@helper_bot [[fault:silence ms=20000]] greet the parrot");
+    while (platform_asked(&world, "greet the parrot") == 0)
         process_pause_ms(2);
-    telegram_tell(&world.telegram, "{s:s,s:I,s:I}", "do", "migrate", "chat", (json_int_t)old_id,
-                  "to", (json_int_t)new_id);
+    platform_tell(&world.client, "{s:s,s:I,s:I}", "do", "migrate", "chat", (json_int_t)old_id, "to",
+                  (json_int_t)new_id);
     /* the old chat is no more when the answer comes, whatever the service knows of it */
     world_end_silence(&world.world);
-    telegram_expect(&world, new_id, "greet the parrot");
-    telegram_say(&world, new_id, ANN, "@helper_bot whose bird");
-    telegram_expect(&world, new_id, "You said: whose bird");
-    telegram_settle(&world);
+    chat_expect(&world, new_id, "greet the parrot");
+    chat_say(&world, new_id, ANN, "@helper_bot whose bird");
+    chat_expect(&world, new_id, "You said: whose bird");
+    platform_settle(&world);
     json_t *list = world_asked(&world.world, "whose bird");
     CHECK(strstr(talk_text(json_array_get(list, 0), "body"), "greet the parrot") != NULL);
     json_decref(list);
@@ -250,44 +251,45 @@ static void a_group_moves_while_its_run_is_open(void)
         folder_read(&world.world.folder, ".ship/chats/telegram%3Achat%3A-1009876543210.jsonl");
     CHECK(history != NULL && strstr(history, "greet the parrot") != NULL);
     free(history);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- what hangs -------------------------------------------------------------------------------- */
 static void a_send_that_hangs_holds_up_its_chat_alone(void)
 {
     start(QUICK);
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "sendMessage",
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "sendMessage",
                   "kind", "half_open", "times", 1, "chat", ANN);
-    telegram_say(&world, ANN, ANN, "this hangs");
+    chat_say(&world, ANN, ANN, "this hangs");
     await_faults_met();
     long long asked = process_now_ms();
-    telegram_say(&world, BOB, BOB, "this does not");
-    telegram_expect(&world, BOB, "You said: this does not");
+    chat_say(&world, BOB, BOB, "this does not");
+    chat_expect(&world, BOB, "You said: this does not");
     CHECK(process_now_ms() - asked < 5000 * PATIENCE);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_getme_that_hangs_is_given_up(void)
 {
-    telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
+    platform_world_create(&world, &telegram_kind, fake_model,
+                          &(struct platform_options){.members = QUICK});
     fault("getMe", "half_open", 1);
-    telegram_say(&world, ANN, ANN, "good morning");
+    chat_say(&world, ANN, ANN, "good morning");
     restart();
-    telegram_expect(&world, ANN, "You said: good morning");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "You said: good morning");
+    platform_settle(&world);
     expect_count(ANN, 1, "good morning");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_stop_does_not_wait_for_what_hangs(void)
 {
     start(QUICK);
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "sendMessage",
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "sendMessage",
                   "kind", "half_open", "times", 1, "chat", ANN);
     fault("file", "half_open", 1);
-    telegram_say(&world, ANN, ANN, "this hangs");
-    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", BOB,
+    chat_say(&world, ANN, ANN, "this hangs");
+    platform_tell(&world.client, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", BOB,
                   "user", BOB, "caption", "the paper of Bob", "file", "kind", "document", "name",
                   "bob.txt", "text", "what Bob says");
     await_faults_met();
@@ -296,20 +298,20 @@ static void a_stop_does_not_wait_for_what_hangs(void)
     fprintf(stderr, "   stopped after %lld ms\n", process_now_ms() - asked);
     CHECK(process_now_ms() - asked < 22000);
     restart();
-    telegram_expect(&world, ANN, "You said: this hangs");
-    telegram_expect(&world, BOB, "the paper of Bob");
-    telegram_settle(&world);
+    chat_expect(&world, ANN, "You said: this hangs");
+    chat_expect(&world, BOB, "the paper of Bob");
+    platform_settle(&world);
     expect_count(ANN, 1, "You said: this hangs");
     expect_count(BOB, 1, "the paper of Bob");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* What the store reads of the block holds at once; the rest is said to wait for the next start. */
 static void access_follows_a_reload(void)
 {
     start(QUICK);
-    telegram_say(&world, TEAM, ANN, "@helper_bot I was first");
-    telegram_expect(&world, TEAM, "You said: I was first");
+    chat_say(&world, TEAM, ANN, "@helper_bot I was first");
+    chat_expect(&world, TEAM, "You said: I was first");
     char *json = folder_read(&world.world.folder, "ship.json");
     char *at = strstr(json, "\"telegram\":{");
     CHECK(at != NULL);
@@ -330,9 +332,9 @@ static void access_follows_a_reload(void)
         free(log);
     }
     CHECK(is_told);
-    telegram_say(&world, TEAM, BOB, "@helper_bot let me in");
-    telegram_expect(&world, TEAM, "You said: let me in");
-    telegram_world_stop(&world);
+    chat_say(&world, TEAM, BOB, "@helper_bot let me in");
+    chat_expect(&world, TEAM, "You said: let me in");
+    platform_world_stop(&world);
 }
 
 static size_t descriptor_count(void)
@@ -352,26 +354,26 @@ static size_t descriptor_count(void)
 static void presses_that_hang_use_up_no_descriptors(void)
 {
     start(QUICK);
-    telegram_say(&world, ANN, ANN, "hello");
-    json_t *answer = telegram_await(&world, ANN, "You said: hello");
-    json_int_t id = telegram_member(answer, "id");
+    chat_say(&world, ANN, ANN, "hello");
+    json_t *answer = chat_await(&world, ANN, "You said: hello");
+    json_int_t id = platform_number(answer, "id", 0);
     json_decref(answer);
     fault("answerCallbackQuery", "half_open", PRESS_COUNT * 2);
     size_t most = 0;
     for (int i = 0; i < PRESS_COUNT; i++) {
-        telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", ANN, "user",
+        platform_tell(&world.client, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", ANN, "user",
                       ANN, "message_id", id, "data", "again");
         size_t count = descriptor_count();
         most = count > most ? count : most;
     }
-    telegram_say(&world, ANN, ANN, "still there");
-    telegram_expect(&world, ANN, "You said: still there");
+    chat_say(&world, ANN, ANN, "still there");
+    chat_expect(&world, ANN, "You said: still there");
     size_t count = descriptor_count();
     most = count > most ? count : most;
     fprintf(stderr, "   descriptors: %zu\n", most);
     CHECK(most < DESCRIPTOR_COUNT_MAX);
-    telegram_tell(&world.telegram, "{s:s}", "do", "clear_faults");
-    telegram_world_stop(&world);
+    platform_tell(&world.client, "{s:s}", "do", "clear_faults");
+    platform_world_stop(&world);
 }
 
 /* -- nothing to do ----------------------------------------------------------------------------- */
@@ -411,75 +413,76 @@ static long wake_count(void)
 static void an_idle_service_sleeps(void)
 {
     start(QUICK);
-    telegram_say(&world, ANN, ANN, "hello");
-    telegram_expect(&world, ANN, "You said: hello");
-    telegram_settle(&world);
-    telegram_world_await_poll(&world);
+    chat_say(&world, ANN, ANN, "hello");
+    chat_expect(&world, ANN, "You said: hello");
+    platform_settle(&world);
+    platform_world_await_ready(&world);
     process_pause_ms(3000); /* what follows an answer (files, check points) is over */
     long before = wake_count();
     process_pause_ms(IDLE_MS);
     long after = wake_count();
     fprintf(stderr, "   woken %ld times in %d ms\n", after - before, IDLE_MS);
     CHECK(after - before <= IDLE_WAKE_COUNT_MAX);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 static void a_reload_leaves_the_bot_at_work(void)
 {
     start(QUICK);
     kill(world.world.service.pid, SIGHUP);
-    telegram_say(&world, ANN, ANN, "after the reload");
-    telegram_expect(&world, ANN, "You said: after the reload");
-    telegram_settle(&world);
+    chat_say(&world, ANN, ANN, "after the reload");
+    chat_expect(&world, ANN, "You said: after the reload");
+    platform_settle(&world);
     expect_count(ANN, 1, "after the reload");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* A bot that reads everything hears commands for others, also within the follow-up window of a
  * person. */
 static void commands_of_other_bots_are_left_alone(void)
 {
-    telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
-    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "privacy", "on", 0);
+    platform_world_create(&world, &telegram_kind, fake_model,
+                          &(struct platform_options){.members = QUICK});
+    platform_tell(&world.client, "{s:s,s:b}", "do", "privacy", "on", 0);
     restart();
-    telegram_say(&world, TEAM, ANN, "@helper_bot hello");
-    telegram_expect(&world, TEAM, "You said: hello");
-    telegram_settle(&world); /* who speaks while the run is still open is told to wait */
-    telegram_say(&world, TEAM, ANN, "/weather can you tell me?");
-    telegram_say(&world, TEAM, ANN, "/weather@other_bot can you tell me?");
-    telegram_say(&world, TEAM, ANN, "can you tell me more?");
-    telegram_expect(&world, TEAM, "You said: can you tell me more?");
-    telegram_settle(&world);
+    chat_say(&world, TEAM, ANN, "@helper_bot hello");
+    chat_expect(&world, TEAM, "You said: hello");
+    platform_settle(&world); /* who speaks while the run is still open is told to wait */
+    chat_say(&world, TEAM, ANN, "/weather can you tell me?");
+    chat_say(&world, TEAM, ANN, "/weather@other_bot can you tell me?");
+    chat_say(&world, TEAM, ANN, "can you tell me more?");
+    chat_expect(&world, TEAM, "You said: can you tell me more?");
+    platform_settle(&world);
     expect_count(TEAM, 2, "");
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
 }
 
 /* -- words ------------------------------------------------------------------------------------- */
 static void notices_speak_the_persons_language_in_their_topic(void)
 {
     start(QUICK);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", 1007, "first_name",
+    platform_tell(&world.client, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", 1007, "first_name",
                   "Li", "username", "li", "language", "zh-hans");
-    int64_t thread = telegram_number(&world.telegram, "thread", "{s:s,s:I,s:i,s:s}", "do", "topic",
-                                     "chat", (json_int_t)FORUM, "user", ANN, "name", "Plans");
-    telegram_say(&world, FORUM, ANN, "@helper_bot I was first in general");
-    telegram_expect(&world, FORUM, "I was first in general");
-    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+    int64_t thread = platform_get(&world.client, "thread", "{s:s,s:I,s:i,s:s}", "do", "topic",
+                                  "chat", (json_int_t)FORUM, "user", ANN, "name", "Plans");
+    chat_say(&world, FORUM, ANN, "@helper_bot I was first in general");
+    chat_expect(&world, FORUM, "I was first in general");
+    platform_tell(&world.client, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
                   "user", ANN, "thread", (json_int_t)thread, "text", "@helper_bot first here");
-    telegram_expect(&world, FORUM, "You said: first here");
-    telegram_settle(&world); /* who speaks while the run is still open is told to wait */
-    size_t before = telegram_sent(&world, FORUM);
-    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+    chat_expect(&world, FORUM, "You said: first here");
+    platform_settle(&world); /* who speaks while the run is still open is told to wait */
+    size_t before = chat_sent(&world, FORUM);
+    platform_tell(&world.client, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
                   "user", 1007, "thread", (json_int_t)thread, "text", "@helper_bot me too");
     long long until = process_now_ms() + AWAIT_MS;
-    while (telegram_sent(&world, FORUM) == before && process_now_ms() < until)
+    while (chat_sent(&world, FORUM) == before && process_now_ms() < until)
         process_pause_ms(2);
-    json_t *refusal = telegram_await(&world, FORUM, "");
-    CHECK_INT(thread, telegram_member(refusal, "thread"));
+    json_t *refusal = chat_await(&world, FORUM, "");
+    CHECK_INT(thread, platform_number(refusal, "thread", 0));
     CHECK((unsigned char)talk_text(refusal, "text")[0] >= 0x80); /* Chinese */
     json_decref(refusal);
-    telegram_settle(&world);
-    telegram_world_stop(&world);
+    platform_settle(&world);
+    platform_world_stop(&world);
 }
 
 int main(int argc, char **argv)

@@ -11,18 +11,18 @@
 #define QUICK_POLLS ",\"pollTimeoutS\":1,\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"
 
 static const char *binary, *fake_model;
-static struct telegram_world world;
+static struct platform_world world;
 static unsigned message_number;
 
 static void set_fault(const char *method, const char *kind, int times)
 {
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
                   "kind", kind, "times", times, "ms", 2, "bytes", 7);
 }
 
 static void set_status(const char *method, int status, int seconds, int times)
 {
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
                   "kind", "status", "status", status, "seconds", seconds, "times", times);
 }
 
@@ -30,10 +30,10 @@ static void set_status(const char *method, int status, int seconds, int times)
 static void await_fault(void)
 {
     long long until = process_now_ms() + AWAIT_MS;
-    while (telegram_number(&world.telegram, "faults_left", "{s:s}", "do", "counters") > 0 &&
+    while (platform_get(&world.client, "faults_left", "{s:s}", "do", "counters") > 0 &&
            process_now_ms() < until)
         process_pause_ms(2);
-    CHECK_INT(0, telegram_number(&world.telegram, "faults_left", "{s:s}", "do", "counters"));
+    CHECK_INT(0, platform_get(&world.client, "faults_left", "{s:s}", "do", "counters"));
 }
 
 /* Say something and see it answered `low` to `high` times. */
@@ -42,12 +42,12 @@ static void talk_through(size_t low, size_t high)
     char text[64], part[80];
     snprintf(text, sizeof text, "message %u of the storm", message_number++);
     snprintf(part, sizeof part, "You said: %s", text);
-    telegram_say(&world, ANN, ANN, text);
-    telegram_expect(&world, ANN, part);
-    telegram_settle(&world);
-    size_t count = telegram_count(&world, ANN, part);
+    chat_say(&world, ANN, ANN, text);
+    chat_expect(&world, ANN, part);
+    platform_settle(&world);
+    size_t count = chat_count(&world, ANN, part);
     if (count < low || count > high)
-        telegram_show(&world, ANN);
+        chat_show(&world, ANN);
     CHECK(count >= low && count <= high);
 }
 
@@ -94,55 +94,55 @@ static void updates_that_come_again_are_not_answered_again(void)
 {
     talk_through(1, 1);
     talk_through(1, 1);
-    size_t before = telegram_sent(&world, ANN);
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "redeliver", "count", 4);
-    telegram_settle(&world);
+    size_t before = chat_sent(&world, ANN);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "redeliver", "count", 4);
+    platform_settle(&world);
     talk_through(1, 1);
-    CHECK_INT(before + 1, telegram_sent(&world, ANN));
+    CHECK_INT(before + 1, chat_sent(&world, ANN));
 }
 
 static void numbers_may_skip_and_jump_back(void)
 {
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "gap", "count", 1000);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "gap", "count", 1000);
     talk_through(1, 1);
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "restart", "update_id", 4000);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "restart", "update_id", 4000);
     talk_through(1, 1);
     talk_through(1, 1);
-    CHECK_INT(4002, telegram_number(&world.telegram, "next_update_id", "{s:s}", "do", "counters"));
+    CHECK_INT(4002, platform_get(&world.client, "next_update_id", "{s:s}", "do", "counters"));
 }
 
 static void a_restart_of_the_platform_keeps_the_queue(void)
 {
     char text[64];
-    telegram_tell(&world.telegram, "{s:s}", "do", "restart");
+    platform_tell(&world.client, "{s:s}", "do", "restart");
     for (int i = 0; i < 5; i++) {
         snprintf(text, sizeof text, "restart number %d.", i);
-        telegram_say(&world, ANN, ANN, text);
-        telegram_tell(&world.telegram, "{s:s}", "do", "restart");
+        chat_say(&world, ANN, ANN, text);
+        platform_tell(&world.client, "{s:s}", "do", "restart");
     }
     for (int i = 0; i < 5; i++) {
         snprintf(text, sizeof text, "You said: restart number %d.", i);
-        telegram_expect(&world, ANN, text);
+        chat_expect(&world, ANN, text);
     }
-    telegram_settle(&world);
+    platform_settle(&world);
 }
 
 static void clocks_may_differ(void)
 {
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "clock", "seconds", 7 * 86400);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "clock", "seconds", 7 * 86400);
     talk_through(1, 1); /* from the future: now */
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "clock", "seconds", -3600);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "clock", "seconds", -3600);
     talk_through(1, 1);
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "clock", "seconds", 0);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "clock", "seconds", 0);
 }
 
 static void a_foreign_webhook_is_taken_down(void)
 {
-    telegram_tell(&world.telegram, "{s:s,s:s}", "do", "webhook", "url",
+    platform_tell(&world.client, "{s:s,s:s}", "do", "webhook", "url",
                   "http://127.0.0.1:1/elsewhere");
-    telegram_tell(&world.telegram, "{s:s}", "do", "restart"); /* ends the poll that still waits */
+    platform_tell(&world.client, "{s:s}", "do", "restart"); /* ends the poll that still waits */
     talk_through(1, 1);
-    json_t *counters = telegram_do(&world.telegram, "{s:s}", "do", "counters");
+    json_t *counters = platform_do(&world.client, "{s:s}", "do", "counters");
     CHECK(json_is_false(json_object_get(counters, "has_webhook")));
     json_decref(counters);
 }
@@ -178,10 +178,10 @@ static void an_outage_of_sending_is_outlasted(void)
 static void an_unknown_end_is_told_in_the_log(void)
 {
     set_fault("sendMessage", "close", 2);
-    telegram_say(&world, ANN, ANN, "into the void");
+    chat_say(&world, ANN, ANN, "into the void");
     await_fault();
-    telegram_settle(&world);
-    CHECK_INT(0, telegram_count(&world, ANN, "into the void"));
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN, "into the void"));
     char *log = folder_read(&world.world.folder, "service.log");
     CHECK(log != NULL && strstr(log, "to telegram:chat:1001 has an unknown outcome") != NULL);
     free(log);
@@ -201,32 +201,32 @@ static void an_answer_that_is_lost_may_double_once(void)
 
 static void floods_are_waited_out_for_one_chat_only(void)
 {
-    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method",
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method",
                   "sendMessage", "kind", "status", "status", 429, "seconds", 2, "chat", ANN);
     long long asked = process_now_ms();
-    telegram_say(&world, ANN, ANN, "I am flooded");
-    telegram_say(&world, BOB, BOB, "I am not");
-    telegram_expect(&world, BOB, "You said: I am not");
-    CHECK_INT(0, telegram_count(&world, ANN, "You said: I am flooded"));
-    telegram_expect(&world, ANN, "You said: I am flooded");
+    chat_say(&world, ANN, ANN, "I am flooded");
+    chat_say(&world, BOB, BOB, "I am not");
+    chat_expect(&world, BOB, "You said: I am not");
+    CHECK_INT(0, chat_count(&world, ANN, "You said: I am flooded"));
+    chat_expect(&world, ANN, "You said: I am flooded");
     CHECK(process_now_ms() - asked >= 2000);
-    telegram_settle(&world);
-    CHECK_INT(1, telegram_count(&world, ANN, "I am flooded"));
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "I am flooded"));
 }
 
 static void a_user_who_blocks_the_bot_stops_nobody_else(void)
 {
-    telegram_say(&world, BOB, BOB, "[[fault:silence ms=20000]] I shall block you");
-    while (telegram_asked(&world, "I shall block you") == 0)
+    chat_say(&world, BOB, BOB, "[[fault:silence ms=20000]] I shall block you");
+    while (platform_asked(&world, "I shall block you") == 0)
         process_pause_ms(2);
-    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "block", "chat", BOB);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "block", "chat", BOB);
     world_end_silence(&world.world);
     talk_through(1, 1);
-    telegram_tell(&world.telegram, "{s:s,s:i,s:b}", "do", "block", "chat", BOB, "on", 0);
-    telegram_say(&world, BOB, BOB, "I am back");
-    telegram_expect(&world, BOB, "You said: I am back");
-    CHECK_INT(0, telegram_count(&world, BOB, "I shall block you"));
-    telegram_settle(&world);
+    platform_tell(&world.client, "{s:s,s:i,s:b}", "do", "block", "chat", BOB, "on", 0);
+    chat_say(&world, BOB, BOB, "I am back");
+    chat_expect(&world, BOB, "You said: I am back");
+    CHECK_INT(0, chat_count(&world, BOB, "I shall block you"));
+    platform_settle(&world);
 }
 
 /* -- starting and stopping --------------------------------------------------------------------- */
@@ -238,11 +238,11 @@ static void a_start_in_bad_weather_comes_up_by_itself(void)
     set_fault("getMe", "garbage", 1);
     set_fault("setMyCommands", "close", 2);
     set_fault("getUpdates", "close", 1);
-    telegram_say(&world, ANN, ANN, "said while it was down.");
+    chat_say(&world, ANN, ANN, "said while it was down.");
     service_start(&world.world.service, binary, &world.world.folder);
-    telegram_expect(&world, ANN, "You said: said while it was down.");
+    chat_expect(&world, ANN, "You said: said while it was down.");
     talk_through(1, 1);
-    CHECK_INT(1, telegram_count(&world, ANN, "said while it was down."));
+    CHECK_INT(1, chat_count(&world, ANN, "said while it was down."));
 }
 
 static void a_stop_in_mid_burst_loses_nothing(void)
@@ -251,7 +251,7 @@ static void a_stop_in_mid_burst_loses_nothing(void)
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 10; i++) {
             snprintf(text, sizeof text, "burst %d-%d.", round, i);
-            telegram_say(&world, i % 2 == 0 ? ANN : BOB, i % 2 == 0 ? ANN : BOB, text);
+            chat_say(&world, i % 2 == 0 ? ANN : BOB, i % 2 == 0 ? ANN : BOB, text);
         }
         process_pause_ms(round * 7);
         CHECK_INT(0, service_stop(&world.world.service));
@@ -260,13 +260,13 @@ static void a_stop_in_mid_burst_loses_nothing(void)
     for (int round = 0; round < 4; round++)
         for (int i = 0; i < 10; i++) {
             snprintf(text, sizeof text, "You said: burst %d-%d.", round, i);
-            telegram_expect(&world, i % 2 == 0 ? ANN : BOB, text);
+            chat_expect(&world, i % 2 == 0 ? ANN : BOB, text);
         }
-    telegram_settle(&world);
+    platform_settle(&world);
     for (int round = 0; round < 4; round++)
         for (int i = 0; i < 10; i++) {
             snprintf(text, sizeof text, "You said: burst %d-%d.", round, i);
-            CHECK_INT(1, telegram_count(&world, i % 2 == 0 ? ANN : BOB, text));
+            CHECK_INT(1, chat_count(&world, i % 2 == 0 ? ANN : BOB, text));
         }
 }
 
@@ -275,8 +275,8 @@ int main(int argc, char **argv)
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
-    telegram_world_start(&world, binary, fake_model,
-                         &(struct telegram_options){.members = QUICK_POLLS});
+    platform_world_start(&world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){.members = QUICK_POLLS});
     RUN(cut_polls_lose_and_double_nothing);
     RUN(refused_polls_are_tried_again);
     RUN(a_half_open_poll_is_given_up);
@@ -293,6 +293,6 @@ int main(int argc, char **argv)
     RUN(a_user_who_blocks_the_bot_stops_nobody_else);
     RUN(a_start_in_bad_weather_comes_up_by_itself);
     RUN(a_stop_in_mid_burst_loses_nothing);
-    telegram_world_stop(&world);
+    platform_world_stop(&world);
     return check_summary();
 }
