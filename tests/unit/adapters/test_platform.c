@@ -123,8 +123,7 @@ static bool is_file(const struct sma_sending *sending)
 }
 static void send_part(struct sma_sending *sending)
 {
-    ((struct testing *)sending->platform)->sent_count++;
-    sending->call = sending; /* answered by the test */
+    ((struct testing *)sending->platform)->sent_count++; /* the test answers */
 }
 static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
 {
@@ -145,10 +144,6 @@ static struct sma_attempt_result result(const struct sma_sending *sending)
                                            is_refused ? SMA_ATTEMPT_GIVE_UP : SMA_ATTEMPT_SENT,
                                        .error = is_refused ? SMA_STR("refused") : SMA_STR("")};
 }
-static void cancel_call(void *call)
-{
-    (void)call;
-}
 
 static const struct sma_intake_ops intake_ops = {.count_max = COUNT_MAX,
                                                  .press_late_ms = 1000,
@@ -162,8 +157,7 @@ static const struct sma_sending_ops sending_ops = {.size = sizeof(struct testing
                                                    .send = send_part,
                                                    .read = read_answer,
                                                    .mend = mend,
-                                                   .result = result,
-                                                   .cancel_call = cancel_call};
+                                                   .result = result};
 static const struct sma_platform_ops platform_ops = {.name = "testing",
                                                      .state_size = sizeof(struct testing),
                                                      .open = open_state,
