@@ -141,7 +141,7 @@ void *sma_kernel_thread(void *ctx);
 void sma_kernel_sim_init(struct sma_system *system);
 void sma_kernel_sim_init_ctx(struct sma_ctx *ctx);
 
-/* -- system.c ----------------------------------------------------------------------------------- */
+/* -- system.c ---------------------------------------------------------------------------------- */
 /** Stop and join one actor's thread; false: it did not end within timeout_ms and is marked
  *  stuck. */
 bool sma_kernel_stop_thread(struct sma_ctx *ctx, uint64_t timeout_ms);

@@ -24,7 +24,7 @@ struct model_net
     struct model_request *ready; /* got bytes since libcurl was last entered */
 };
 
-/* -- from sma_net: what follows is not for here -------------------------------------------------- */
+/* -- from sma_net: what follows is not for here ------------------------------------------------ */
 static void on_ended(void *user, int result)
 {
     struct model_request *request = user;

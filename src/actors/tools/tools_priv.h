@@ -185,7 +185,7 @@ struct sma_tools
     void (*on_leave)(struct tools_job *job); /* tools.c: tools_leave */
 };
 
-/* -- tools_job.c -------------------------------------------------------------------------------- */
+/* -- tools_job.c ------------------------------------------------------------------------------- */
 /** Make sure that wake() comes at this time or earlier. */
 void tools_wake_by(struct sma_tools *tools, uint64_t at_ns);
 /** Answer with content (JSON); the job's state becomes ANSWERED. */
