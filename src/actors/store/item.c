@@ -76,7 +76,8 @@ enum sma_err sma_store_item(struct sma_store *store, struct store_item *item)
         return err;
     const char *text = sma_state_error(store->state)->text;
     char detail[200];
-    snprintf(detail, sizeof detail, "%s", text[0] != '\0' ? text : sma_err_text(item->damage));
+    snprintf(detail, sizeof detail, "%.*s", (int)sizeof detail - 1,
+             text[0] != '\0' ? text : sma_err_text(item->damage));
     if (item->on_damage != NULL) {
         enum sma_err damage = SMA_ERR_OK;
         err = attempt(store, item->on_damage, item->ctx, &damage);

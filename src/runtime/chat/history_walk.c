@@ -302,7 +302,7 @@ static enum sma_err mend_chat(struct walk *walk, size_t first, size_t end)
 
 static void report_unreadable(struct walk *walk, const struct walk_file *file)
 {
-    char text[256];
+    char text[sizeof(struct sma_error) + 64];
     snprintf(text, sizeof text, "the files of this chat cannot be read and are left out: %s",
              walk->error != NULL ? walk->error->text : "see the log");
     history_report(walk->history, SMA_HISTORY_FILE_UNREADABLE, file->stem, 0, 0, text);

@@ -22,7 +22,8 @@ struct place
 
 static void join(char room[PATH_BYTES_MAX], const char *path, const char *name)
 {
-    (void)snprintf(room, PATH_BYTES_MAX, "%s%s%s", path, path[0] == '\0' ? "" : ".", name);
+    /* shown to people: what is longer than any name of ours is cut */
+    (void)snprintf(room, PATH_BYTES_MAX, "%.180s%s%.70s", path, path[0] == '\0' ? "" : ".", name);
 }
 
 /* -- what is not known ------------------------------------------------------------------------- */
