@@ -126,19 +126,15 @@ LANE(TOOLS,      AGENT,      2048,     0,                    0)
 /* -- parts of several bodies ------------------------------------------------------------------- */
 BODY(sma_route)
     FIELD(uint8_t, adapter)                  /* enum sma_actor_id */
-    /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
-    TEXT(channel)
-    /* protocols/project.md §5.1; decides order and session */
-    TEXT(chat_key)
+    TEXT(channel) /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
+    TEXT(chat_key) /* protocols/project.md §5.1; decides order and session */
     TEXT(chat_id)                            /* where the talk happens, platform's id */
-    /* platform's word ("private", "group", "c2c" ...); may be empty */
-    TEXT(chat_type)
+    TEXT(chat_type) /* platform's word ("private", "group", "c2c" ...); may be empty */
     TEXT(thread_id)                          /* topic; may be empty */
     TEXT(message_id)                         /* what is replied to; may be empty */
     TEXT(user_id)                            /* who speaks; may be empty */
     TEXT(user_name)                          /* display or handle; may be empty */
-    /* what the platform says of the user: "zh..." "en..." or empty */
-    TEXT(language)
+    TEXT(language) /* what the platform says of the user: "zh..." "en..." or empty */
 END
 
 /*
@@ -153,11 +149,9 @@ BODY(sma_grant)
 END
 
 BODY(sma_step_delivery)
-    /* index of the call in the step; the key is (seq, step number, call) */
-    FIELD(uint32_t, call)
+    FIELD(uint32_t, call) /* index of the call in the step; the key is (seq, step number, call) */
     FIELD(uint8_t, intent)                   /* enum sma_intent */
-    /* usually the run's own; another chat for chat_contact_send */
-    PART(sma_route, route)
+    PART(sma_route, route) /* usually the run's own; another chat for chat_contact_send */
     TEXT(text)
 END
 
@@ -209,8 +203,7 @@ BODY(sma_ingress)
     FIELD(uint8_t, control)                  /* enum sma_control */
     FIELD(uint8_t, addressed)                /* enum sma_addressed */
     FIELD(bool, is_record_only)              /* backlog policy: claim and record, do not run */
-    /* several people talk here: group access and follow-up windows apply */
-    FIELD(bool, is_group)
+    FIELD(bool, is_group) /* several people talk here: group access and follow-up windows apply */
     /* enum sma_role, when the event itself says what rights its author has here */
     FIELD(uint8_t, role)
     /* opaque to the core: what the adapter must fetch before the run; empty = nothing */
@@ -220,16 +213,13 @@ BODY(sma_ingress)
     /* of who speaks, to be looked for by; both empty: route.user_name is all that is known */
     TEXT(display_name)
     TEXT(handle)
-    /* NOTE: the chat key that this chat had before; empty = none */
-    TEXT(migrated_from)
+    TEXT(migrated_from) /* NOTE: the chat key that this chat had before; empty = none */
     /* Whose words these are and about what: consent is read from nothing else (approvals.md). */
     /* is_reply: the message it answers, as the platform names it; empty = nobody says which */
     TEXT(reply_to_id)
-    /* the platform's date of it, as it came; 0 = not said */
-    FIELD(int64_t, sent_ms)
+    FIELD(int64_t, sent_ms) /* the platform's date of it, as it came; 0 = not said */
     FIELD(bool, is_reply)                    /* it answers or quotes a message */
-    /* not its sender's own words: forwarded, or made by another program */
-    FIELD(bool, is_forward)
+    FIELD(bool, is_forward) /* not its sender's own words: forwarded, or made by another program */
     FIELD(bool, is_edited)                   /* not as it was sent */
     FIELD(struct sma_stamps, stamps)
 END
@@ -263,8 +253,7 @@ END
 BODY(sma_prepared)
     FIELD(uint64_t, seq)
     FIELD(uint8_t, role)                     /* enum sma_role */
-    /* added to the message's context: what failed, what was found; may be empty */
-    TEXT(context)
+    TEXT(context) /* added to the message's context: what failed, what was found; may be empty */
 END
 
 /*
@@ -275,8 +264,7 @@ END
 BODY(sma_webhook)
     TEXT(path)
     TEXT(query)                              /* without '?' */
-    /* the header lines as received, each ending in CR LF; see sma_webhook_header */
-    TEXT(headers)
+    TEXT(headers) /* the header lines as received, each ending in CR LF; see sma_webhook_header */
     TEXT(body)
     FIELD(uint64_t, read_ns)
     FIELD(bool, is_get)                      /* a challenge in the query; else POST */
@@ -296,8 +284,7 @@ END
 BODY(sma_await)
     FIELD(uint64_t, seq)
     FIELD(bool, is_peek)
-    /* empty = any; otherwise NOTFOUND unless the run's message came from this user */
-    TEXT(user_id)
+    TEXT(user_id) /* empty = any; otherwise NOTFOUND unless the run's message came from this user */
 END
 
 BODY(sma_result)
@@ -306,8 +293,7 @@ BODY(sma_result)
     FIELD(uint8_t, state)
     FIELD(bool, is_success)
     FIELD(uint32_t, position)                /* when WAITING */
-    /* sent texts joined by a blank line, else the final text */
-    TEXT(output)
+    TEXT(output) /* sent texts joined by a blank line, else the final text */
     TEXT(tool_calls_json)                    /* protocols/project.md §4.3: [{tool,input,output}] */
     TEXT(message_id)                         /* the event key it came under */
     TEXT(chat_id)
@@ -337,20 +323,16 @@ BODY(sma_decide)
     FIELD(uint8_t, kind)
     PART(sma_route, route)
     TEXT(id)
-    /* items by index; APPROVAL: both 0 = all, as is_approved says */
-    FIELD(uint64_t, approved_mask)
+    FIELD(uint64_t, approved_mask) /* items by index; APPROVAL: both 0 = all, as is_approved says */
     FIELD(uint64_t, refused_mask)
     FIELD(bool, is_approved)
-    /* words for the model, or the reason of a refusal; may be empty */
-    TEXT(response)
-    /* SMA_GRANT_NONE, SMA_GRANT_ALWAYS (in this chat), or seconds */
-    FIELD(int64_t, grant_s)
+    TEXT(response) /* words for the model, or the reason of a refusal; may be empty */
+    FIELD(int64_t, grant_s) /* SMA_GRANT_NONE, SMA_GRANT_ALWAYS (in this chat), or seconds */
     FIELD(uint8_t, standing)                 /* PAIRING: MEMBER, ADMIN or OWNER */
 END
 
 BODY(sma_decided)
-    /* as in HTTP: 200, 400, 403, 404, 409 decided before, 410 expired, 503 */
-    FIELD(int, status)
+    FIELD(int, status) /* as in HTTP: 200, 400, 403, 404, 409 decided before, 410 expired, 503 */
     TEXT(text)                               /* one line for people: what happened, by whom */
 END
 
@@ -394,8 +376,7 @@ END
 BODY(sma_stored_step)
     FIELD(uint32_t, number)                  /* 1, 2, ... */
     FIELD(uint8_t, kind)                     /* enum sma_step_kind */
-    /* opaque to the store; written and read by runtime/agent */
-    TEXT(data)
+    TEXT(data) /* opaque to the store; written and read by runtime/agent */
 END
 
 BODY(sma_collected)
@@ -418,8 +399,7 @@ BODY(sma_run_order)
     FIELD(bool, is_resumed)                  /* was begun before this start of the program */
     /* begun before an unclean exit and no step since: the attempt is committed already */
     FIELD(bool, is_suspect)
-    /* the chat has stored turns: ask SESSION if no session is in memory */
-    FIELD(bool, has_past)
+    FIELD(bool, has_past) /* the chat has stored turns: ask SESSION if no session is in memory */
     FIELD(uint32_t, attempt)                 /* 1.. ; counts unclean attempts without a step */
     LIST(sma_stored_step, step_count, steps) /* durable steps to continue from, oldest first */
     /* outbox rows this run has already made */
@@ -428,8 +408,7 @@ BODY(sma_run_order)
     LIST(sma_collected, collected_count, collected)
     /* was parked; the last step is DECISION and what it approves has not been started */
     FIELD(bool, is_decided)
-    /* enum sma_standing: the least of those who wrote the messages */
-    FIELD(uint8_t, standing)
+    FIELD(uint8_t, standing) /* enum sma_standing: the least of those who wrote the messages */
     /* of this installation, always the same: by it the model knows our blocks of facts; 0 = none */
     FIELD(uint64_t, facts_word)
     /* answers to this message that the platform still takes; 0 = it counts none */
@@ -464,8 +443,7 @@ END
 
 BODY(sma_session_turns)
     TEXT(chat_key)
-    /* oldest first; only turns after the chat's clear mark */
-    LIST(sma_turn, turn_count, turns)
+    LIST(sma_turn, turn_count, turns) /* oldest first; only turns after the chat's clear mark */
 END
 
 /* -- steps ------------------------------------------------------------------------------------- */
@@ -484,10 +462,8 @@ BODY(sma_step)
     TEXT(request_json)
     /* WAIT only, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
     FIELD(uint32_t, wait_ms)
-    /* of the model requests since the step before; all 0 = none */
-    FIELD(struct sma_usage, usage)
-    /* who answered them (runtime/model/target.h: key); empty = nobody */
-    TEXT(target)
+    FIELD(struct sma_usage, usage) /* of the model requests since the step before; all 0 = none */
+    TEXT(target) /* who answered them (runtime/model/target.h: key); empty = nobody */
     /* what happened since the step before (runtime/agent/trace.h); opaque to the store */
     TEXT(trace)
 END
@@ -510,8 +486,7 @@ BODY(sma_done)
     TEXT(output)                             /* final text of the run, for the stored result */
     TEXT(tool_calls_json)                    /* [{tool,input,output}] */
     TEXT(turn)                               /* the session's new turn, empty = none */
-    /* its format: key of the target (runtime/model/target.h) whose bytes it holds */
-    TEXT(wire)
+    TEXT(wire) /* its format: key of the target (runtime/model/target.h) whose bytes it holds */
     /* fallback text or notice: 0 or 1 row; call = 0, step = last step + 1 */
     LIST(sma_step_delivery, delivery_count, deliveries)
     FIELD(struct sma_usage, usage)           /* as in STEP: since the last one */
@@ -554,18 +529,15 @@ BODY(sma_history_lines)
 END
 
 BODY(sma_contact_ask)
-    /* or an actor key, "telegram:1001", when several share a name */
-    TEXT(user_name)
+    TEXT(user_name) /* or an actor key, "telegram:1001", when several share a name */
     TEXT(channel)                            /* empty = any */
 END
 
 BODY(sma_contact_result)
     FIELD(bool, is_found)
     PART(sma_route, route)                   /* of the contact's last message */
-    /* protocols/project.md §7.6, and "standing"; of several a list */
-    TEXT(contact_json)
-    /* people who have this name: of more than one none is meant */
-    FIELD(uint32_t, count)
+    TEXT(contact_json) /* protocols/project.md §7.6, and "standing"; of several a list */
+    FIELD(uint32_t, count) /* people who have this name: of more than one none is meant */
     /* a stranger, or somebody who has another name by now: sending is always asked */
     FIELD(bool, is_doubtful)
     TEXT(whom)                               /* for people: "member, telegram:1001" */
@@ -583,8 +555,7 @@ BODY(sma_tool_ask)
     TEXT(name)
     TEXT(arguments)                          /* JSON that the schema allows */
     TEXT(chat_key)                           /* whose run it is */
-    /* sends elsewhere: chat key it goes to, then a blank and the name for people */
-    TEXT(receiver)
+    TEXT(receiver) /* sends elsewhere: chat key it goes to, then a blank and the name for people */
     FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
     LIST(sma_grant, grant_count, grants)
 END
@@ -594,15 +565,12 @@ BODY(sma_tool_answer)
     FIELD(uint32_t, call)
     FIELD(uint8_t, verdict)                  /* enum sma_tool_verdict */
     FIELD(bool, is_error)
-    /* for the model: JSON, at most SMA_TOOL_RESULT_BYTES_MAX */
-    TEXT(content)
-    /* ASKS in CHECK: one item of runtime/approval/request.h */
-    TEXT(item_json)
+    TEXT(content) /* for the model: JSON, at most SMA_TOOL_RESULT_BYTES_MAX */
+    TEXT(item_json) /* ASKS in CHECK: one item of runtime/approval/request.h */
 END
 
 BODY(sma_tool_cancel)
-    /* every open TOOL question of this run: killed, still answered */
-    FIELD(uint64_t, seq)
+    FIELD(uint64_t, seq) /* every open TOOL question of this run: killed, still answered */
 END
 
 /* -- model ------------------------------------------------------------------------------------- */
@@ -610,8 +578,7 @@ BODY(sma_model_ask)
     /* where it goes: of an immutable configuration, lives until the program ends */
     FIELD(const struct sma_config_llm *, llm)
     FIELD(uint64_t, seq)
-    /* whose run it is, for logs; empty = nobody's (the judge) */
-    TEXT(chat_key)
+    TEXT(chat_key) /* whose run it is, for logs; empty = nobody's (the judge) */
     FIELD(uint32_t, round)                   /* 0 = first request of the run */
     TEXT(body)                               /* the whole request, ready for the wire */
     /* body[turn_offset, turn_end): the current turn's messages, comma-joined JSON */
@@ -626,8 +593,7 @@ BODY(sma_model_call)
     TEXT(arguments)                          /* JSON text, "{}" when the model sent none */
     FIELD(bool, is_invalid)                  /* arguments are not a JSON object */
     FIELD(bool, is_cut)                      /* the answer ended inside of them */
-    /* is_invalid: what is wrong and where, for the model; may be empty */
-    TEXT(problem)
+    TEXT(problem) /* is_invalid: what is wrong and where, for the model; may be empty */
 END
 
 BODY(sma_model_answer)
@@ -635,8 +601,7 @@ BODY(sma_model_answer)
     FIELD(uint8_t, status)                   /* enum sma_model_status */
     FIELD(uint8_t, finish)                   /* enum sma_finish */
     TEXT(text)                               /* visible text, may be empty */
-    /* the assistant message(s) as they go back on the wire, comma-joined JSON */
-    TEXT(fragment)
+    TEXT(fragment) /* the assistant message(s) as they go back on the wire, comma-joined JSON */
     LIST(sma_model_call, call_count, calls)
     /* FAILED: one line for the owner and the log: what, where, what to do. Not for strangers */
     TEXT(error)
@@ -644,8 +609,7 @@ BODY(sma_model_answer)
     FIELD(uint8_t, trouble)                  /* FAILED: enum sma_model_failure */
     /* FAILED: what the server asked for, or when a key is back; -1 = not said */
     FIELD(int64_t, retry_after_ms)
-    /* FAILURE_MEMBER: name or path ("temperature", "reasoning.effort") */
-    TEXT(refused_member)
+    TEXT(refused_member) /* FAILURE_MEMBER: name or path ("temperature", "reasoning.effort") */
     /* CONTEXT_LENGTH: the model's window when the server told it, else 0 */
     FIELD(uint64_t, window_tokens)
     FIELD(struct sma_usage, usage)           /* OK; all attempts together */
@@ -660,10 +624,8 @@ END
 
 BODY(sma_model_delta)
     FIELD(uint64_t, seq)
-    /* text of a chat_send call being written, else plain content */
-    FIELD(bool, is_send_text)
-    /* everything so far of this answer, not only the new piece */
-    TEXT(text)
+    FIELD(bool, is_send_text) /* text of a chat_send call being written, else plain content */
+    TEXT(text) /* everything so far of this answer, not only the new piece */
 END
 
 /* -- delivery ---------------------------------------------------------------------------------- */
@@ -699,15 +661,13 @@ BODY(sma_deliver)
     /* the next part was begun before a crash: attempt it under the same key, count it */
     FIELD(bool, is_repeat)
     FIELD(bool, has_waiter)                  /* the agent will ask SEND for it */
-    /* of the row, for its idempotency keys; 0 = it is older than salts */
-    FIELD(uint64_t, salt)
+    FIELD(uint64_t, salt) /* of the row, for its idempotency keys; 0 = it is older than salts */
     FIELD(uint32_t, attempt_count)
     /* spent on the platform's orders to wait, before the row was given back */
     FIELD(uint32_t, waited_ms)
     /* parts that answered the same message before this row, for platforms that count replies */
     FIELD(uint32_t, reply_count)
-    /* when the row was made: how old an answer may get; 0 = unknown */
-    FIELD(int64_t, made_wall_ms)
+    FIELD(int64_t, made_wall_ms) /* when the row was made: how old an answer may get; 0 = unknown */
     FIELD(bool, is_interim)                  /* a text before the end of its run */
     FIELD(struct sma_stamps, stamps)
 END
@@ -730,8 +690,7 @@ BODY(sma_receipt)
     FIELD(uint32_t, part)                    /* part index from 0 */
     FIELD(uint32_t, part_count)
     FIELD(uint32_t, renderer_version)
-    /* enum sma_delivery_state; WAITING = still trying (attempt count kept) */
-    FIELD(uint8_t, state)
+    FIELD(uint8_t, state) /* enum sma_delivery_state; WAITING = still trying (attempt count kept) */
     /* WAITING: nothing is open, and nothing may be tried for hold_ms: the row is given back with
      * its credit and comes again when it is due. Answered at once, nothing is written */
     FIELD(bool, is_held)
@@ -763,8 +722,7 @@ BODY(sma_attempt)
     FIELD(uint32_t, part_count)
     PART(sma_route, route)
     TEXT(part_bytes)                         /* what render() made, adapter's own format */
-    /* same for every attempt of this part, stable over restarts */
-    TEXT(idempotency_key)
+    TEXT(idempotency_key) /* same for every attempt of this part, stable over restarts */
     FIELD(uint8_t, intent)
     FIELD(bool, is_repeat)
     /* as in DELIVER: before this row, so this part is reply number reply_count + part */
