@@ -334,7 +334,7 @@ static void a_group_is_let_in_by_its_code(void)
     json_decref(answer);
     approval_cli(&world, binary, 0, "group -1001234567890", "pair", "list", NULL);
     approval_cli(&world, binary, 1, "--role", "pair", "approve", code, "--role", "owner", NULL);
-    approval_cli(&world, binary, 0, "I talk in the group", "pair", "approve", code, NULL);
+    approval_cli(&world, binary, 0, "is let in", "pair", "approve", code, NULL);
     chat_expect(&world, TEAM, "You can talk to me now");
     (void)chat_say(&world, TEAM, EVE, "@helper_bot are you there");
     chat_expect(&world, TEAM, "You said: are you there");

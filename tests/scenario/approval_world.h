@@ -22,7 +22,7 @@ struct approval_options
     const char *root;        /* more of ship.json: ",\"approvals\":{\"expireS\":2}" */
     const char *script;      /* of the model server */
     const char *access;      /* NULL = "\"paired\"" */
-    const char *members;     /* of adapters.client; NULL: no limits of our own */
+    const char *members;     /* of adapters.telegram; NULL: no limits of our own */
     bool knows_no_group;     /* else ship.json lets TEAM and FORUM in */
 };
 void approval_create(struct platform_world *world, const char *fake_model,

@@ -156,7 +156,7 @@ static void missing_rights_leave_what_there_is(void)
     service_start(&world.world.service, binary, &world.world.folder);
     platform_world_await_ready(&world);
     platform_talk(&world, 1, 1);
-    platform_await_log(&world, "no right to all of adapters.client.intents");
+    platform_await_log(&world, "no right to all of adapters.qq.intents");
     stop();
 }
 

@@ -189,7 +189,7 @@ static void old_project_files_run_unchanged(void)
     CHECK(setenv("QQ_APP_SECRET", FAKE_QQ_SECRET, 1) == 0);
     for (size_t i = 0; i < SMA_COUNT_OF(blocks); i++) {
         char json[1024];
-        fprintf(stderr, "   %s.client\n", blocks[i]);
+        fprintf(stderr, "   %s.qq\n", blocks[i]);
         platform_world_create(&world, &qq_kind, fake_model, &(struct platform_options){0});
         snprintf(
             json, sizeof json,
