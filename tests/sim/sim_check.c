@@ -13,7 +13,7 @@
 
 /* Rows and events by number; filled anew by every check. */
 static struct event *event_by_seq[SEQ_COUNT_MAX];
-static struct row *rows_by_seq[SEQ_COUNT_MAX][8];
+static struct row *rows_by_seq[SEQ_COUNT_MAX][16];
 
 static void index_all(struct world *world)
 {

@@ -56,6 +56,7 @@ static void close_state(void *state)
 {
     struct feishu *feishu = state;
     feishu_progress_drop(feishu);
+    feishu_typing_drop(feishu);
     feishu->socket.conn = NULL;
     feishu->socket.state = FEISHU_SOCKET_IDLE;
 }
@@ -70,6 +71,7 @@ void feishu_tell_scope(struct feishu *feishu, const char *error)
 /* -- messages ---------------------------------------------------------------------------------- */
 static void take_progress(void *state, struct sma_msg **msg)
 {
+    feishu_typing_take(state, SMA_MSG_BODY(*msg, struct sma_progress));
     feishu_progress_take(state, msg);
 }
 
@@ -78,6 +80,7 @@ static uint64_t tick(void *state, uint64_t now_ns)
     struct feishu *feishu = state;
     uint64_t next_ns = feishu_bot_tick(feishu, now_ns);
     next_ns = sma_platform_earlier(next_ns, feishu_socket_tick(feishu, now_ns));
+    next_ns = sma_platform_earlier(next_ns, feishu_typing_tick(feishu, now_ns));
     return sma_platform_earlier(next_ns, feishu_progress_tick(feishu, now_ns));
 }
 

@@ -201,6 +201,22 @@ enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_
 void feishu_progress_disclaim(struct feishu *feishu, const struct sma_attempt *attempt);
 void feishu_progress_drop(struct feishu *feishu);
 
+/* -- a sign of life in groups (feishu_typing.c) ------------------------------------------------ */
+#define FEISHU_TYPING_COUNT_MAX 64 /* runs at once; further ones show none */
+struct feishu_typing
+{
+    uint64_t seq; /* 0 = free place */
+    char message_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1];
+    char reaction_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* "" = not there, or not known yet */
+    uint64_t due_ns;
+    struct sma_call *call;
+    uint8_t state;
+};
+void feishu_typing_take(struct feishu *feishu, const struct sma_progress *progress);
+/** @return when to look again */
+uint64_t feishu_typing_tick(struct feishu *feishu, uint64_t now_ns);
+void feishu_typing_drop(struct feishu *feishu);
+
 /* -- everything -------------------------------------------------------------------------------- */
 struct feishu
 {
@@ -214,6 +230,9 @@ struct feishu
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
     struct feishu_progress progress;
+    struct feishu_typing typing[FEISHU_TYPING_COUNT_MAX];
+    uint64_t typing_hold_ns;
+    bool has_no_typing; /* the app has no right to reactions */
 };
 /** The owner must change the app in the console: said at the 1st, 2nd, 4th, ... time. */
 void feishu_tell_scope(struct feishu *feishu, const char *error);

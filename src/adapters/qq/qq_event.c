@@ -182,7 +182,9 @@ static void read_event(struct qq_reading *in)
                 return;
             }
         }
-        qq_ignore(in, sma_str_is_equal(type, SMA_STR("MESSAGE_AUDIT_REJECT"))
+        in->event.audit_place = sma_json_str(in->data, "channel_id");
+        in->event.is_audit_refused = sma_str_is_equal(type, SMA_STR("MESSAGE_AUDIT_REJECT"));
+        qq_ignore(in, in->event.is_audit_refused
                           ? "the platform's audit has refused a message of ours"
                           : "an event of no interest here");
     }

@@ -46,7 +46,9 @@ enum qq_event_kind
 struct qq_event
 {
     enum qq_event_kind kind;
-    const char *why; /* IGNORED: constant text; else "" */
+    const char *why;            /* IGNORED: constant text; else "" */
+    bool is_audit_refused;      /* IGNORED: of a message of ours, which nobody sees now */
+    struct sma_str audit_place; /* with it: the channel's id; may be empty */
     /* to be acknowledged with PUT /interactions/{id}; may be empty */
     struct sma_str interaction_id;
     struct sma_ingress ingress; /* every field but cursor_*; slices valid during the callback */

@@ -4,6 +4,8 @@
  */
 #include "qq_priv.h"
 
+#include "sma/text.h"
+
 struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_ns)
 {
     return (struct qq_event_options){.bot_id = sma_str(qq->bot_id),
@@ -17,6 +19,12 @@ enum sma_took qq_take(struct qq *qq, const struct qq_event *event,
 {
     struct sma_platform_event taken = {.ingress = event->kind == QQ_EVENT_IGNORED ? NULL : ingress,
                                        .why = event->why};
+    if (event->is_audit_refused)
+        sma_ctx_log(
+            qq->ctx, SMA_LOG_WARN,
+            "qq: the platform's audit has refused a message of ours in channel %.*s: nobody "
+            "sees it",
+            (int)sma_utf8_cut(event->audit_place, 64), event->audit_place.ptr);
     struct sma_origin here = *origin;
     here.press_id = event->interaction_id;
     enum sma_took took = sma_intake_take(&qq->base.intake, &taken, &here);

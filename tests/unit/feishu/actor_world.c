@@ -8,7 +8,9 @@ static struct sma_route route_of(const struct world_order *order, char key[WORLD
                                  char type[WORLD_TYPE_SIZE])
 {
     const char *usual = order->kind == WORLD_PREPARE ? "group" : "p2p";
-    snprintf(type, WORLD_TYPE_SIZE, "%s", order->kind == WORLD_DELIVER ? order->chat_type : usual);
+    snprintf(type, WORLD_TYPE_SIZE, "%s",
+             order->kind == WORLD_DELIVER || order->chat_type[0] != '\0' ? order->chat_type
+                                                                         : usual);
     snprintf(key, WORLD_KEY_SIZE, "feishu:chat:%s", order->chat);
     return (struct sma_route){.adapter = SMA_ACTOR_ADAPTER_0,
                               .channel = SMA_STR("feishu"),

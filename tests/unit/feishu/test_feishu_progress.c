@@ -41,6 +41,50 @@ static void a_short_run_shows_no_card(void)
     world_close();
 }
 
+static void in_a_group(uint64_t seq, enum sma_progress_kind kind)
+{
+    (void)world_give(&(struct world_order){.kind = WORLD_PROGRESS,
+                                           .progress = (uint8_t)kind,
+                                           .seq = seq,
+                                           .chat = WORLD_GROUP,
+                                           .chat_type = "group",
+                                           .reply = "om_asked",
+                                           .text = ""});
+}
+
+#define REACTIONS MESSAGES "/om_asked/reactions"
+
+/* A minute without a sign looks dead; a message would cost what all bots of the group share. */
+static void a_run_in_a_group_shows_that_it_works(void)
+{
+    world_open("");
+    WORLD_WAIT(platform_is_connected());
+    platform_script("POST", REACTIONS, 1, 200, "",
+                    "{\"code\":0,\"data\":{\"reaction_id\":\"ZC1\"}}");
+    in_a_group(7, SMA_PROGRESS_STARTED);
+    WORLD_WAIT(platform_count("POST", REACTIONS) == 1);
+    struct platform_request request = platform_request_at("POST", REACTIONS, 0);
+    CHECK(holds(&request, "\"emoji_type\":\"Typing\""));
+    in_a_group(7, SMA_PROGRESS_FINISHED);
+    WORLD_WAIT(platform_count("DELETE", REACTIONS "/ZC1") == 1);
+    world_close();
+}
+
+static void without_the_right_to_reactions_nothing_else_changes(void)
+{
+    world_open("");
+    WORLD_WAIT(platform_is_connected());
+    platform_script("POST", REACTIONS, 1, 400, "", "{\"code\":99991672,\"msg\":\"no scope\"}");
+    in_a_group(7, SMA_PROGRESS_STARTED);
+    WORLD_WAIT(world_log_count("no sign of life is shown in groups") == 1);
+    in_a_group(7, SMA_PROGRESS_FINISHED);
+    in_a_group(8, SMA_PROGRESS_STARTED);
+    uint64_t row = world_deliver(8, WORLD_GROUP, "group", "om_asked", "the answer");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    CHECK_INT(0, platform_count("DELETE", REACTIONS));
+    world_close();
+}
+
 static void the_card_becomes_the_answer(void)
 {
     world_open("");
@@ -196,6 +240,8 @@ static void off_is_off(void)
 int main(void)
 {
     RUN(a_short_run_shows_no_card);
+    RUN(a_run_in_a_group_shows_that_it_works);
+    RUN(without_the_right_to_reactions_nothing_else_changes);
     RUN(the_card_becomes_the_answer);
     RUN(repeated_after_a_crash_it_is_the_same_card);
     RUN(a_file_does_not_fit_and_the_card_goes);
