@@ -4,7 +4,7 @@
  * platform is a table of operations and what only it knows.
  *
  * The state of a platform begins with a struct sma_platform, so that one pointer is both; the table
- * says how large it is. The parts keep their own structs: calls (call.h), events at the store
+ * says how large it is. The parts keep their own structs: requests (call.h), events at the store
  * (intake.h), webhook requests (webhook.h), attempts (sending.h), downloads (fetch.h), health
  * (platform_health.h). Each operation is called on the actor's thread, none from inside a function
  * of the platform's that it called itself, unless its comment says so.

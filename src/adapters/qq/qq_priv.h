@@ -192,8 +192,6 @@ struct qq
     char bot_id[QQ_BOT_ID_BYTES_MAX], bot_name[QQ_BOT_ID_BYTES_MAX];
     uint64_t bot_due_ns; /* webhook mode: ask who we are */
     unsigned bot_failure_count;
-
-    /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
     uint64_t plain_until_ns; /* Markdown was refused */
     uint64_t wordy_until_ns; /* buttons were refused */
     struct qq_fresh fresh[QQ_FRESH_COUNT_MAX];

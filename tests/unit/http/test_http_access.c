@@ -1,6 +1,8 @@
 /* test_http_access.c — who gets in: token, Host, Origin; what listening says when it cannot. */
 #include "harness.h"
 
+#include "sma/health.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -229,6 +231,26 @@ static void health_tells_strangers_nothing_else(void)
     harness_stop(harness);
 }
 
+static void check_health(struct harness *harness, const char *body_start)
+{
+    struct reply reply = request_once(harness, "GET /health", "", NULL);
+    CHECK_INT(200, reply.status);
+    CHECK(strncmp(reply.body, body_start, strlen(body_start)) == 0);
+    CHECK(!reply_has(&reply, "secret")); /* how, not why */
+    reply_free(&reply);
+}
+
+static void a_platform_that_waits_for_somebody_degrades_health(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
+    check_health(harness, "{\"status\":\"ok\"");
+    sma_health_set("telegram", SMA_STR("the secret is refused"));
+    check_health(harness, "{\"status\":\"degraded\"");
+    sma_health_set("telegram", SMA_STR(""));
+    check_health(harness, "{\"status\":\"ok\"");
+    harness_stop(harness);
+}
+
 /* A token file that others can read (copied, made by hand) is closed before it is used. */
 static void token_file_is_closed_to_others(void)
 {
@@ -385,6 +407,7 @@ int main(void)
     RUN(loopback_is_not_a_person);
     RUN(the_token_file_counts_beside_a_configured_token);
     RUN(health_tells_strangers_nothing_else);
+    RUN(a_platform_that_waits_for_somebody_degrades_health);
     RUN(nothing_that_is_served_may_act);
     RUN(token_file_is_closed_to_others);
     RUN(foreign_hosts_are_refused);
