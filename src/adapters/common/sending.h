@@ -93,7 +93,7 @@ void sma_sending_end(struct sma_sending *sending, enum sma_attempt_class attempt
                      const char *error);
 /** The same for an error of this machine: NOMEM is RETRY, anything else GIVE_UP. */
 void sma_sending_fail(struct sma_sending *sending, const struct sma_error *error);
-/** Open a file of the project unless it is open: fd, path and file_name. As sma_project_file_open. */
+/** Open a file of the project unless it is open: fd, path, file_name. As sma_project_file_open. */
 SMA_CHECKED enum sma_err sma_sending_open_file(struct sma_sending *sending, struct sma_str target,
                                                size_t bytes_max, struct sma_error *error);
 void sma_sending_close_file(struct sma_sending *sending);

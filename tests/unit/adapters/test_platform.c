@@ -286,7 +286,8 @@ static void attempt(const char *part)
 static void platform_says(int http_status)
 {
     struct sma_sending *sending = (struct sma_sending *)(void *)testing->base.sendings.places;
-    sma_sending_on_answer(sending, &(struct sma_net_answer){.status = http_status, .error = ""});
+    sma_sending_on_answer(NULL, sending,
+                          &(struct sma_net_answer){.status = http_status, .error = ""});
     rest();
 }
 
