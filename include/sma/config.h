@@ -50,8 +50,8 @@ struct sma_config_llm
     size_t extra_header_count;
     const char *const *api_keys; /* llm.apiKey may be a list: all of them, the first is api_key */
     size_t api_key_count;
-    /* llm.proxy, else proxy: http://, socks5h:// ...; "" = none. The environment's is never
-     * taken */
+    /* llm.proxy, else proxy: http://, socks5h:// ...; "" = none; "environment" = what the
+     * environment says, which is not taken else */
     const char *proxy;
     int64_t context_tokens; /* llm.contextTokens; 0 = what the profile or the server says */
     bool has_prices;        /* llm.prices: per million tokens; else the profile's */
@@ -87,6 +87,7 @@ struct sma_config
 {
     const char *project_dir; /* absolute, real path */
     const char *state_dir;   /* project_dir + "/.ship" */
+    const char *proxy;       /* of every platform that names none of its own; "" or NULL = none */
     const char *name, *version, *description;
     const char *agent_md; /* trimmed; the two-line default role when empty */
     const char *start_host;

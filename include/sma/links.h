@@ -21,13 +21,15 @@ void sma_link_up(const char *platform, int64_t wall_ms);
 void sma_link_down(const char *platform, int64_t wall_ms, struct sma_str text);
 /** Something went wrong without ending it. */
 void sma_link_error(const char *platform, int64_t wall_ms, struct sma_str text);
+/** The proxy it goes through, without user and password; "" = none. */
+void sma_link_via(const char *platform, const char *proxy);
 /** It brought an event. */
 void sma_link_event(const char *platform, int64_t wall_ms);
 /** Its messages are dated so long before our clock (< 0: after it); 0 = they agree. */
 void sma_link_clock(const char *platform, int64_t offset_ms);
 /** Append
  *  {"telegram":{"connected":true,"since":"...","lastEventAt":"...",
- *   "clockOffsetS":-90,"lastError":{"time":"...","text":"..."}},...};
+ *   "clockOffsetS":-90,"proxy":"...","lastError":{"time":"...","text":"..."}},...};
  *  members that are not known are left out. The texts may hold what the platform or a URL did:
  *  redact them. */
 void sma_links_format(struct sma_buf *json);

@@ -29,6 +29,10 @@ void sma_net_close(struct sma_net *net);
  *  set. The directory is SSL_CERT_DIR or libcurl's. */
 SMA_CHECKED enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file);
 
+/** Go through this proxy (copied), to be told before the first sma_net_ask; NONE at first. */
+struct sma_proxy;
+void sma_net_use_proxy(struct sma_net *net, const struct sma_proxy *proxy);
+
 /* -- one request, one answer ------------------------------------------------------------------ */
 enum sma_net_end
 {

@@ -16,11 +16,14 @@
 struct sma_ws;
 struct sma_ws_conn;
 
+struct sma_proxy;
 struct sma_ws_options
 {
     const char *ca_file; /* further trusted certificates (PEM), NULL = the system's only */
+    const struct sma_proxy *proxy; /* copied; NULL = none; not of kind OTHER */
 };
-/** For the actor of ctx, which must be on a loop. */
+/** For the actor of ctx, which must be on a loop. @return OK | NOMEM | IO: ca_file cannot be read |
+ *  NOTFOUND: libwebsockets has no plugin for libuv; with *error */
 SMA_CHECKED enum sma_err sma_ws_open(struct sma_ctx *ctx, const struct sma_ws_options *options,
                                      struct sma_ws **ret_ws, struct sma_error *error);
 /** Closes every connection without a callback; the loop must still run to close its handles. NULL

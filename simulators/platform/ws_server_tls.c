@@ -59,7 +59,7 @@ static X509 *make_certificate(EVP_PKEY *key, X509 *issuer, EVP_PKEY *issuer_key,
 
 SSL_CTX *ws_server_tls_create(enum ws_server_tls kind, const char *ca_file)
 {
-    static const char here[] = "DNS:localhost,IP:127.0.0.1,IP:::1";
+    static const char here[] = "DNS:localhost,DNS:server.proxied.test,IP:127.0.0.1,IP:::1";
     EVP_PKEY *authority_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
     need(authority_key != NULL && key != NULL, "EVP_EC_gen");
     X509 *authority = make_certificate(authority_key, NULL, NULL, "test authority", NULL, false);

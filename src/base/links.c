@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 /* A platform's connection, or a model's target: then is_up says whether it answered last. */
 struct link
@@ -18,6 +19,7 @@ struct link
     int64_t error_ms;         /* under the lock, like the text */
     size_t error_len;
     char error[SMA_LINK_ERROR_BYTES_MAX];
+    char proxy[280]; /* likewise; "" = none */
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct link platforms[SMA_LABEL_COUNT_MAX], targets[SMA_LABEL_COUNT_MAX];
@@ -91,6 +93,14 @@ void sma_link_error(const char *platform, int64_t wall_ms, struct sma_str text)
     set_error(&platforms[place_of(platform)], wall_ms, text);
 }
 
+void sma_link_via(const char *platform, const char *proxy)
+{
+    struct link *link = &platforms[place_of(platform)];
+    pthread_mutex_lock(&lock);
+    (void)snprintf(link->proxy, sizeof link->proxy, "%s", proxy);
+    pthread_mutex_unlock(&lock);
+}
+
 void sma_link_event(const char *platform, int64_t wall_ms)
 {
     set(&platforms[place_of(platform)].event_ms, wall_ms);
@@ -141,6 +151,14 @@ static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
     sma_buf_put_char(json, '"');
 }
 
+static void put_proxy(struct sma_buf *json, const struct link *link)
+{
+    pthread_mutex_lock(&lock);
+    if (link->proxy[0] != '\0')
+        sma_buf_put_json_member(json, "proxy", sma_str(link->proxy));
+    pthread_mutex_unlock(&lock);
+}
+
 static void put_error(struct sma_buf *json, const struct link *link)
 {
     pthread_mutex_lock(&lock);
@@ -177,6 +195,7 @@ void sma_links_format(struct sma_buf *json)
             sma_buf_put_json_key(json, "clockOffsetS");
             sma_buf_put_i64(json, get(&link->clock_ms) / 1000);
         }
+        put_proxy(json, link);
         put_error(json, link);
         sma_buf_put_char(json, '}');
     }
@@ -216,6 +235,7 @@ static void forget(struct link *link)
     set(&link->clock_ms, 0);
     pthread_mutex_lock(&lock);
     link->error_len = 0;
+    link->proxy[0] = '\0';
     pthread_mutex_unlock(&lock);
 }
 

@@ -90,6 +90,8 @@ static void print_platform(const char *name, const json_t *platform)
     sma_buf_put_text(&buf, is_up ? "connected" : "NOT CONNECTED");
     put_time(&buf, " since ", text_of(platform, "since"));
     put_time(&buf, ", last event ", text_of(platform, "lastEventAt"));
+    if (text_of(platform, "proxy")[0] != '\0')
+        sma_buf_printf(&buf, ", through proxy %s", text_of(platform, "proxy"));
     put_last_error(&buf, platform);
     print_buf(name, &buf);
 }

@@ -1,6 +1,8 @@
 /* dial.c — see dial.h. */
 #include "dial.h"
 
+#include "proxy_talk.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -26,7 +28,11 @@ struct net_dial
     size_t next;
     struct attempt *attempts[NET_ADDRESS_COUNT_MAX];
     size_t attempt_count;
-    char host[NET_HOST_BYTES], port[NET_PORT_BYTES];
+    struct attempt *talking; /* to the proxy, which has answered; NULL = not yet */
+    struct proxy_talk talk;
+    struct sma_proxy proxy;
+    char host[NET_HOST_BYTES], port[NET_PORT_BYTES]; /* where to in the end */
+    char target[2 * NET_HOST_BYTES + 64];            /* the same for people, with the proxy */
     char error[NET_DIAL_ERROR_BYTES];
 };
 
@@ -53,7 +59,10 @@ static int release(struct net_dial *dial, struct attempt *attempt)
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    free(handle->data);
+    struct net_dial *dial = handle->data;
+    explicit_bzero(&dial->proxy, sizeof dial->proxy); /* it may hold a password */
+    explicit_bzero(&dial->talk, sizeof dial->talk);
+    free(dial);
 }
 
 static void end(struct net_dial *dial)
@@ -91,16 +100,101 @@ void net_dial_describe_wait(const struct net_dial *dial, unsigned waited_ms, cha
     if (dial->wait.is_waiting)
         (void)snprintf(text, size,
                        "cannot connect to %s: looking up its address took longer than %u ms",
-                       dial->host, waited_ms);
+                       dial->target, waited_ms);
     else
-        (void)snprintf(text, size, "cannot connect to %s: no answer within %u ms", dial->host,
-                       waited_ms);
+        (void)snprintf(text, size, "cannot connect to %s: %s within %u ms", dial->target,
+                       dial->talking == NULL ? "no answer" : "no answer of the proxy", waited_ms);
 }
 
 /* -- addresses -------------------------------------------------------------------------------- */
 static void note_failure(struct net_dial *dial, int problem)
 {
-    set_error(dial, "cannot connect to %s: %s", dial->host, uv_strerror(-problem));
+    set_error(dial, "cannot connect to %s: %s", dial->target, uv_strerror(-problem));
+}
+
+/* -- the proxy -------------------------------------------------------------------------------- */
+static void end_talk(struct net_dial *dial, bool is_through)
+{
+    int fd = release(dial, dial->talking);
+    if (!is_through) {
+        (void)close(fd);
+        fd = -1;
+        set_error(dial, "cannot connect to %s: %s", dial->target, dial->talk.error);
+    }
+    finish(dial, fd);
+}
+
+static void fail_talk(struct net_dial *dial, const char *why)
+{
+    (void)snprintf(dial->talk.error, sizeof dial->talk.error, "%s", why);
+    end_talk(dial, false);
+}
+
+/* @return SMA_ERR_EMPTY: nothing more can be done now */
+static enum sma_err read_talk(struct net_dial *dial)
+{
+    struct proxy_talk *talk = &dial->talk;
+    ssize_t got =
+        recv(dial->talking->fd, talk->in + talk->in_len, sizeof talk->in - talk->in_len, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return SMA_ERR_EMPTY;
+    if (got <= 0) {
+        (void)snprintf(talk->error, sizeof talk->error, "the proxy %s",
+                       got == 0 ? "closed the connection" : strerror(errno));
+        return SMA_ERR_IO;
+    }
+    talk->in_len += (size_t)got;
+    return proxy_talk_read(talk);
+}
+
+static bool send_talk(struct net_dial *dial)
+{
+    struct proxy_talk *talk = &dial->talk;
+    ssize_t sent = send(dial->talking->fd, talk->out + talk->out_at, talk->out_len - talk->out_at,
+                        MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR)
+        return false;
+    talk->out_at += sent > 0 ? (size_t)sent : 0;
+    if (talk->out_at == talk->out_len)
+        talk->out_at = talk->out_len = 0;
+    return true;
+}
+
+static void watch_talk(struct net_dial *dial);
+
+static void on_talk(uv_poll_t *poll, int status, int events)
+{
+    struct net_dial *dial = poll->data;
+    enum sma_err err = SMA_ERR_EMPTY;
+    if (status < 0 || (events & UV_READABLE) != 0)
+        err = read_talk(dial);
+    if (err != SMA_ERR_EMPTY) {
+        end_talk(dial, err == SMA_ERR_OK);
+        return;
+    }
+    if (dial->talk.out_len > 0 && !send_talk(dial))
+        fail_talk(dial, "the proxy closed the connection");
+    else
+        watch_talk(dial);
+}
+
+static void watch_talk(struct net_dial *dial)
+{
+    int events = UV_READABLE | (dial->talk.out_len > 0 ? UV_WRITABLE : 0);
+    SMA_ASSERT(uv_poll_start(&dial->talking->poll, events, on_talk) == 0);
+}
+
+/* This address it is: the others are given up. */
+static void begin_talk(struct net_dial *dial, struct attempt *attempt)
+{
+    (void)uv_timer_stop(&dial->timer);
+    while (dial->attempt_count > 1)
+        (void)close(release(dial, dial->attempts[dial->attempts[0] == attempt ? 1 : 0]));
+    dial->talking = attempt;
+    if (proxy_talk_begin(&dial->talk, &dial->proxy, dial->host, dial->port) != SMA_ERR_OK)
+        end_talk(dial, false);
+    else
+        watch_talk(dial);
 }
 
 static void on_ready(uv_poll_t *poll, int status, int events)
@@ -112,6 +206,10 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     (void)events;
     if (getsockopt(attempt->fd, SOL_SOCKET, SO_ERROR, &problem, &size) == 0 && problem == 0)
         problem = status < 0 ? -status : 0; /* libuv says EBADF for any error */
+    if (problem == 0 && dial->proxy.kind != SMA_PROXY_NONE) {
+        begin_talk(dial, attempt);
+        return;
+    }
     int fd = release(dial, attempt);
     if (problem == 0) {
         finish(dial, fd);
@@ -178,11 +276,16 @@ static void try_next(struct net_dial *dial)
 }
 
 /* -- the beginning ---------------------------------------------------------------------------- */
+static const char *first_host(const struct net_dial *dial)
+{
+    return dial->proxy.kind == SMA_PROXY_NONE ? dial->host : dial->proxy.host;
+}
+
 static void on_addresses(void *user, const struct net_addresses *addresses)
 {
     struct net_dial *dial = user;
     dial->addresses = *addresses;
-    set_error(dial, "cannot find the address of %s: %s", dial->host,
+    set_error(dial, "cannot find the address of %s: %s", first_host(dial),
               addresses->status == 0 ? "it has none" : gai_strerror(addresses->status));
     try_next(dial);
 }
@@ -190,14 +293,16 @@ static void on_addresses(void *user, const struct net_addresses *addresses)
 static void on_begin(uv_timer_t *timer)
 {
     struct net_dial *dial = timer->data;
-    if (net_names_literal(dial->host, dial->port, &dial->addresses)) {
+    const char *host = first_host(dial);
+    const char *port = dial->proxy.kind == SMA_PROXY_NONE ? dial->port : dial->proxy.port;
+    if (net_names_literal(host, port, &dial->addresses)) {
         try_next(dial);
         return;
     }
-    enum sma_err err = net_names_ask(dial->ask.names, dial->host, dial->port, &dial->wait);
+    enum sma_err err = net_names_ask(dial->ask.names, host, port, &dial->wait);
     if (err == SMA_ERR_OK)
         return;
-    set_error(dial, "cannot find the address of %s: %s", dial->host,
+    set_error(dial, "cannot find the address of %s: %s", host,
               err == SMA_ERR_FULL ? "too many look-ups wait for the name server already"
                                   : sma_err_text(err));
     finish(dial, -1);
@@ -213,6 +318,10 @@ struct net_dial *net_dial_start(const struct net_dial_ask *ask)
     dial->wait.user = dial;
     (void)snprintf(dial->host, sizeof dial->host, "%s", ask->host);
     (void)snprintf(dial->port, sizeof dial->port, "%s", ask->port);
+    dial->proxy = *ask->proxy;
+    bool is_straight = dial->proxy.kind == SMA_PROXY_NONE;
+    (void)snprintf(dial->target, sizeof dial->target, "%s%s%s", dial->host,
+                   is_straight ? "" : " through proxy ", dial->proxy.name);
     (void)uv_timer_init(ask->names->loop, &dial->timer); /* cannot fail */
     dial->timer.data = dial;
     (void)uv_timer_start(&dial->timer, on_begin, 0, 0);

@@ -300,6 +300,7 @@ static void free_net(struct sma_net *net)
     if (net->sockets_fd >= 0)
         (void)close(net->sockets_fd);
     free(net->ca_file);
+    explicit_bzero(&net->proxy, sizeof net->proxy);
     free(net->is_watched);
     net->magic = 0;
     free(net);
@@ -385,6 +386,12 @@ enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file)
     free(net->ca_file);
     net->ca_file = copy;
     return SMA_ERR_OK;
+}
+
+void sma_net_use_proxy(struct sma_net *net, const struct sma_proxy *proxy)
+{
+    SMA_ASSERT(net->open_count == 0 && net->pool == NULL);
+    net->proxy = *proxy;
 }
 
 /* The directory is searched when a certificate is needed. libcurl's default is a file beside it,

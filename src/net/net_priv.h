@@ -9,6 +9,7 @@
 #define SMA_ACTORS_NET_PRIV_H
 
 #include "sma/net.h"
+#include "sma/proxy.h"
 
 #include <curl/curl.h>
 #include <uv.h>
@@ -41,6 +42,9 @@ struct sma_net_request
     bool is_open, is_driven;
     bool is_failed; /* ended before it began; told from the timer */
     bool may_repeat, is_repeat_refused, is_too_big, is_file_failed;
+    bool is_sending; /* a connection stands, and maybe the way through a proxy */
+    bool is_straight;
+    long tunnel_bytes; /* said to the proxy before */
     CURL *easy;
     struct curl_slist header_nodes[NET_HEADER_COUNT_MAX + 2];
     struct sma_buf header_text;
@@ -83,6 +87,7 @@ struct sma_net
     struct sma_net_request *pool;
     size_t pool_count;
     char *ca_file;
+    struct sma_proxy proxy;
 };
 
 /* -- net.c ------------------------------------------------------------------------------------- */

@@ -102,9 +102,12 @@ static void conclude(struct sma_net_request *request, enum sma_net_end end, cons
     answer.body_bytes = request->body_bytes;
     answer.log_id = sma_str(request->log_id);
     answer.type = sma_str(request->type);
+    bool is_straight = request->is_straight;
     request->error[0] = '\0';
     if (end != SMA_NET_ANSWERED)
-        (void)snprintf(request->error, sizeof request->error, "%s: %s", request->host, why);
+        (void)snprintf(request->error, sizeof request->error, "%s%s%s: %s", request->host,
+                       is_straight ? "" : " through proxy ",
+                       is_straight ? "" : request->net->proxy.name, why);
     for (char *at = request->error; *at != '\0'; at++)
         if ((unsigned char)*at < 0x20)
             *at = ' ';
@@ -113,11 +116,17 @@ static void conclude(struct sma_net_request *request, enum sma_net_end end, cons
     release(request); /* the answer lies in it */
 }
 
-static bool has_left(const struct sma_net_request *request)
+static long bytes_out(const struct sma_net_request *request)
 {
     long bytes = 0;
     curl_easy_getinfo(request->easy, CURLINFO_REQUEST_SIZE, &bytes);
-    return bytes > 0;
+    return bytes;
+}
+
+/* What a proxy was told before does not count: the server has seen none of it. */
+static bool has_left(const struct sma_net_request *request)
+{
+    return request->is_sending && bytes_out(request) > request->tunnel_bytes;
 }
 
 static void on_ended(void *user, int code)
@@ -165,7 +174,11 @@ static int on_sending(void *user, char *peer, char *self, int peer_port, int sel
     (void)self;
     (void)peer_port;
     (void)self_port;
-    if (request->may_repeat || !has_left(request))
+    if (!request->is_sending)
+        request->tunnel_bytes = bytes_out(request);
+    bool is_first = !request->is_sending || !has_left(request);
+    request->is_sending = true;
+    if (request->may_repeat || is_first)
         return CURL_PREREQFUNC_OK;
     request->is_repeat_refused = true;
     return CURL_PREREQFUNC_ABORT;
@@ -375,7 +388,7 @@ static void set_for_good(struct sma_net_request *request)
                      1L); /* cancelling must not wait for a name look-up */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* no settings from the environment */
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* not the server's */
     /* Not HTTP/2: when a server turns its connection over (GOAWAY), libcurl does not say which
      * requests it has seen, and a send whose fate is unknown may be shown twice. With one request
      * at a time on a connection that is rare. */
@@ -393,6 +406,22 @@ static void set_for_good(struct sma_net_request *request)
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
 }
 
+/* Without a proxy the environment's is not taken: "" says so. */
+static bool set_proxy(CURL *easy, const struct sma_proxy *proxy)
+{
+    if (curl_easy_setopt(easy, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1") != CURLE_OK)
+        return false;
+    if (proxy->kind == SMA_PROXY_ENVIRONMENT) /* and its exceptions */
+        return curl_easy_setopt(easy, CURLOPT_NOPROXY, NULL) == CURLE_OK;
+    const char *name = proxy->kind == SMA_PROXY_NONE ? "" : proxy->name;
+    if (curl_easy_setopt(easy, CURLOPT_PROXY, name) != CURLE_OK)
+        return false;
+    if (proxy->user[0] == '\0' && proxy->password[0] == '\0')
+        return true;
+    return curl_easy_setopt(easy, CURLOPT_PROXYUSERNAME, proxy->user) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXYPASSWORD, proxy->password) == CURLE_OK;
+}
+
 static struct sma_net_request *take_request(struct sma_net *net)
 {
     struct sma_net_request *request = net->pool;
@@ -408,7 +437,8 @@ static struct sma_net_request *take_request(struct sma_net *net)
     request->net = net;
     sma_buf_init(&request->header_text, NET_HEADER_BYTES_MAX);
     request->easy = curl_easy_init();
-    if (request->easy == NULL || sma_net_set_trust(net, request->easy) != SMA_ERR_OK) {
+    if (request->easy == NULL || sma_net_set_trust(net, request->easy) != SMA_ERR_OK ||
+        !set_proxy(request->easy, &net->proxy)) {
         destroy_request(request);
         return NULL;
     }
@@ -437,6 +467,11 @@ static void note_host(struct sma_net_request *request, const char *url)
         }
     (void)snprintf(request->host, sizeof request->host, "%.*s", (int)(len < 255 ? len : 255),
                    begin);
+    struct sma_str host = {request->host, strcspn(request->host, ":")};
+    request->is_straight = request->net->proxy.kind == SMA_PROXY_NONE ||
+                           sma_str_is_equal_nocase(host, SMA_STR("localhost")) ||
+                           sma_str_is_equal(host, SMA_STR("127.0.0.1")) ||
+                           sma_str_starts_with(sma_str(request->host), SMA_STR("[::1]"));
 }
 
 static bool is_good(const struct sma_net_ask *ask)
@@ -457,7 +492,8 @@ static void set_notes(struct sma_net_request *request, const struct sma_net_ask 
 {
     request->may_repeat = ask->may_repeat || strcmp(ask->method, "GET") == 0;
     request->is_failed = request->is_repeat_refused = request->is_too_big = false;
-    request->is_file_failed = false;
+    request->is_file_failed = request->is_sending = false;
+    request->tunnel_bytes = 0;
     request->answer_bytes_max =
         ask->answer_bytes_max == 0 ? NET_ANSWER_BYTES_DEFAULT : ask->answer_bytes_max;
     sma_buf_clear(&request->body);

@@ -263,10 +263,14 @@ enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *
 
 enum sma_err ws_conn_begin(struct sma_ws_conn *conn)
 {
+    struct sma_proxy proxy;
+    SMA_TRY(sma_proxy_choose(&conn->ws->proxy, conn->url.host, conn->url.is_tls, &proxy));
     conn->dial = net_dial_start(&(struct net_dial_ask){.names = &conn->ws->names,
                                                        .host = conn->url.host,
                                                        .port = conn->url.port,
+                                                       .proxy = &proxy,
                                                        .done = on_dialled,
                                                        .user = conn});
+    explicit_bzero(&proxy, sizeof proxy);
     return conn->dial == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }

@@ -30,6 +30,7 @@ void ws_unref(struct sma_ws *ws)
     if (--ws->use_count > 0)
         return;
     SSL_CTX_free(ws->tls);
+    explicit_bzero(&ws->proxy, sizeof ws->proxy);
     ws->magic = 0;
     free(ws);
 }
@@ -138,7 +139,7 @@ static enum sma_err make_context(struct sma_ws *ws, struct sma_error *error)
     if (ws->lws != NULL && ws_vhost(ws, false) != NULL &&
         (ws->tls == NULL || ws_vhost(ws, true) != NULL))
         return SMA_ERR_OK;
-    return sma_fail(error, SMA_ERR_IO,
+    return sma_fail(error, SMA_ERR_NOTFOUND,
                     "cannot start libwebsockets: is its libuv plugin there (Debian: "
                     "libwebsockets-evlib-uv)?");
 }
@@ -221,6 +222,8 @@ enum sma_err sma_ws_open(struct sma_ctx *ctx, const struct sma_ws_options *optio
     ws->use_count = 1;
     SMA_ASSERT(ws->loop != NULL);
     enum sma_err err = SMA_ERR_OK;
+    if (options != NULL && options->proxy != NULL)
+        ws->proxy = *options->proxy;
     if (options != NULL && options->ca_file != NULL) /* else with the first wss:// */
         err = make_tls(ws, options->ca_file, error);
     if (err != SMA_ERR_OK) {

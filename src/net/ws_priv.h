@@ -137,6 +137,7 @@ struct sma_ws
     struct lws_context *lws;
     struct lws_vhost *vhosts[2]; /* for ws://; for wss://, made with the first of them */
     SSL_CTX *tls;
+    struct sma_proxy proxy;
     struct sma_ws_conn *conns;
     size_t use_count; /* open() and everything with a handle on the loop; freed at 0 */
     uv_idle_t closer;

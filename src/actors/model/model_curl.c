@@ -277,9 +277,13 @@ static CURL *create_easy(struct model_request *request)
     return easy;
 }
 
-/* Never the environment's. What runs on this machine is not asked through a proxy. */
+/* The environment's only when that is said. What runs on this machine is not asked through one. */
 static CURLcode set_proxy(CURL *easy, const struct sma_config_llm *llm)
 {
+    if (llm->proxy != NULL && strcmp(llm->proxy, "environment") == 0) {
+        CURLcode reset = curl_easy_setopt(easy, CURLOPT_NOPROXY, NULL);
+        return reset == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PROXY, NULL) : reset;
+    }
     CURLcode code = curl_easy_setopt(easy, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
     if (code == CURLE_OK)
         code = curl_easy_setopt(easy, CURLOPT_PROXY, llm->proxy == NULL ? "" : llm->proxy);

@@ -2,9 +2,10 @@
 #include "platform.h"
 
 #include "answers.h"
-#include "sma/param.h"
 
+#include "runtime/access/access.h"
 #include "runtime/json/json_arena.h"
+#include "sma/links.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,44 @@ static struct sma_platform *platform_of(const void *state)
     return platform;
 }
 
+/* -- keys that platforms share ---------------------------------------------------------------- */
+struct platform_settings
+{
+    char *proxy;
+};
+static const struct sma_param ROWS[] = {
+    {"proxy", .type = SMA_PARAM_TYPE_PROXY, SMA_PARAM_AT(struct platform_settings, proxy),
+     .doc = "what this platform is reached through, else the top-level `proxy`; `http://` or "
+            "`socks5h://` where it uses a "
+            "WebSocket; `none` for none"},
+};
+const struct sma_params sma_platform_params = {"", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
+
+static SMA_CHECKED enum sma_err refuse_proxy(const struct sma_platform *platform,
+                                             struct sma_error *error)
+{
+    return sma_fail(error, SMA_ERR_BADINPUT,
+                    "ship.json: the proxy of adapters.%s cannot be used: it must be http:// or "
+                    "socks5h:// with a host and a port; set adapters.%s.proxy, or \"none\"",
+                    platform->ops->name, platform->ops->name);
+}
+
+/* Its own, else the one of all. The texts may hold a password. */
+static SMA_CHECKED enum sma_err read_proxy(struct sma_platform *platform, const char *json,
+                                           struct sma_error *error)
+{
+    struct platform_settings settings = {0};
+    enum sma_err err = sma_params_read_block(&sma_platform_params, json,
+                                             platform->config->project_dir, &settings, error);
+    const char *text = settings.proxy;
+    if (text == NULL || text[0] == '\0')
+        text = platform->config->proxy == NULL ? "" : platform->config->proxy;
+    if (err == SMA_ERR_OK && sma_proxy_parse(sma_str(text), &platform->proxy) != SMA_ERR_OK)
+        err = refuse_proxy(platform, error);
+    sma_params_free(&sma_platform_params, &settings);
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err; /* no block: open() says so */
+}
+
 /* -- made and unmade --------------------------------------------------------------------------- */
 void sma_platform_destroy(void *state)
 {
@@ -28,6 +67,7 @@ void sma_platform_destroy(void *state)
     sma_intake_fini(&platform->intake);
     sma_webhooks_fini(&platform->webhooks);
     sma_sendings_fini(&platform->sendings);
+    explicit_bzero(&platform->proxy, sizeof platform->proxy);
     platform->magic = 0;
     free(state);
 }
@@ -54,6 +94,8 @@ enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
     platform->config = config;
     const char *json = block == NULL || block->json == NULL ? "" : block->json;
     enum sma_err err = make_parts(platform);
+    if (err == SMA_ERR_OK)
+        err = read_proxy(platform, json, error);
     if (err == SMA_ERR_OK)
         err = ops->open(platform, json, error);
     if (err == SMA_ERR_NOMEM)
@@ -86,7 +128,9 @@ bool sma_platform_takes_webhooks(const void *state)
 static SMA_CHECKED enum sma_err open_ws(struct sma_platform *platform, const char *ca_file,
                                         struct sma_error *error)
 {
-    struct sma_ws_options options = {.ca_file = ca_file};
+    if (platform->proxy.kind == SMA_PROXY_OTHER)
+        return refuse_proxy(platform, error);
+    struct sma_ws_options options = {.ca_file = ca_file, .proxy = &platform->proxy};
     enum sma_err err = sma_ws_open(platform->ctx, &options, &platform->ws, error);
     return err == SMA_ERR_IO ? sma_params_refuse_ca_file(platform->ops->name, error) : err;
 }
@@ -97,6 +141,8 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
     struct sma_platform_facts facts = ops->facts(platform);
     const char *ca_file = facts.ca_file == NULL || facts.ca_file[0] == '\0' ? NULL : facts.ca_file;
     SMA_TRY(sma_net_open(platform->ctx, &platform->net, error));
+    sma_net_use_proxy(platform->net, &platform->proxy);
+    sma_link_via(ops->name, platform->proxy.name);
     if (facts.has_websocket)
         SMA_TRY(open_ws(platform, ca_file, error));
     if (ca_file != NULL)

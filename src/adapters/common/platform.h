@@ -33,6 +33,8 @@
 
 #include "sma/adapter.h"
 #include "sma/net.h"
+#include "sma/param.h"
+#include "sma/proxy.h"
 #include "sma/ws.h"
 
 /* What the skeleton must know of the settings. */
@@ -75,6 +77,7 @@ struct sma_platform
     uint32_t magic;
     const struct sma_platform_ops *ops;
     const struct sma_config *config;
+    struct sma_proxy proxy;
     struct sma_ctx *ctx;
     struct sma_net *net; /* NULL when closed */
     struct sma_ws *ws;   /* NULL when closed, or not wanted */
@@ -86,6 +89,9 @@ struct sma_platform
     struct sma_sendings sendings;
     bool is_intake_off, is_intake_told, is_closed;
 };
+
+/* Rows that the blocks of chat platforms share. */
+extern const struct sma_params sma_platform_params;
 
 /** For sma_adapter_ops.create: calls open(). */
 SMA_CHECKED enum sma_err sma_platform_create(const struct sma_platform_ops *ops,

@@ -39,7 +39,7 @@ static const struct sma_param ROWS[] = {
      AT(attachment_bytes_max), .doc = "bytes of a file that is fetched"},
 };
 #undef AT
-const struct sma_params feishu_params = {"feishu", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
+const struct sma_params feishu_params = {"feishu", ROWS, SMA_COUNT_OF(ROWS), &sma_platform_params};
 
 static bool is_word(const char *text)
 {

@@ -50,7 +50,7 @@ static const struct sma_param ROWS[] = {
      AT(attachment_bytes_max), .doc = "bytes of a file that is fetched"},
 };
 #undef AT
-const struct sma_params qq_params = {"qq", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
+const struct sma_params qq_params = {"qq", ROWS, SMA_COUNT_OF(ROWS), &sma_platform_params};
 
 void qq_put_intents(struct sma_buf *buf, uint32_t mask)
 {

@@ -38,7 +38,7 @@ static const struct sma_param ROWS[] = {
 };
 #undef AT
 const struct sma_params telegram_params = {"telegram", ROWS, SMA_COUNT_OF(ROWS),
-                                           &sma_access_params};
+                                           &sma_platform_params};
 
 static bool is_made_of(const char *text, const char *others)
 {

@@ -151,7 +151,8 @@ static bool is_of_type(const struct sma_param *row, const json_t *value)
     case SMA_PARAM_TYPE_FILE:
         return text != NULL;
     case SMA_PARAM_TYPE_PROXY:
-        return text != NULL && (text[0] == '\0' || strcmp(text, "none") == 0 || is_proxy(text));
+        return text != NULL && (text[0] == '\0' || strcmp(text, "none") == 0 ||
+                                strcmp(text, "environment") == 0 || is_proxy(text));
     case SMA_PARAM_TYPE_FLAG:
         return (row->traits & SMA_PARAM_LENIENT) != 0 || config_is_flag(value);
     case SMA_PARAM_TYPE_WORD:
@@ -185,7 +186,8 @@ static const char *describe_type(enum sma_param_type type)
     case SMA_PARAM_TYPE_FILE:
         return "a string";
     case SMA_PARAM_TYPE_PROXY:
-        return "an address like http://host:port or socks5h://host:port, or \"none\"";
+        return "an address like http://host:port or socks5h://host:port, \"none\" or "
+               "\"environment\"";
     case SMA_PARAM_TYPE_INTEGER:
         return "a whole number";
     case SMA_PARAM_TYPE_NUMBER:

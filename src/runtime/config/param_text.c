@@ -32,7 +32,7 @@ static const char *name_type(enum sma_param_type type)
     case SMA_PARAM_TYPE_FILE:
         return "file, relative to the project";
     case SMA_PARAM_TYPE_PROXY:
-        return "`http://` `https://` `socks5://` `socks5h://` ..., `none`";
+        return "`http://` `https://` `socks5://` `socks5h://` ..., `none`, `environment`";
     case SMA_PARAM_TYPE_FLAG:
         return "`true`, `false`";
     case SMA_PARAM_TYPE_IDS:

@@ -121,10 +121,10 @@ static const struct sma_param ROWS[] = {
     {"access", .type = SMA_PARAM_TYPE_ACCESS, LIVE, .text = "paired",
      .doc = "how private messages of unknown people are handled, for platforms that do not say it "
             "themselves"},
-    {"proxy", .type = SMA_PARAM_TYPE_PROXY, LIVE,
-     .doc = "`http://` `https://` `socks5://` `socks5h://`, for model requests, never for this "
-            "machine's own servers; "
-            "`http_proxy` of the environment is not taken"},
+    {"proxy", .type = SMA_PARAM_TYPE_PROXY, LIVE, AT(proxy),
+     .doc = "what model requests and chat platforms go through, with user:password@ if it wants "
+            "them; never for this machine's own servers; `environment`: https_proxy, http_proxy, "
+            "all_proxy and no_proxy, which are not taken else; platforms at start"},
     {"start", OBJECT},
     {"start.host", SMA_PARAM_TEXT("127.0.0.1"), AT(start_host), .words = "address",
      .doc = "before anything but loopback put a proxy with TLS"},

@@ -26,6 +26,7 @@ struct ws_harness
     struct sma_ctx *ctx;
     struct sma_ws *ws;
     const char *ca_file;
+    const struct sma_proxy *proxy;
     pthread_t supervisor;
     int stop_fd, status;
     pthread_mutex_t lock;
@@ -75,8 +76,9 @@ static enum sma_err actor_start(void *state, struct sma_ctx *ctx, struct sma_err
     harness->ctx = ctx;
     harness->async.data = harness;
     CHECK_INT(0, uv_async_init(sma_ctx_loop(ctx), &harness->async, on_async));
-    return sma_ws_open(ctx, &(struct sma_ws_options){.ca_file = harness->ca_file}, &harness->ws,
-                       error);
+    return sma_ws_open(
+        ctx, &(struct sma_ws_options){.ca_file = harness->ca_file, .proxy = harness->proxy},
+        &harness->ws, error);
 }
 
 static void actor_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
@@ -111,6 +113,11 @@ static void *supervise(void *argument)
 
 struct ws_harness *ws_harness_start(const char *ca_file)
 {
+    return ws_harness_start_through(ca_file, NULL);
+}
+
+struct ws_harness *ws_harness_start_through(const char *ca_file, const struct sma_proxy *proxy)
+{
     struct sma_error error = {0};
     struct ws_harness *harness = calloc(1, sizeof *harness);
     CHECK(harness != NULL);
@@ -121,6 +128,7 @@ struct ws_harness *ws_harness_start(const char *ca_file)
     CHECK_INT(0, pthread_cond_init(&harness->changed, &attributes));
     (void)pthread_condattr_destroy(&attributes);
     harness->ca_file = ca_file;
+    harness->proxy = proxy;
     harness->stop_fd = eventfd(0, EFD_CLOEXEC);
     CHECK(harness->stop_fd >= 0);
     harness->system = sma_system_create(&(struct sma_system_options){0});

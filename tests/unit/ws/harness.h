@@ -36,6 +36,7 @@ struct client
 };
 
 struct ws_harness *ws_harness_start(const char *ca_file);
+struct ws_harness *ws_harness_start_through(const char *ca_file, const struct sma_proxy *proxy);
 /** Stops the actor, closing the sma_ws first; all clients must be told or dropped. Checks that the
  *  loop ended clean. */
 void ws_harness_stop(struct ws_harness *harness);

@@ -205,7 +205,7 @@ static void a_missing_plugin_is_named(void)
     struct ws_harness *harness = ws_harness_start(NULL);
     struct sma_error error = {0};
     atomic_store(&has_no_plugins, true);
-    CHECK_ERR(SMA_ERR_IO, ws_try_open(harness, NULL, &error));
+    CHECK_ERR(SMA_ERR_NOTFOUND, ws_try_open(harness, NULL, &error));
     atomic_store(&has_no_plugins, false);
     CHECK(strstr(error.text, "libwebsockets-evlib-uv") != NULL);
     ws_harness_stop(harness);
