@@ -332,7 +332,7 @@ enum sma_err feishu_event_parse(const struct feishu_event_options *options, stru
     struct feishu_reading *reading = new_reading(options);
     if (reading == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "feishu: no memory to read an event");
-    enum sma_err err = sma_json_load_brief(body, &reading->root);
+    enum sma_err err = sma_json_load_brief(body, true, &reading->root);
     if (err == SMA_ERR_OK)
         err = read_envelope(reading, error);
     else

@@ -402,7 +402,8 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event)
     reading->date_ms = feishu_time_ms(reading, message, "create_time");
     if (!place(reading, sma_json_str(message, "chat_id"), chat_type, feishu_actor_id(ids)))
         return;
-    enum sma_err err = sma_json_load_brief(sma_json_str(message, "content"), &reading->content);
+    enum sma_err err =
+        sma_json_load_brief(sma_json_str(message, "content"), true, &reading->content);
     if (err != SMA_ERR_OK || !json_is_object(reading->content)) {
         if (err == SMA_ERR_NOMEM)
             reading->body.err = err;

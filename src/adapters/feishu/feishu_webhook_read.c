@@ -18,7 +18,7 @@ static enum sma_err reject(struct feishu_webhook_verdict *verdict, int status, c
 
 static enum sma_err read_envelope(struct sma_str json, struct envelope *envelope)
 {
-    SMA_TRY(sma_json_load(json, &envelope->root));
+    SMA_TRY(sma_json_load_tolerant(json, true, &envelope->root));
     if (!json_is_object(envelope->root))
         return SMA_ERR_BADINPUT;
     const json_t *header = sma_json_get(envelope->root, "header");
@@ -37,7 +37,7 @@ static enum sma_err open_body(const struct feishu_webhook_secrets *secrets, stru
                               struct sma_buf *plain, bool *ret_is_encrypted)
 {
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
-    enum sma_err err = sma_json_load(body, &root);
+    enum sma_err err = sma_json_load_tolerant(body, true, &root);
     if (err != SMA_ERR_OK)
         return err;
     struct sma_str encrypted = sma_json_str(root, "encrypt");

@@ -8,7 +8,7 @@ enum sma_err qq_frame_parse(struct sma_str bytes, struct qq_frame *ret_frame)
     if (bytes.len > QQ_FRAME_BYTES_MAX)
         return SMA_ERR_TOOBIG;
     json_t *root;
-    SMA_TRY(sma_json_load_brief(bytes, &root));
+    SMA_TRY(sma_json_load_brief(bytes, true, &root));
     int64_t op = sma_json_int(root, "op", 0, 1000, -1);
     if (op < 0) {
         json_decref(root);

@@ -3,6 +3,7 @@
 #include "telegram_out_priv.h"
 
 #include "adapters/common/answers.h"
+#include "runtime/json/json_read.h"
 #include "sma/text.h"
 
 #include <inttypes.h>
@@ -304,8 +305,9 @@ static void on_refusal(const struct reading *reading, const struct sma_net_answe
 /* -- the whole --------------------------------------------------------------------------------- */
 static void on_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
 {
-    json_t *root =
-        answer->body.len == 0 ? NULL : json_loadb(answer->body.ptr, answer->body.len, 0, NULL);
+    SMA_AUTO(sma_json_freep) json_t *root = NULL;
+    if (sma_json_load(answer->body, &root) != SMA_ERR_OK)
+        root = NULL; /* as an answer without words */
     struct reading reading = read_answer(root, answer);
     bool is_2xx = answer->status >= 200 && answer->status < 300;
     bool is_no_error = reading.code < 400; /* says nothing, or contradicts itself */
@@ -320,7 +322,6 @@ static void on_answer(const struct sma_net_answer *answer, struct telegram_outco
     } else {
         on_refusal(&reading, answer, outcome);
     }
-    json_decref(root);
 }
 
 void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome)

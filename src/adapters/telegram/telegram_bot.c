@@ -7,6 +7,8 @@
  */
 #include "telegram_priv.h"
 
+#include "runtime/json/json_read.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -222,9 +224,10 @@ void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns)
 
 void telegram_bot_take_cursor(struct telegram *telegram, struct sma_str json)
 {
-    json_t *root = json.len == 0 ? NULL : json_loadb(json.ptr, json.len, 0, NULL);
-    json_int_t value = json_integer_value(json_object_get(root, "value"));
-    json_decref(root);
+    SMA_AUTO(sma_json_freep) json_t *root = NULL;
+    int64_t value = 0;
+    if (sma_json_load(json, &root) == SMA_ERR_OK)
+        value = sma_json_int(root, "value", 0, INT64_MAX, 0);
     if (telegram->phase != TELEGRAM_PHASE_CURSOR)
         return;
     telegram->poll.offset = value > 0 ? value : 0;

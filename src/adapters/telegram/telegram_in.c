@@ -2,6 +2,8 @@
  * back to the caller. */
 #include "telegram_in_priv.h"
 
+#include "runtime/json/json_arena.h"
+
 #define CONTEXT_BYTES_MAX (64 * 1024)
 #define PREPARATION_BYTES_MAX (32 * 1024)
 
@@ -98,36 +100,16 @@ static SMA_CHECKED enum sma_err emit(struct telegram_in *in, const json_t *updat
     return SMA_ERR_OK;
 }
 
-/* *ret_root NULL with OK: this is no JSON, whatever is done to it. */
-static SMA_CHECKED enum sma_err load(struct sma_str json, json_t **ret_root)
-{
-    json_t *root = json_loadb(json.ptr, json.len, 0, NULL);
-    if (root == NULL) {
-        struct sma_buf copy;
-        sma_buf_init(&copy, json.len * 6 + 16); /* every byte may become the six of \ufffd */
-        telegram_in_repair(json, &copy);
-        if (copy.err == SMA_ERR_OK && copy.len > 0)
-            root = json_loadb(copy.ptr, copy.len, 0, NULL);
-        bool is_short =
-            copy.err != SMA_ERR_OK || (root == NULL && telegram_in_is_memory_short(json.len));
-        sma_buf_fini(&copy);
-        if (is_short)
-            return SMA_ERR_NOMEM;
-    }
-    *ret_root = root;
-    return SMA_ERR_OK;
-}
-
 static SMA_CHECKED enum sma_err on_element(struct telegram_in *in, struct sma_str json,
                                            size_t depth, telegram_event_fn *each, void *user)
 {
     json_t *root = NULL;
     if (depth > SMA_JSON_DEPTH_MAX)
         return emit(in, NULL, telegram_in_find_update_id(json), "nested too deeply", each, user);
-    enum sma_err err = load(json, &root);
-    if (err != SMA_ERR_OK)
+    enum sma_err err = sma_json_load_brief(json, false, &root);
+    if (err == SMA_ERR_NOMEM)
         return err;
-    if (!json_is_object(root)) {
+    if (err != SMA_ERR_OK || !json_is_object(root)) {
         json_decref(root);
         return emit(in, NULL, telegram_in_find_update_id(json), "not a JSON object", each, user);
     }

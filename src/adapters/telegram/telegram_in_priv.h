@@ -58,12 +58,6 @@ size_t telegram_in_object_depth(struct sma_str json);
 /** update_id of an Update that jansson cannot read: the member is looked for in the bytes. 0 =
  *  none. */
 int64_t telegram_in_find_update_id(struct sma_str json);
-/** Copy json so that jansson takes it: invalid UTF-8, halves of surrogate pairs and NUL become
- *  U+FFFD, control bytes inside strings become spaces. */
-void telegram_in_repair(struct sma_str json, struct sma_buf *buf);
-/** After jansson refused `bytes` of JSON: was it memory that it lacked? It does not always say;
- *  what is taken for broken is lost, so the memory is asked. */
-bool telegram_in_is_memory_short(size_t bytes);
 /** Members of objects; every one accepts NULL and anything that is no object. 0, "", false, NULL
  *  when the member is absent or of another type: an id in a string or a fraction is no id. */
 int64_t telegram_in_int(const json_t *object, const char *name);

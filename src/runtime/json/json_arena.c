@@ -55,10 +55,10 @@ void sma_json_arena_end(void)
     arena.is_active = false;
 }
 
-enum sma_err sma_json_load_brief(struct sma_str text, json_t **ret_root)
+enum sma_err sma_json_load_brief(struct sma_str text, bool keeps_nul, json_t **ret_root)
 {
     sma_json_arena_begin();
-    enum sma_err err = sma_json_load(text, ret_root);
+    enum sma_err err = sma_json_load_tolerant(text, keeps_nul, ret_root);
     sma_json_arena_end();
     return err;
 }

@@ -16,8 +16,9 @@
 /** Route jansson's allocations of the whole process through here; before threads start. Without it
  *  all is malloc. */
 void sma_json_arena_install(void);
-/** As sma_json_load, from the block while there is room. */
-SMA_CHECKED enum sma_err sma_json_load_brief(struct sma_str text, json_t **ret_root);
+/** As sma_json_load_tolerant, from the block while there is room: an event of a platform. */
+SMA_CHECKED enum sma_err sma_json_load_brief(struct sma_str text, bool keeps_nul,
+                                             json_t **ret_root);
 /** For a parser of one's own: what this thread allocates with jansson between the two comes from
  *  the block. */
 void sma_json_arena_begin(void);

@@ -73,6 +73,114 @@ enum sma_err sma_json_load(struct sma_str text, json_t **ret_root)
     return err;
 }
 
+/* -- what strangers send ----------------------------------------------------------------------- */
+
+/* The value of \uXXXX at `at`, or UINT32_MAX. */
+static uint32_t read_escape(struct sma_str json, size_t at)
+{
+    uint32_t value = 0;
+    if (at + 6 > json.len || json.ptr[at] != '\\' || json.ptr[at + 1] != 'u')
+        return UINT32_MAX;
+    for (size_t i = at + 2; i < at + 6; i++) {
+        char digit = json.ptr[i];
+        if (digit >= '0' && digit <= '9')
+            value = value * 16 + (uint32_t)(digit - '0');
+        else if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f')
+            value = value * 16 + (uint32_t)((digit | 0x20) - 'a' + 10);
+        else
+            return UINT32_MAX;
+    }
+    return value;
+}
+
+/* One escape inside a string; returns the index behind it. */
+static size_t repair_escape(struct sma_str json, size_t at, bool keeps_nul, struct sma_buf *buf)
+{
+    uint32_t unit = read_escape(json, at);
+    size_t len = unit == UINT32_MAX ? 2 : 6;
+    if (unit >= 0xd800 && unit < 0xdc00) {
+        uint32_t low = read_escape(json, at + 6);
+        if (low >= 0xdc00 && low < 0xe000)
+            len = 12;
+    }
+    if ((unit == 0 && !keeps_nul) || (len == 6 && unit >= 0xd800 && unit < 0xe000)) {
+        sma_buf_put_text(buf, "\\ufffd");
+        return at + 6;
+    }
+    if (len > json.len - at)
+        len = json.len - at;
+    sma_buf_put(buf, json.ptr + at, len);
+    return at + len;
+}
+
+static void put_tolerable(struct sma_buf *buf, struct sma_str json, bool keeps_nul)
+{
+    bool is_string = false;
+    for (size_t at = 0; at < json.len && buf->err == SMA_ERR_OK;) {
+        unsigned char byte = (unsigned char)json.ptr[at];
+        size_t end = at;
+        while (end < json.len && (unsigned char)json.ptr[end] >= 0x80)
+            end++;
+        if (end > at) {
+            /* No ASCII in it, so escaping changes nothing but what is no UTF-8. */
+            sma_buf_put_json_escaped(buf, (struct sma_str){json.ptr + at, end - at});
+            at = end;
+            continue;
+        }
+        if (is_string && byte == '\\') {
+            at = repair_escape(json, at, keeps_nul, buf);
+            continue;
+        }
+        if (byte == '"')
+            is_string = !is_string;
+        sma_buf_put_char(buf, is_string && byte < 0x20 ? ' ' : (char)byte);
+        at++;
+    }
+}
+
+/* After jansson refused `bytes` of JSON: was it memory that it lacked? It does not always say; what
+ * is taken for broken is lost, so the memory is asked. */
+static bool is_memory_short(size_t bytes)
+{
+    json_malloc_t take;
+    json_free_t give;
+    json_get_alloc_funcs(&take, &give);
+    void *probe = take(2 * bytes + 65536);
+    if (probe == NULL)
+        return true;
+    give(probe);
+    return false;
+}
+
+static enum sma_err load_event(struct sma_str text, bool keeps_nul, json_t **ret_root)
+{
+    size_t flags = JSON_DECODE_ANY | (keeps_nul ? JSON_ALLOW_NUL : 0);
+    json_t *root = json_loadb(text.ptr, text.len, flags, NULL);
+    if (root == NULL)
+        return is_memory_short(text.len) ? SMA_ERR_NOMEM : SMA_ERR_BADINPUT;
+    *ret_root = root;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_json_load_tolerant(struct sma_str text, bool keeps_nul, json_t **ret_root)
+{
+    if (text.len > SMA_JSON_BYTES_MAX)
+        return SMA_ERR_TOOBIG;
+    if (text.len == 0 || !is_shallow(text))
+        return SMA_ERR_BADINPUT;
+    enum sma_err err = load_event(text, keeps_nul, ret_root);
+    if (err != SMA_ERR_BADINPUT)
+        return err;
+    struct sma_buf repaired;
+    sma_buf_init(&repaired, 6 * text.len + 16); /* a byte may become the six of \ufffd */
+    put_tolerable(&repaired, text, keeps_nul);
+    err = repaired.err == SMA_ERR_OK ? load_event(sma_buf_str(&repaired), keeps_nul, ret_root)
+                                     : repaired.err;
+    sma_buf_fini(&repaired);
+    return err;
+}
+
+/* -- members ----------------------------------------------------------------------------------- */
 const json_t *sma_json_get(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);

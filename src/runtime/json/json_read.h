@@ -17,6 +17,13 @@
 /** Parse any JSON value. Invalid UTF-8 is replaced by U+FFFD. @return OK | BADINPUT | TOOBIG |
  *  NOMEM */
 SMA_CHECKED enum sma_err sma_json_load(struct sma_str text, json_t **ret_root);
+/**
+ * The same for what a stranger sent, which must not be lost for one bad character: halves of
+ * surrogate pairs become U+FFFD too, control bytes inside strings become blanks.
+ * @keeps_nul  a NUL stays one (ids that hold one can be refused); else it becomes U+FFFD
+ */
+SMA_CHECKED enum sma_err sma_json_load_tolerant(struct sma_str text, bool keeps_nul,
+                                                json_t **ret_root);
 static inline void sma_json_freep(json_t **root)
 {
     json_decref(*root);

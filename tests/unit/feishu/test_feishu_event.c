@@ -539,6 +539,13 @@ static void times_are_believed_within_reason(void)
     }
 }
 
+/* A client cut an emoji in two: the platform hands its half on, and would repeat what is refused. */
+static void half_an_emoji_costs_itself(void)
+{
+    struct seen seen = message("p2p", "text", "{\"text\":\"half \\ud83d of it\"}", NULL, "");
+    CHECK_TEXT("half \xEF\xBF\xBD of it", seen.text);
+}
+
 int main(void)
 {
     RUN(recorded_message_is_read);
@@ -558,5 +565,6 @@ int main(void)
     RUN(texts_have_a_limit);
     RUN(ids_have_a_limit);
     RUN(times_are_believed_within_reason);
+    RUN(half_an_emoji_costs_itself);
     return check_summary();
 }

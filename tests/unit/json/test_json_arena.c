@@ -14,7 +14,7 @@ static const char small[] = "{\"a\":{\"b\":[1,2,{\"c\":\"text of some length\"}]
 static json_t *load(const char *text)
 {
     json_t *root = NULL;
-    CHECK_OK(sma_json_load_brief(sma_str(text), &root));
+    CHECK_OK(sma_json_load_brief(sma_str(text), true, &root));
     return root;
 }
 
@@ -87,7 +87,7 @@ static void nonsense_leaves_nothing(void)
     for (int i = 0; i < 10000; i++) { /* what each left would fill the block */
         json_t *root = NULL;
         CHECK_ERR(SMA_ERR_BADINPUT,
-                  sma_json_load_brief(SMA_STR("{\"a\":{\"b\":[1,2,3],\"b\"}}"), &root));
+                  sma_json_load_brief(SMA_STR("{\"a\":{\"b\":[1,2,3],\"b\"}}"), true, &root));
         CHECK(root == NULL);
     }
     json_t *root = load(small);
