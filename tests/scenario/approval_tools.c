@@ -278,7 +278,7 @@ static bool is_network(const char *target)
 
 static bool is_inherited(pid_t pid, const char *fd)
 {
-    char path[128], line[128];
+    char path[300], line[128];
     snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)pid, fd);
     FILE *file = fopen(path, "re");
     long flags = O_CLOEXEC; /* closed meanwhile: no */

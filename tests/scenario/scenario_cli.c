@@ -20,7 +20,8 @@ static void expect(int status, const char *text, const char *input, const char *
     char *output = NULL;
     int actual = run_to_end(argv, input, &output, 30000);
     if (actual != status || strstr(output, text) == NULL)
-        fprintf(stderr, "shipmyagent %s %s: status %d, wanted %d and \"%s\":\n%s\n", words[0],
+        fprintf(stderr, "shipmyagent %s %s: status %d, wanted %d and \"%s\":\n%s\n",
+                words[0] == NULL ? "" : words[0],
                 words[0] == NULL || words[1] == NULL ? "" : words[1], actual, status, text, output);
     CHECK(actual == status && strstr(output, text) != NULL);
     free(output);

@@ -180,7 +180,7 @@ static void chat_waits_for_a_service_that_starts(void)
 {
     struct folder folder;
     int ready[2];
-    char path[256], dir[256], byte;
+    char path[264], dir[256], byte;
     folder_create(&folder, "{" OFFLINE "}");
     snprintf(dir, sizeof dir, "%s/.ship", folder.path);
     snprintf(path, sizeof path, "%s/lock", dir);

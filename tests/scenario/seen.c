@@ -21,7 +21,7 @@ static struct world shared;
 /* Details of the lines of this event and run, oldest first. Decref it. */
 static json_t *log_events(const struct world *world, const char *event, const char *run_id)
 {
-    char path[256];
+    char path[300];
     json_t *found = json_array();
     snprintf(path, sizeof path, "%s/.ship/logs", world->folder.path);
     DIR *folder = opendir(path);

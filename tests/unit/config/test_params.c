@@ -99,7 +99,7 @@ static void check_bounds(const struct sma_params *table, const struct sma_param 
 {
     (void)table;
     (void)place;
-    char range[64];
+    char range[200];
     if (row->type == SMA_PARAM_TYPE_WORD) {
         CHECK_ERR(SMA_ERR_BADINPUT, check_value(row, json_string("no such word")));
         CHECK(strstr(error.text, row->words) != NULL);

@@ -376,7 +376,7 @@ void platform_send_event(const char *message_id, const char *payload, size_t par
                          const size_t *order)
 {
     size_t len = strlen(payload), size = (len + parts - 1) / parts;
-    char sum[16], seq[16];
+    char sum[24], seq[24];
     ws_server_lock(platform.server);
     unsigned conn = ws_server_newest(platform.server);
     for (size_t i = 0; i < parts; i++) {

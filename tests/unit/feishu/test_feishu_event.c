@@ -455,7 +455,7 @@ static void depth_is_bounded(void)
 static void bytes_that_are_not_utf8_are_replaced(void)
 {
     struct seen seen;
-    char body[1024];
+    char body[4096];
     snprintf(body, sizeof body, "%s",
              with(MESSAGE_HEADER, MESSAGE_OF("{\"sender_id\":{\"open_id\":\"o\"}}")));
     char *hi = strstr(body, "hi");

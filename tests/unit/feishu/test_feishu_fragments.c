@@ -107,7 +107,7 @@ static void play_one(struct feishu_fragments *fragments, struct message *message
     size_t seq = next_random() % message->part_count;
     if (message->is_whole || (int)seq == message->lost)
         return;
-    char sum[8], number[8];
+    char sum[24], number[24];
     snprintf(sum, sizeof sum, "%zu", message->part_count);
     snprintf(number, sizeof number, "%zu", seq);
     struct sma_str payload = {message->bytes + message->from[seq],

@@ -305,7 +305,7 @@ static json_t *long_question(const char *model, size_t turns)
     text[sizeof text - 1] = '\0';
     json_t *messages = json_array();
     for (size_t i = 0; i < turns; i++) {
-        snprintf(text, 40, "%s %zu %060d", model, i, 0);
+        snprintf(text, 80, "%s %zu %020d", model, i, 0);
         text[strlen(text)] = 'y';
         json_array_append_new(messages, json_pack("{s:s,s:s}", "role", i % 2 ? "assistant" : "user",
                                                   "content", text));

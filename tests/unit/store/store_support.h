@@ -458,7 +458,7 @@ static inline void await(struct world *world, unsigned adapter, uint64_t seq, bo
 static inline const char *history(const struct world *world, const char *file)
 {
     static char text[1 << 22];
-    char path[256];
+    char path[600];
     snprintf(path, sizeof path, "%s/chats/%s.jsonl", world->state_dir, file);
     FILE *in = fopen(path, "r");
     size_t len = in != NULL ? fread(text, 1, sizeof text - 1, in) : 0;

@@ -137,7 +137,7 @@ static void what_we_say_below_the_card_takes_the_words(void)
         CHECK_TEXT("0:yes:;", resumed(&w, seq));
         struct sma_buf value;
         sma_buf_init(&value, 64);
-        char key[64];
+        char key[80];
         snprintf(key, sizeof key, "buried/%s", id);
         CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_access_get(w.store->state, sma_str(key), &value));
         sma_buf_fini(&value);

@@ -230,7 +230,7 @@ static void put_old_lines(void)
 /* Of the chat: each id at most once, in order; the acknowledged ones are there. */
 static void check_chat(const char *chat, int old_count)
 {
-    static char text[1 << 20];
+    static char text[1 << 23]; /* twice what history() gives */
     char file[64], id[32];
     snprintf(file, sizeof file, "test%%3Achat%%3A%s.archive-1", chat);
     snprintf(text, sizeof text / 2, "%s", history(&w, file));
