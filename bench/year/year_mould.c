@@ -15,7 +15,7 @@
 #define AROUND_MS 3600000
 
 /* -- events ------------------------------------------------------------------------------------ */
-static void number_rows_high(const struct telegram_world *world)
+static void number_rows_high(const struct platform_world *world)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/.ship", world->world.folder.path);
@@ -33,17 +33,17 @@ static void number_rows_high(const struct telegram_world *world)
     sma_state_close(state, true);
 }
 
-static void add_person(const struct telegram_world *world, uint64_t id)
+static void add_person(const struct platform_world *world, uint64_t id)
 {
     char name[32], user_name[32];
     snprintf(name, sizeof name, "Person%llu", (unsigned long long)id);
     snprintf(user_name, sizeof user_name, "p%llu", (unsigned long long)id);
-    platform_tell(&world->telegram, "{s:s,s:I,s:s,s:s,s:s,s:I}", "do", "user", "id", (json_int_t)id,
+    platform_tell(&world->client, "{s:s,s:I,s:s,s:s,s:s,s:I}", "do", "user", "id", (json_int_t)id,
                   "first_name", name, "username", user_name, "language", "en", "id_offset",
                   (json_int_t)MESSAGE_OFFSET);
 }
 
-static sqlite3 *open_mould(const struct telegram_world *world)
+static sqlite3 *open_mould(const struct platform_world *world)
 {
     char path[256];
     sqlite3 *db = NULL;
@@ -52,7 +52,7 @@ static sqlite3 *open_mould(const struct telegram_world *world)
     return db;
 }
 
-static uint64_t newest_seq(const struct telegram_world *world)
+static uint64_t newest_seq(const struct platform_world *world)
 {
     sqlite3 *db = open_mould(world);
     sqlite3_stmt *stmt = NULL;
@@ -65,50 +65,50 @@ static uint64_t newest_seq(const struct telegram_world *world)
 }
 
 /* The event and what follows from it; notes the rows of it. */
-static void begin_unit(const struct telegram_world *world, struct year_mould *mould,
+static void begin_unit(const struct platform_world *world, struct year_mould *mould,
                        enum year_set set, uint64_t id)
 {
-    telegram_settle(world);
+    platform_settle(world);
     mould->seq[set] = newest_seq(world) + 1;
     mould->id[set] = id;
 }
 
-static void end_unit(const struct telegram_world *world, struct year_mould *mould,
+static void end_unit(const struct platform_world *world, struct year_mould *mould,
                      enum year_set set)
 {
-    telegram_settle(world);
+    platform_settle(world);
     mould->seqs[set] = (uint32_t)(newest_seq(world) + 1 - mould->seq[set]);
 }
 
-static void take_code(const struct telegram_world *world, uint64_t id, char code[16])
+static void take_code(const struct platform_world *world, uint64_t id, char code[16])
 {
-    json_t *answer = telegram_await(world, (int64_t)id, "pair approve ");
+    json_t *answer = chat_await(world, (int64_t)id, "pair approve ");
     const char *at = strstr(talk_text(answer, "text"), "pair approve ");
     snprintf(code, 16, "%.8s", at + strlen("pair approve "));
     json_decref(answer);
 }
 
-static void pair(const struct telegram_world *world, const char *binary, uint64_t id)
+static void pair(const struct platform_world *world, const char *binary, uint64_t id)
 {
     char code[16], line[600], *output = NULL;
-    (void)telegram_say(world, (int64_t)id, (int64_t)id, "let me in");
+    (void)chat_say(world, (int64_t)id, (int64_t)id, "let me in");
     take_code(world, id, code);
     snprintf(line, sizeof line, "cd '%s' && exec '%s' pair approve %s", world->world.folder.path,
              binary, code);
     char *argv[] = {(char *)"/bin/sh", (char *)"-c", line, NULL};
     CHECK_INT(0, run_to_end(argv, "", &output, 30000));
     free(output);
-    telegram_expect(world, (int64_t)id, "You said: let me in");
-    telegram_settle(world);
+    chat_expect(world, (int64_t)id, "You said: let me in");
+    platform_settle(world);
 }
 
-static void live(const struct telegram_world *world, const struct year_options *options,
+static void live(const struct platform_world *world, const struct year_options *options,
                  struct year_mould *mould)
 {
     char *text = calloc(1, options->text_bytes + 1);
     CHECK(text != NULL);
-    (void)telegram_say(world, ANN, ANN, "hello");
-    telegram_expect(world, ANN, "You said: hello");
+    (void)chat_say(world, ANN, ANN, "hello");
+    chat_expect(world, ANN, "You said: hello");
     mould->id[YEAR_OWNER] = ANN;
     pair(world, options->binary, PERSON);
     mould->id[YEAR_PERSON] = PERSON;
@@ -116,17 +116,17 @@ static void live(const struct telegram_world *world, const struct year_options *
     for (uint32_t i = 0; i < options->text_bytes; i++)
         text[i] = words[i % (sizeof words - 1)];
     begin_unit(world, mould, YEAR_TURN, PERSON);
-    (void)telegram_say(world, (int64_t)PERSON, (int64_t)PERSON, text);
-    telegram_expect(world, (int64_t)PERSON, "You said: and then");
+    (void)chat_say(world, (int64_t)PERSON, (int64_t)PERSON, text);
+    chat_expect(world, (int64_t)PERSON, "You said: and then");
     end_unit(world, mould, YEAR_TURN);
     pair(world, options->binary, ASKER);
     begin_unit(world, mould, YEAR_PARK, ASKER);
-    (void)telegram_say(world, (int64_t)ASKER, (int64_t)ASKER, WANT_COUNT);
+    (void)chat_say(world, (int64_t)ASKER, (int64_t)ASKER, WANT_COUNT);
     json_decref(approval_await_card(world, ANN, COUNT_COMMAND));
     approval_await_receipts(world);
     end_unit(world, mould, YEAR_PARK);
     begin_unit(world, mould, YEAR_STRANGER, STRANGER);
-    (void)telegram_say(world, (int64_t)STRANGER, (int64_t)STRANGER, "hello, who is there?");
+    (void)chat_say(world, (int64_t)STRANGER, (int64_t)STRANGER, "hello, who is there?");
     take_code(world, STRANGER, mould->code);
     end_unit(world, mould, YEAR_STRANGER);
     free(text);
@@ -339,7 +339,7 @@ static void read_text(sqlite3 *db, const char *sql, char *text, size_t max)
 }
 
 /* The last `count` lines of a chat's file. */
-static void read_lines(const struct telegram_world *world, struct year_mould *mould,
+static void read_lines(const struct platform_world *world, struct year_mould *mould,
                        enum year_set set, struct year_value *lines, uint32_t count)
 {
     char name[96];
@@ -362,7 +362,7 @@ static void read_lines(const struct telegram_world *world, struct year_mould *mo
     free(text);
 }
 
-static void read_mould(const struct telegram_world *world, struct year_mould *mould)
+static void read_mould(const struct platform_world *world, struct year_mould *mould)
 {
     sqlite3 *db = open_mould(world);
     read_text(db, "SELECT id FROM approvals", mould->approval, sizeof mould->approval);
@@ -381,7 +381,7 @@ static void read_mould(const struct telegram_world *world, struct year_mould *mo
 
 void year_mould_make(const struct year_options *options, struct year_mould *ret_mould)
 {
-    struct telegram_world world;
+    struct platform_world world;
     struct year_mould mould = {.time_ms = 0};
     approval_create(&world, options->model, &(struct approval_options){.permissions = NULL});
     number_rows_high(&world);
@@ -390,13 +390,13 @@ void year_mould_make(const struct year_options *options, struct year_mould *ret_
     add_person(&world, STRANGER);
     mould.time_ms = (int64_t)time(NULL) * 1000;
     service_start(&world.world.service, options->binary, &world.world.folder);
-    telegram_world_await_poll(&world);
+    platform_world_await_ready(&world);
     live(&world, options, &mould);
     CHECK_INT(0, service_stop(&world.world.service));
     read_mould(&world, &mould);
     CHECK(mould.seqs[YEAR_TURN] > 0 && mould.seqs[YEAR_PARK] > 0 && mould.seqs[YEAR_STRANGER] > 0);
     server_stop(world.world.fake);
-    fake_telegram_stop(world.telegram.fake);
+    fake_telegram_stop(world.client.fake);
     folder_remove(&world.world.folder);
     *ret_mould = mould;
 }
