@@ -94,7 +94,9 @@ static void explain_no_answer(const struct qq_attempt *attempt, struct qq_outcom
 {
     char reason[sizeof outcome->error];
     snprintf(reason, sizeof reason, "%s", outcome->error);
-    if (!attempt->was_window_closed && attempt->base.asked->is_interim)
+    const struct sma_attempt *asked = attempt->base.asked;
+    bool is_answer = asked->route.message_id.len > 0; /* or it goes to somebody else's chat */
+    if (!attempt->was_window_closed && is_answer && asked->is_interim)
         snprintf(outcome->error, sizeof outcome->error,
                  "QQ takes one more answer to this message, which is kept for your final text: say "
                  "it there. %.140s",

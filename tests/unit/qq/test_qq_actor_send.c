@@ -132,6 +132,11 @@ static void the_last_answer_is_kept_for_the_end_of_the_run(void)
     row.text = "one more step";
     struct world_receipt receipt = world_await(world_deliver(&row), SMA_DELIVERY_FAILED);
     CHECK(strstr(receipt.error, "kept for your final text") != NULL);
+    row.text = "to a third person"; /* whose chat it is not about: no word of a final text */
+    row.reply = NULL;
+    receipt = world_await(world_deliver(&row), SMA_DELIVERY_FAILED);
+    CHECK(strstr(receipt.error, "final text") == NULL);
+    row.reply = id;
     row.text = "the end";
     row.is_interim = false;
     world_await(world_deliver(&row), SMA_DELIVERY_SENT);
