@@ -369,6 +369,43 @@ static void attachments_are_on_disk_before_the_model_reads_of_them(void)
     platform_world_stop(&world);
 }
 
+/* Four remarks on the way and an end: QQ shows four messages, and the end is one of them. */
+static void remarks_on_the_way_leave_room_for_the_end(void)
+{
+#define REMARK(number) \
+    "{\"calls\":[{\"name\":\"chat_send\",\"arguments\":{\"text\":\"remark " number "\"}}]},"
+    static const char script[] = "[" REMARK("one") REMARK("two") REMARK("three")
+        REMARK("four") "{\"text\":\"This is the end.\"}]";
+    struct platform_world world;
+    platform_world_create(&world, &qq_kind, fake_model,
+                          &(struct platform_options){.script = script});
+    platform_tell(&world.client, "{s:s,s:b}", "do", "rights", "active", 0);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    chat_say(&world, ANN, NULL, "tell me as you go");
+    chat_expect(&world, ANN, "This is the end.");
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN, "remark three"));
+    CHECK_INT(0, chat_count(&world, ANN, "remark four"));
+    CHECK(platform_asked(&world, "kept for your final text") > 0); /* the model heard why */
+    CHECK(platform_asked(&world, "at most 4 messages can answer this one") > 0);
+    platform_world_stop(&world);
+}
+
+/* A host without NTP, a machine back from sleep: the platform's clock is what holds. */
+static void a_wrong_clock_mutes_nobody(void)
+{
+    struct platform_world world;
+    platform_world_create(&world, &qq_kind, fake_model, &(struct platform_options){0});
+    platform_tell(&world.client, "{s:s,s:i}", "do", "clock", "seconds", -400);
+    platform_tell(&world.client, "{s:s,s:b}", "do", "rights", "active", 0);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    chat_say(&world, TEAM, NULL, "are you there?");
+    chat_expect(&world, TEAM, "You said:");
+    platform_world_stop(&world);
+}
+
 static void a_file_goes_out_with_its_words(void)
 {
     static const char script[] = "[{\"calls\":[{\"name\":\"chat_send\",\"arguments\":{\"text\":\"@"
@@ -419,6 +456,8 @@ int main(int argc, char **argv)
     RUN(an_answer_behind_the_window_goes_out_actively);
     RUN(structure_is_markdown_or_plain);
     RUN(attachments_are_on_disk_before_the_model_reads_of_them);
+    RUN(remarks_on_the_way_leave_room_for_the_end);
+    RUN(a_wrong_clock_mutes_nobody);
     RUN(a_file_goes_out_with_its_words);
     return check_summary();
 }
