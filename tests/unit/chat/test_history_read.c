@@ -408,7 +408,7 @@ static void search_is_quick(void)
     make_directory();
     struct sma_buf file;
     sma_buf_init(&file, 64u << 20);
-    for (int i = 0; file.len < (size_t)SEARCH_MB << 20; i++)
+    while (file.len < (size_t)SEARCH_MB << 20)
         put_line(&file, "user",
                  "\"The quick brown fox jumps over the lazy dog; 敏捷的棕色狐狸跳过懒狗 again and "
                  "again\"",

@@ -133,7 +133,7 @@ static void no_part_of_a_secret_stays_at_a_cut(void)
     CHECK(strstr(log, "sk-s") == NULL);                      /* nor its beginning */
     for (size_t at = 0; at + 6 <= sizeof SECRET - 1; at++) { /* not six bytes of it together */
         char part[7] = "";
-        memcpy(part, SECRET + at, 6);
+        memcpy(part, &SECRET[at], 6);
         if (strstr(log, part) != NULL)
             fprintf(stderr, "  %s is left\n", part);
         CHECK(strstr(log, part) == NULL);
