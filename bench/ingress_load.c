@@ -29,7 +29,7 @@ struct link
 static uint64_t message_number; /* one driver thread */
 static uint64_t run_mark;       /* differs from run to run, so that ids do */
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
     perror(what);
     exit(2);

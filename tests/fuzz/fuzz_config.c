@@ -46,13 +46,16 @@ static void check_ship_json(struct sma_str text)
     json_t *root = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, NULL);
     struct sma_error error = {0};
     struct sma_variables variables = {look_up, note_missing, NULL};
-    struct sma_buf unused;
-    struct config_check check = {"ship.json", platform_params(), warn, NULL, &error, &unused};
+    struct sma_buf unused, late;
+    struct config_check check = {"ship.json", platform_params(), warn, NULL,
+                                 &error,      &unused,           &late};
     sma_buf_init(&unused, 65536);
+    sma_buf_init(&late, 65536);
     if (root != NULL && sma_config_substitute(root, &variables) == SMA_ERR_OK &&
         sma_config_validate(&check, root) != SMA_ERR_OK)
         require(error.text[0] != '\0');
     sma_buf_fini(&unused);
+    sma_buf_fini(&late);
     json_decref(root);
 }
 
