@@ -2,21 +2,15 @@
  * One event comes in: is it known, is it allowed, is there room; then its row, its history line and
  * its cursor go into the open transaction, and its answer is kept until that is durable.
  */
-#include "batch.h"
 #include "consent.h"
-#include "facts.h"
-#include "intake.h"
 #include "intake_priv.h"
 #include "item.h"
-#include "map.h"
 #include "people.h"
 #include "record.h"
 #include "runs.h"
 #include "store.h"
 
 #include "runtime/approval/card.h"
-
-#include <stdlib.h>
 
 #define FULL_RETRY_MS 5000 /* what is refused because all places are taken may come again */
 
@@ -30,18 +24,6 @@ static void refuse_now(struct sma_store *store, const struct sma_msg *question,
     SMA_METRIC_ADD(ingress_refused_total, 1);
     sma_store_count_refused(store, question->from);
     sma_ctx_answer(store->ctx, question, &answer);
-}
-
-void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
-                            const struct sma_accepted *accepted)
-{
-    const struct sma_ingress *ingress =
-        SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
-    struct sma_accepted body = *accepted;
-    body.chat_key = ingress->route.chat_key;
-    body.user_id = ingress->route.user_id;
-    struct sma_msg *answer = sma_store_made(store, sma_msg_make_accepted(&body));
-    sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
 }
 
 /* Empty when everything is within its limits. */
@@ -78,150 +60,6 @@ struct store_start
     bool is_held, wants_role;
     struct store_group *group; /* the album that it leads */
 };
-
-static struct sma_str message_id_of(const struct sma_ingress *in)
-{
-    if (in->kind == SMA_EVENT_MESSAGE || in->kind == SMA_EVENT_CONTROL)
-        return in->event_key;
-    return in->route.message_id;
-}
-
-static void format_facts(struct sma_store *store, const struct sma_ingress *in,
-                         const struct store_acceptance *how)
-{
-    struct store_facts facts = {
-        .route = in->route,
-        .context = in->context,
-        .wall_ms = in->wall_ms,
-        .accepted_ms = sma_ctx_wall(store->ctx),
-        .group_key = in->group_key,
-        .preparation = in->preparation,
-        .wants_role = how->wants_role,
-        .control = how->wants_role ? in->control : 0,
-        .is_group = in->is_group,
-        .is_admin = in->is_group && in->role == SMA_ROLE_ADMIN,
-        .may_answer = how->may_answer,
-        .is_else_ignored = how->is_else_ignored,
-        .is_judged = how->is_judged,
-        .request_id = how->request_id,
-        /* The line would give back something else than what came, or there is none. */
-        .has_text = how->is_press || how->is_unkept || !sma_utf8_is_valid(in->text),
-        .text = in->text,
-    };
-    if (facts.route.message_id.len == 0)
-        facts.route.message_id = message_id_of(in);
-    sma_buf_clear(&store->scratch.facts);
-    sma_store_facts_put(&store->scratch.facts, &facts);
-}
-
-/* Under each name that he can be looked for by. */
-static SMA_CHECKED enum sma_err put_contact(struct sma_store *store, const struct sma_ingress *in,
-                                            struct sma_str name)
-{
-    const struct sma_route *route = &in->route;
-    if (name.len == 0)
-        return SMA_ERR_OK;
-    return sma_state_contact_put(store->state,
-                                 &(struct sma_state_contact){.channel = route->channel,
-                                                             .user_name = name,
-                                                             .chat_id = route->chat_id,
-                                                             .chat_key = route->chat_key,
-                                                             .chat_type = route->chat_type,
-                                                             .thread_id = route->thread_id,
-                                                             .user_id = route->user_id,
-                                                             .message_id = message_id_of(in),
-                                                             .wall_ms = in->wall_ms});
-}
-
-/* Strangers write no contacts: names are free, and one who bears another's would get what is meant
- * for the other. */
-static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
-                                                const struct store_chat *chat,
-                                                const struct sma_ingress *in)
-{
-    const struct sma_route *route = &in->route;
-    if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")) ||
-        sma_store_standing(store, chat, route, in->is_group) == SMA_STANDING_STRANGER)
-        return SMA_ERR_OK;
-    if (in->display_name.len == 0 && in->handle.len == 0)
-        return put_contact(store, in, route->user_name);
-    SMA_TRY(put_contact(store, in, in->display_name));
-    return put_contact(store, in, in->handle);
-}
-
-static SMA_CHECKED enum sma_err save_cursor(struct sma_store *store, const struct sma_ingress *in)
-{
-    if (in->cursor_name.len == 0)
-        return SMA_ERR_OK;
-    enum sma_err err = sma_store_begin(store);
-    return err != SMA_ERR_OK
-               ? err
-               : sma_state_cursor_set(store->state, in->cursor_name, in->cursor_value);
-}
-
-static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
-                                                const struct sma_ingress *in,
-                                                const struct store_acceptance *how,
-                                                int64_t *ret_offset)
-{
-    if (how->is_press || how->is_unkept || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
-        *ret_offset = SMA_STATE_NO_LINE;
-        sma_buf_clear(&store->scratch.line);
-        return SMA_ERR_OK;
-    }
-    return sma_store_place_line(store, chat,
-                                &(struct sma_history_entry){.wall_ms = in->wall_ms,
-                                                            .channel = in->route.channel,
-                                                            .chat_id = in->route.chat_id,
-                                                            .chat_key = in->route.chat_key,
-                                                            .user_id = in->route.user_id,
-                                                            .message_id = message_id_of(in),
-                                                            .role = SMA_STR("user"),
-                                                            .text = in->text,
-                                                            .meta_json = in->meta_json},
-                                ret_offset);
-}
-
-/* What comes under a former key of the chat is claimed under that one. */
-static uint32_t claim_id_of(const struct sma_store *store, const struct store_chat *chat,
-                            const struct sma_ingress *in)
-{
-    if (sma_str_is_equal(sma_store_chat_key(chat), in->route.chat_key))
-        return chat->state->claim_id;
-    return sma_state_claim_id(store->state, in->route.chat_key);
-}
-
-enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
-                                 const struct sma_ingress *in, const struct store_acceptance *how,
-                                 uint64_t *ret_seq)
-{
-    int64_t offset;
-    enum sma_err err = place_user_line(store, chat, in, how, &offset);
-    if (err == SMA_ERR_OK)
-        err = save_cursor(store, in);
-    if (err != SMA_ERR_OK)
-        return err;
-    format_facts(store, in, how);
-    if (store->scratch.facts.err != SMA_ERR_OK)
-        return store->scratch.facts.err;
-    err = sma_state_accept(store->state,
-                           &(struct sma_state_message){.chat = chat->state,
-                                                       .claim_id = claim_id_of(store, chat, in),
-                                                       .kind = in->kind,
-                                                       .state = (uint8_t)how->row_state,
-                                                       .run_seq = how->leader,
-                                                       .body_hash = in->body_hash,
-                                                       .event_key = in->event_key,
-                                                       .user_id = in->route.user_id,
-                                                       .generation = chat->state->generation,
-                                                       .history_offset = offset,
-                                                       .line = sma_buf_str(&store->scratch.line),
-                                                       .facts = sma_buf_str(&store->scratch.facts)},
-                           ret_seq);
-    if (err == SMA_ERR_OK)
-        err = remember_person(store, chat, in);
-    return err;
-}
 
 /* -- new events -------------------------------------------------------------------------------- */
 /* In the queue, or on its way. group: the album that it leads. */
@@ -506,7 +344,7 @@ static bool is_without_place(struct sma_store *store, const struct sma_ingress *
  * in the same way. */
 static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
 {
-    enum sma_err err = save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress));
+    enum sma_err err = sma_store_save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress));
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED});
     return err;
@@ -575,7 +413,7 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
     err = plan_start(store, chat, in, outcome, &start);
     if (err != SMA_ERR_OK)
         return err;
-    format_facts(store, in, &(struct store_acceptance){.wants_role = start.wants_role});
+    sma_store_format_facts(store, in, &(struct store_acceptance){.wants_role = start.wants_role});
     if (store->scratch.facts.err != SMA_ERR_OK)
         return store->scratch.facts.err;
     err = sma_state_upgrade(
@@ -629,7 +467,7 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
     if (err == SMA_ERR_OK && may_run && sma_queue_is_full(store->queue))
         return make_wait(store, *msg);
     if (err == SMA_ERR_OK)
-        err = save_cursor(store, in);
+        err = sma_store_save_cursor(store, in);
     bool has_room = sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
     if (err == SMA_ERR_OK && may_run && has_room)
         return upgrade(store, chat, msg, seq, &outcome);

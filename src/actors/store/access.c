@@ -6,13 +6,9 @@
  * and are undone with it. Roles are what a platform said a while ago; they are kept in memory for
  * ten minutes.
  */
-#include "outbox.h"
-#include "people.h"
 #include "people_priv.h"
 #include "record.h"
 #include "store.h"
-
-#include <stdlib.h>
 
 #define ROLE_NS (UINT64_C(600) * 1000000000)
 #define RECORD_BYTES_MAX (SMA_ID_BYTES_MAX * 6 + 16)
@@ -77,13 +73,6 @@ enum sma_err sma_store_load_rules(struct sma_store *store)
     return err;
 }
 
-const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
-                                                  const struct sma_route *route)
-{
-    int adapter = sma_store_adapter_of(store, route);
-    return adapter < 0 ? store->people->default_rules : store->people->rules[adapter];
-}
-
 struct sma_access_backlog sma_store_backlog(const struct sma_store *store,
                                             const struct sma_route *route)
 {
@@ -91,36 +80,15 @@ struct sma_access_backlog sma_store_backlog(const struct sma_store *store,
 }
 
 /* -- roles ------------------------------------------------------------------------------------- */
-static uint64_t hash_person(const struct sma_store *store, const struct store_chat *chat,
-                            struct sma_str user_id)
-{
-    char bytes[4 + SMA_ID_BYTES_MAX];
-    size_t len = user_id.len < SMA_ID_BYTES_MAX ? user_id.len : SMA_ID_BYTES_MAX;
-    memcpy(bytes, &chat->id, 4);
-    if (len > 0)
-        memcpy(bytes + 4, user_id.ptr, len);
-    return sma_siphash(store->hash_key, bytes, len + 4);
-}
 
 void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
                          struct sma_str user_id, enum sma_role role)
 {
     if (role == SMA_ROLE_UNKNOWN)
         return; /* the platform may know better the next time */
-    uint64_t hash = hash_person(store, chat, user_id);
+    uint64_t hash = sma_store_hash_person(store, chat, user_id);
     store->people->roles[hash % STORE_ROLE_COUNT] = (struct store_role){
         .hash = hash, .until_ns = sma_ctx_now(store->ctx) + ROLE_NS, .role = (uint8_t)role};
-}
-
-bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,
-                         struct sma_str user_id, enum sma_role *ret_role)
-{
-    uint64_t hash = hash_person(store, chat, user_id);
-    const struct store_role *known = &store->people->roles[hash % STORE_ROLE_COUNT];
-    if (known->hash != hash || known->until_ns <= sma_ctx_now(store->ctx))
-        return false;
-    *ret_role = (enum sma_role)known->role;
-    return true;
 }
 
 /* -- records ----------------------------------------------------------------------------------- */

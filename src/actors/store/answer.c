@@ -9,9 +9,7 @@
  * Invariant: a message that decided something starts no run; one that did not is treated as any
  * other.
  */
-#include "consent.h"
 #include "consent_priv.h"
-#include "facts.h"
 #include "intake.h"
 #include "outbox.h"
 #include "people.h"
@@ -187,30 +185,6 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
 }
 
 /* -- judgements -------------------------------------------------------------------------------- */
-static struct store_judgement *find_judgement(struct sma_store *store, uint64_t seq)
-{
-    for (uint32_t i = 0; i < store->consent->judgement_count; i++)
-        if (store->consent->judgements[i].seq == seq)
-            return &store->consent->judgements[i];
-    return NULL;
-}
-
-static struct store_approval *approval_of(const struct sma_store *store,
-                                          const struct store_judgement *judgement)
-{
-    return sma_store_approval_by_id(store, sma_str(judgement->id));
-}
-
-void sma_store_drop_judgement(struct sma_store *store, uint64_t seq)
-{
-    struct store_judgement *judgement = find_judgement(store, seq);
-    if (judgement == NULL)
-        return;
-    struct store_approval *approval = approval_of(store, judgement);
-    if (approval != NULL && approval->judged_count > 0)
-        sma_store_approval_judging(store, approval, -1);
-    *judgement = store->consent->judgements[--store->consent->judgement_count];
-}
 
 /* Does the agent read it by now, about this very request? */
 static bool is_out(const struct store_consent *consent, uint64_t seq, const char *id)
@@ -657,7 +631,7 @@ static SMA_CHECKED enum sma_err conclude_judged(struct sma_store *store, struct 
 void sma_store_judged(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_judged *judged = SMA_MSG_BODY(*msg, struct sma_judged);
-    struct store_judgement *judgement = find_judgement(store, judged->seq);
+    struct store_judgement *judgement = sma_store_find_judgement(store, judged->seq);
     struct sma_msg *answer = sma_store_made(
         store, sma_msg_make_judged_done(&(struct sma_step_done){.seq = judged->seq}));
     struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);

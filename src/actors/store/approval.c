@@ -192,8 +192,3 @@ const struct store_part sma_store_consent_part = {.name = "consent",
                                                   .follow = follow,
                                                   .wake = wake,
                                                   .fini = fini};
-
-const uint8_t *sma_store_approval_key(const struct sma_store *store)
-{
-    return store->consent->key;
-}

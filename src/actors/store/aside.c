@@ -5,7 +5,6 @@
  *
  * Adapters are made at the start of the program: what is aside stays so until the next one.
  */
-#include "outbox.h"
 #include "outbox_priv.h"
 #include "store.h"
 #include "trouble.h"
@@ -49,15 +48,6 @@ void sma_store_set_row_aside(struct sma_store *store, struct store_row *row, str
     if (row->made_ms != 0 && (outbox->aside_rows == 0 || row->made_ms < outbox->aside_first_ms))
         outbox->aside_first_ms = row->made_ms;
     outbox->aside_rows++;
-}
-
-void sma_store_unset_row_aside(struct sma_store *store, struct store_row *row)
-{
-    if (row->aside == 0)
-        return;
-    store->outbox->asides[row->aside - 1].deliveries--;
-    store->outbox->aside_rows--;
-    row->aside = 0;
 }
 
 void sma_store_forget_aside_rows(struct sma_store *store)

@@ -509,3 +509,27 @@ bool sma_store_asides_end_flush(struct sma_store *store)
     sma_store_publish_disk(store);
     return true;
 }
+
+enum sma_err sma_store_drop_plan(struct sma_store *store, struct sma_state_chat *chat)
+{
+    enum sma_err err = sma_state_begin(store->state);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_state_chat_set_rotation(store->state, chat, SMA_STR(""));
+    if (err == SMA_ERR_OK)
+        return sma_state_commit(store->state);
+    sma_state_rollback(store->state);
+    return err;
+}
+
+enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_chat *chat,
+                                   struct sma_error *error)
+{
+    struct sma_history_move move;
+    if (sma_history_move_parse(chat->rotation, &move) != SMA_ERR_OK)
+        return SMA_ERR_NOTFOUND;
+    SMA_TRY(sma_history_move(store->history, &move, error));
+    sma_store_boot_line(store, SMA_LOG_INFO, "the history of %s was given its new name, %s",
+                        move.from_key, move.to_key);
+    return sma_store_drop_plan(store, chat);
+}

@@ -158,21 +158,6 @@ static void answer_unknown(struct sma_store *store, const struct store_waiter *w
     sma_ctx_answer_to(store->ctx, waiter->asker, waiter->ask_id, &msg);
 }
 
-static void answer_waiter(struct sma_store *store, const struct store_waiter *waiter)
-{
-    struct result_facts facts = {.store = store, .waiter = waiter};
-    enum sma_err err = sma_state_head_get(store->state, waiter->seq, &facts.head);
-    if (err == SMA_ERR_OK)
-        err = sma_state_message_get(store->state, waiter->seq, with_message, &facts);
-    if (err == SMA_ERR_OK && facts.run_seq != 0)
-        err = answer_parked(&facts);
-    if (!facts.is_answered)
-        answer_unknown(store, waiter);
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
-        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "the result of message %llu cannot be read: %s",
-                    (unsigned long long)waiter->seq, sma_state_error(store->state)->text);
-}
-
 /* -- who waits --------------------------------------------------------------------------------- */
 static bool add_waiter(struct sma_store *store, const struct store_waiter *waiter)
 {
@@ -195,21 +180,6 @@ static bool add_waiter(struct sma_store *store, const struct store_waiter *waite
     return false;
 }
 
-void sma_store_answer_waiters(struct sma_store *store, uint64_t seq)
-{
-    uint32_t index = (uint32_t)(uintptr_t)sma_store_map_get(&store->query->waiter_heads, seq);
-    if (index == 0)
-        return;
-    sma_store_map_remove(&store->query->waiter_heads, seq);
-    while (index != 0) {
-        struct store_waiter waiter = store->query->waiters[index - 1];
-        store->query->waiters[index - 1] = (struct store_waiter){.next = store->query->waiter_free};
-        store->query->waiter_free = index;
-        answer_waiter(store, &waiter);
-        index = waiter.next;
-    }
-}
-
 void sma_store_answer_all_waiters(struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->query->waiter_count; i++)
@@ -229,6 +199,36 @@ void sma_store_await(struct sma_store *store, struct sma_msg **msg)
     }
     store->query->asked[store->query->asked_count++] = *msg;
     *msg = NULL;
+}
+
+static void answer_waiter(struct sma_store *store, const struct store_waiter *waiter)
+{
+    struct result_facts facts = {.store = store, .waiter = waiter};
+    enum sma_err err = sma_state_head_get(store->state, waiter->seq, &facts.head);
+    if (err == SMA_ERR_OK)
+        err = sma_state_message_get(store->state, waiter->seq, with_message, &facts);
+    if (err == SMA_ERR_OK && facts.run_seq != 0)
+        err = answer_parked(&facts);
+    if (!facts.is_answered)
+        answer_unknown(store, waiter);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "the result of message %llu cannot be read: %s",
+                    (unsigned long long)waiter->seq, sma_state_error(store->state)->text);
+}
+
+void sma_store_answer_waiters(struct sma_store *store, uint64_t seq)
+{
+    uint32_t index = (uint32_t)(uintptr_t)sma_store_map_get(&store->query->waiter_heads, seq);
+    if (index == 0)
+        return;
+    sma_store_map_remove(&store->query->waiter_heads, seq);
+    while (index != 0) {
+        struct store_waiter waiter = store->query->waiters[index - 1];
+        store->query->waiters[index - 1] = (struct store_waiter){.next = store->query->waiter_free};
+        store->query->waiter_free = index;
+        answer_waiter(store, &waiter);
+        index = waiter.next;
+    }
 }
 
 static void look_at(struct sma_store *store, struct sma_msg *msg)

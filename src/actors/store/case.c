@@ -3,19 +3,15 @@
  * decision to the steps of the run and lets the run go on, or cancels it; both tell every place
  * where the request was shown.
  */
-#include "consent.h"
 #include "consent_priv.h"
-#include "facts.h"
 #include "intake.h"
 #include "outbox.h"
-#include "runs.h"
+#include "runs_priv.h"
 #include "store.h"
 #include "trouble.h"
 
 #include "runtime/agent/codec.h"
 #include "runtime/json/json_read.h"
-
-#include <stdlib.h>
 
 #define CASE_BYTES_MAX ((size_t)96 * 1024 * 1024)
 
@@ -416,4 +412,25 @@ enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat 
         (*count)++;
     }
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
+{
+    sma_store_forget_suspect(store, seq);
+    sma_store_release(store, seq);
+    sma_store_drop_judgement(store, seq);
+    struct sma_usage usage = {0}; /* of the steps, which go now */
+    enum sma_err err = sma_store_end_wait(store, seq);
+    if (err == SMA_ERR_OK)
+        err = sma_state_steps_usage(store->state, seq, &usage);
+    if (err == SMA_ERR_OK)
+        err = sma_state_finish(store->state,
+                               &(struct sma_state_finish){.seq = seq,
+                                                          .state = SMA_ROW_CANCELLED,
+                                                          .outcome = SMA_OUTCOME_CANCELLED,
+                                                          .wall_ms = sma_ctx_wall(store->ctx),
+                                                          .usage = &usage});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }

@@ -4,84 +4,13 @@
  * starts and at an orderly end: after a crash it has a little more left. The clocks that run are a
  * heap: a batch looks at those that have run out and at no other.
  */
-#include "consent.h"
 #include "consent_priv.h"
 #include "record.h"
 #include "store.h"
 
-#include <stdlib.h>
-
-#define MS_NS UINT64_C(1000000)
-#define LEFT_MS_MAX (INT64_C(3660) * 86400000) /* no clock has more, whatever its row says */
-
 /* -- the heap ---------------------------------------------------------------------------------- */
-static void put_at(struct store_consent *consent, uint32_t place, struct store_approval *approval)
-{
-    consent->clocks[place - 1] = approval;
-    approval->clock_place = place;
-}
-
-static bool is_earlier(const struct store_approval *a, const struct store_approval *b)
-{
-    return a->deadline_ns < b->deadline_ns;
-}
-
-static void sift(struct store_consent *consent, uint32_t place, struct store_approval *approval)
-{
-    for (; place > 1 && is_earlier(approval, consent->clocks[place / 2 - 1]); place /= 2)
-        put_at(consent, place, consent->clocks[place / 2 - 1]);
-    for (uint32_t child; (child = place * 2) <= consent->clock_count; place = child) {
-        if (child < consent->clock_count &&
-            is_earlier(consent->clocks[child], consent->clocks[child - 1]))
-            child++;
-        if (!is_earlier(consent->clocks[child - 1], approval))
-            break;
-        put_at(consent, place, consent->clocks[child - 1]);
-    }
-    put_at(consent, place, approval);
-}
-
-void sma_store_drop_clock(struct sma_store *store, struct store_approval *approval)
-{
-    struct store_consent *consent = store->consent;
-    uint32_t place = approval->clock_place;
-    if (place == 0)
-        return;
-    approval->clock_place = 0;
-    struct store_approval *last = consent->clocks[--consent->clock_count];
-    if (last != approval)
-        sift(consent, place, last);
-}
-
-static void add_clock(struct sma_store *store, struct store_approval *approval)
-{
-    struct store_consent *consent = store->consent;
-    sma_store_need(store, sma_store_grow(&consent->clocks, consent->clock_count,
-                                         &consent->clock_cap, sizeof(struct store_approval *)));
-    sift(consent, ++consent->clock_count, approval);
-}
 
 /* -- one clock --------------------------------------------------------------------------------- */
-static void run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
-{
-    if (approval->left_ms < 0 || approval->judged_count > 0 || approval->deadline_ns != 0 ||
-        approval->is_broken || /* it is over in any case */
-        store->config->approvals_expire_s <= 0)
-        return;
-    int64_t left_ms = approval->left_ms < LEFT_MS_MAX ? approval->left_ms : LEFT_MS_MAX;
-    approval->deadline_ns = now + (uint64_t)left_ms * MS_NS;
-    add_clock(store, approval);
-}
-
-static void stop_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
-{
-    if (approval->deadline_ns == 0)
-        return;
-    approval->left_ms =
-        approval->deadline_ns > now ? (int64_t)((approval->deadline_ns - now) / MS_NS) : 0;
-    approval->deadline_ns = 0;
-    sma_store_drop_clock(store, approval);
-}
 
 enum sma_err sma_store_approval_start_clock(struct sma_store *store,
                                             struct store_approval *approval)
@@ -89,7 +18,7 @@ enum sma_err sma_store_approval_start_clock(struct sma_store *store,
     if (approval->left_ms >= 0 || store->config->approvals_expire_s <= 0)
         return SMA_ERR_OK;
     approval->left_ms = store->config->approvals_expire_s * 1000;
-    run_clock(store, approval, sma_ctx_now(store->ctx));
+    sma_store_run_clock(store, approval, sma_ctx_now(store->ctx));
     return sma_state_approval_set_left(store->state, sma_str(approval->id), approval->left_ms);
 }
 
@@ -102,24 +31,11 @@ enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outb
     return sma_store_approval_start_clock(store, approval);
 }
 
-void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval,
-                                int change)
-{
-    approval->judged_count += (uint32_t)change;
-    if (store->ctx == NULL)
-        return; /* before the start all clocks stand */
-    uint64_t now = sma_ctx_now(store->ctx);
-    if (approval->judged_count > 0)
-        stop_clock(store, approval, now);
-    else
-        run_clock(store, approval, now);
-}
-
 enum sma_err sma_store_save_clocks(struct sma_store *store)
 {
     uint64_t now = sma_ctx_now(store->ctx);
     for (struct store_approval *at = store->consent->first; at != NULL; at = at->next) {
-        stop_clock(store, at, now);
+        sma_store_stop_clock(store, at, now);
         if (at->left_ms < 0)
             continue;
         enum sma_err err = sma_store_begin(store);
@@ -175,8 +91,8 @@ static void look_at_all(struct sma_store *store, uint64_t now)
     consent->expire_s = store->config->approvals_expire_s;
     for (struct store_approval *at = consent->first; at != NULL; at = at->next) {
         if (consent->expire_s <= 0)
-            stop_clock(store, at, now);
-        run_clock(store, at, now);
+            sma_store_stop_clock(store, at, now);
+        sma_store_run_clock(store, at, now);
     }
 }
 
@@ -206,20 +122,6 @@ uint64_t sma_store_clock_wake(const struct sma_store *store)
 }
 
 /* -- reading the rows again -------------------------------------------------------------------- */
-void sma_store_keep_clock(struct sma_store *store, const struct store_approval *approval)
-{
-    struct store_consent *consent = store->consent;
-    if (approval->left_ms < 0 && !approval->is_told)
-        return;
-    sma_store_need(store, sma_store_grow(&consent->kept, consent->kept_count, &consent->kept_cap,
-                                         sizeof *consent->kept));
-    consent->kept[consent->kept_count++] =
-        (struct store_clock){.seq = approval->seq,
-                             .step = approval->step,
-                             .deadline_ns = approval->deadline_ns,
-                             .left_ms = approval->left_ms,
-                             .is_told = approval->is_told};
-}
 
 /* What is over in the open transaction stays kept: that may be undone yet. */
 void sma_store_take_clocks(struct sma_store *store)
@@ -239,7 +141,7 @@ void sma_store_take_clocks(struct sma_store *store)
         approval->left_ms = kept.left_ms;
         approval->deadline_ns = kept.deadline_ns;
         if (kept.deadline_ns != 0 && !approval->is_broken)
-            add_clock(store, approval);
+            sma_store_add_clock(store, approval);
     }
     consent->kept_count = kept_count;
     consent->are_clocks_new = true;

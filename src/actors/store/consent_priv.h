@@ -142,6 +142,13 @@ SMA_CHECKED enum sma_err sma_store_forget_burial(struct sma_store *store,
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
                                                         struct store_approval *approval);
 /** Out of the heap; nothing happens when it is not in it. */
+/** NULL: the agent is not asked about this message. */
+struct store_judgement *sma_store_find_judgement(struct sma_store *store, uint64_t seq);
+/** The request's clock goes on, and stands still. */
+void sma_store_run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now);
+void sma_store_stop_clock(struct sma_store *store, struct store_approval *approval, uint64_t now);
+/** Into the heap, and out of it. */
+void sma_store_add_clock(struct sma_store *store, struct store_approval *approval);
 void sma_store_drop_clock(struct sma_store *store, struct store_approval *approval);
 /** The clock stands while somebody's words are judged. */
 void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval,
@@ -239,5 +246,12 @@ void sma_store_put_case(const struct store_case *it, struct sma_buf *json);
 void sma_store_project(struct sma_store *store, uint64_t budget_ns);
 /** The file of this request is to be made anew, or to go, after the commit. */
 void sma_store_touch_projection(struct sma_store *store, const char *id);
+
+/* -- card_send.c ------------------------------------------------------------------------------ */
+void sma_store_fill_card(struct sma_store *store, const struct store_case *it,
+                         const struct sma_route *to, struct sma_card_facts *card);
+SMA_CHECKED enum sma_err sma_store_send_card(struct sma_store *store, const struct store_case *it,
+                                             const struct sma_step_delivery *delivery,
+                                             uint32_t step, bool *ret_is_waiting);
 
 #endif

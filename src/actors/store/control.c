@@ -14,27 +14,6 @@
 #include "runs_priv.h"
 #include "store.h"
 
-enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
-{
-    sma_store_forget_suspect(store, seq);
-    sma_store_release(store, seq);
-    sma_store_drop_judgement(store, seq);
-    struct sma_usage usage = {0}; /* of the steps, which go now */
-    enum sma_err err = sma_store_end_wait(store, seq);
-    if (err == SMA_ERR_OK)
-        err = sma_state_steps_usage(store->state, seq, &usage);
-    if (err == SMA_ERR_OK)
-        err = sma_state_finish(store->state,
-                               &(struct sma_state_finish){.seq = seq,
-                                                          .state = SMA_ROW_CANCELLED,
-                                                          .outcome = SMA_OUTCOME_CANCELLED,
-                                                          .wall_ms = sma_ctx_wall(store->ctx),
-                                                          .usage = &usage});
-    if (err == SMA_ERR_OK)
-        sma_store_note_finished(store, seq);
-    return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
-}
-
 /* An open run of the chat, with everything it answers. */
 static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_run *run,
                                            uint32_t *count)

@@ -22,13 +22,6 @@
 #define WHO_BYTES_MAX 200
 #define ID_BYTES_MIN 6
 
-struct sma_str sma_store_name_of(const struct sma_route *route)
-{
-    if (route->user_name.len > 0)
-        return route->user_name;
-    return route->user_id.len > 0 ? route->user_id : route->channel;
-}
-
 static void put_text(struct store_ruling *ruling, int status, const struct sma_buf *text)
 {
     size_t len = text->err == SMA_ERR_OK && text->ptr != NULL ? text->len : 0;

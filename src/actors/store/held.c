@@ -6,25 +6,11 @@
  * After a crash it is repeated as any begun row, which it would have been while the dispatcher held
  * it, too.
  */
-#include "outbox.h"
 #include "outbox_priv.h"
 #include "store.h"
 #include "trouble.h"
 
 #define MS_NS UINT64_C(1000000)
-
-void sma_store_unhold_row(struct sma_store *store, struct store_row *row)
-{
-    if (row->due_ns == 0)
-        return;
-    *(row->held_prev != NULL ? &row->held_prev->held_next : &store->outbox->held_first) =
-        row->held_next;
-    if (row->held_next != NULL)
-        row->held_next->held_prev = row->held_prev;
-    row->held_prev = row->held_next = NULL;
-    row->due_ns = 0;
-    store->outbox->held_count--;
-}
 
 void sma_store_hold_row(struct sma_store *store, struct store_row *row, uint64_t due_ns)
 {

@@ -113,6 +113,8 @@ void sma_store_expire_groups(struct sma_store *store);
 uint32_t sma_store_count_albums(const struct sma_store *store);
 uint64_t sma_store_groups_wake(const struct sma_store *store);
 /** Finish one that was cut, at start. NOTFOUND: the plan is of something else. */
+/** A rotation that is planned and not done is dropped: its chat has another file now. */
+SMA_CHECKED enum sma_err sma_store_drop_plan(struct sma_store *store, struct sma_state_chat *chat);
 SMA_CHECKED enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_chat *chat,
                                                struct sma_error *error);
 

@@ -6,46 +6,8 @@
  * this was asked.
  */
 #include "intake.h"
-#include "people.h"
 #include "people_priv.h"
 #include "store.h"
-
-enum sma_err sma_store_group_word(struct sma_store *store, const struct sma_route *route,
-                                  enum store_group_word *ret_word)
-{
-    if (sma_access_is_trusted_channel(route->channel) ||
-        sma_access_is_listed_group(sma_store_rules_of(store, route), route->chat_id)) {
-        *ret_word = STORE_GROUP_LET_IN;
-        return SMA_ERR_OK;
-    }
-    enum store_group_word word = STORE_GROUP_UNKNOWN;
-    enum sma_err err = route->chat_id.len == 0
-                           ? SMA_ERR_NOTFOUND
-                           : sma_store_people_key(store, "group/", route->channel, route->chat_id);
-    if (err == SMA_ERR_OK)
-        err = sma_store_people_read(store);
-    if (err == SMA_ERR_OK) {
-        json_t *root = json_loadb(store->people->value.ptr, store->people->value.len, 0, NULL);
-        const char *via = json_string_value(json_object_get(root, "via"));
-        /* What cannot be read lets nobody in. */
-        if (via != NULL)
-            word = strcmp(via, "rejected") == 0 ? STORE_GROUP_REJECTED : STORE_GROUP_LET_IN;
-        json_decref(root);
-    }
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
-        return err;
-    *ret_word = word;
-    return SMA_ERR_OK;
-}
-
-bool sma_store_is_let_in(struct sma_store *store, const struct sma_route *route)
-{
-    enum store_group_word word = STORE_GROUP_UNKNOWN;
-    if (sma_store_group_word(store, route, &word) != SMA_ERR_OK)
-        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "whether a group is let in cannot be read: %s",
-                    sma_state_error(store->state)->text);
-    return word == STORE_GROUP_LET_IN;
-}
 
 static SMA_CHECKED enum sma_err write_record(struct sma_store *store, const char *via,
                                              const struct sma_route *by)

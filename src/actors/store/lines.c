@@ -2,7 +2,6 @@
  * History lines: formatted in the open transaction with a place in their file, written after its
  * commit.
  */
-#include "record.h"
 #include "record_priv.h"
 #include "store.h"
 
@@ -13,22 +12,6 @@
 #define LINE_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 /* -- history lines ----------------------------------------------------------------------------- */
-enum sma_err sma_store_push_line(struct sma_store *store, struct store_chat *chat, uint64_t offset,
-                                 struct sma_str line)
-{
-    struct store_record *record = store->record;
-    if (!sma_store_grow(&record->lines, record->line_count, &record->line_cap,
-                        sizeof *record->lines))
-        return SMA_ERR_NOMEM;
-    size_t start = record->line_bytes.len;
-    sma_buf_put_str(&record->line_bytes, line);
-    if (record->line_bytes.err != SMA_ERR_OK)
-        return record->line_bytes.err;
-    record->lines[record->line_count++] =
-        (struct store_line){.chat = chat, .offset = offset, .start = start, .len = line.len};
-    chat->line_count++;
-    return SMA_ERR_OK;
-}
 
 /* Where the line goes: a place in the file, or none while the chat is set aside. */
 static SMA_CHECKED enum sma_err find_place(struct sma_store *store, struct store_chat *chat,
@@ -164,28 +147,10 @@ bool sma_store_has_lines(const struct sma_store *store)
     return store->record->line_count > 0;
 }
 
-uint64_t sma_store_line_bytes(const struct sma_store *store)
-{
-    return store->record->line_bytes.len;
-}
-
 /* -- the part ---------------------------------------------------------------------------------- */
 static void mark(const struct sma_store *store, struct store_marks *marks)
 {
     marks->lines = store->record->line_count;
-}
-
-/* The places of undone lines are free again. */
-void sma_store_forget_lines(struct sma_store *store, uint32_t count)
-{
-    struct store_record *record = store->record;
-    while (record->line_count > count) {
-        struct store_line *line = &record->lines[--record->line_count];
-        sma_history_release(store->history, sma_store_chat_key(line->chat), line->offset);
-        line->chat->line_count--;
-        record->line_bytes.len = line->start;
-    }
-    record->line_bytes.err = SMA_ERR_OK;
 }
 
 static void forget(struct sma_store *store, const struct store_marks *to)

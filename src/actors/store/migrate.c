@@ -7,42 +7,16 @@
  * and the platform tells us again; after it, start-up finishes the renaming before anything reads
  * them. When both keys had messages, theirs become one history, one queue, one session.
  */
-#include "consent.h"
-#include "intake.h"
 #include "intake_priv.h"
 #include "outbox.h"
 #include "people.h"
 #include "query.h"
 #include "record.h"
-#include "runs.h"
 #include "store.h"
 
 #include <stdlib.h>
 
 /* -- the history ------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err drop_plan(struct sma_store *store, struct sma_state_chat *chat)
-{
-    enum sma_err err = sma_state_begin(store->state);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = sma_state_chat_set_rotation(store->state, chat, SMA_STR(""));
-    if (err == SMA_ERR_OK)
-        return sma_state_commit(store->state);
-    sma_state_rollback(store->state);
-    return err;
-}
-
-enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_chat *chat,
-                                   struct sma_error *error)
-{
-    struct sma_history_move move;
-    if (sma_history_move_parse(chat->rotation, &move) != SMA_ERR_OK)
-        return SMA_ERR_NOTFOUND;
-    SMA_TRY(sma_history_move(store->history, &move, error));
-    sma_store_boot_line(store, SMA_LOG_INFO, "the history of %s was given its new name, %s",
-                        move.from_key, move.to_key);
-    return drop_plan(store, chat);
-}
 
 /* -- the transaction --------------------------------------------------------------------------- */
 static void put_initiator_key(struct sma_buf *buf, struct sma_str chat_key)
@@ -180,7 +154,7 @@ static void follow(struct sma_store *store, struct sma_state_chat *state_chat,
         sma_ctx_fatal(store->ctx, "the history of %s cannot be given its new name: %s",
                       state_chat->key.ptr, error.text);
     SMA_CRASH_POINT("store.migration_renamed");
-    if (drop_plan(store, state_chat) != SMA_ERR_OK)
+    if (sma_store_drop_plan(store, state_chat) != SMA_ERR_OK)
         sma_ctx_fatal(store->ctx, "the move of %s cannot be recorded: %s; start again to finish it",
                       state_chat->key.ptr, sma_state_error(store->state)->text);
     struct store_chat *chat = sma_store_chat(store, state_chat);

@@ -1,9 +1,7 @@
 /* What the store itself says in a chat: you wait, there is no room, you may not. Each at most once
  * in a while. */
 #include "consent.h"
-#include "intake.h"
 #include "intake_priv.h"
-#include "outbox.h"
 #include "runs.h"
 #include "store.h"
 
@@ -11,20 +9,6 @@
 
 /* One outage is one notice: the platform brings the rest of it within the hour. */
 #define LATE_INTERVAL_NS (UINT64_C(3600) * 1000000000)
-
-static bool is_channel_quiet(const struct sma_route *route)
-{
-    /* Callers of these see the verdict and the progress themselves. */
-    return sma_str_is_equal(route->channel, SMA_STR("api")) ||
-           sma_str_is_equal(route->channel, SMA_STR("cli"));
-}
-
-enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route)
-{
-    int adapter = sma_store_adapter_of(store, route);
-    bool is_chinese = adapter >= 0 && store->adapters[adapter].adapter->ops->is_chinese_by_default;
-    return sma_notice_language(store->config->language, route->language, is_chinese);
-}
 
 /* -- notices ----------------------------------------------------------------------------------- */
 static bool may_notice(uint64_t *last_ns, uint64_t now)
@@ -35,30 +19,18 @@ static bool may_notice(uint64_t *last_ns, uint64_t now)
     return true;
 }
 
-static SMA_CHECKED enum sma_err deliver(struct sma_store *store, const struct sma_route *route,
-                                        uint64_t seq, struct sma_str text, bool is_about_cards)
-{
-    struct sma_step_delivery delivery = {
-        .intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
-    struct sma_step_delivery_state state;
-    return sma_store_deliver(store,
-                             &(struct store_delivery_facts){.seq = seq,
-                                                            .step = STORE_NOTICE_STEP,
-                                                            .is_about_cards = is_about_cards},
-                             &delivery, &state);
-}
-
 static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
                                                const struct sma_route *route, uint64_t seq,
                                                struct sma_str text)
 {
-    return deliver(store, route, seq, text, false);
+    return sma_store_deliver_text(store, route, seq, text, false);
 }
 
 enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
                                    const struct sma_ingress *in, uint64_t seq)
 {
-    if (is_channel_quiet(&in->route) || !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
+    if (sma_store_is_channel_quiet(&in->route) ||
+        !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
     sma_buf_clear(&store->scratch.text);
     sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),
@@ -69,7 +41,8 @@ enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *c
 enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
                                       const struct sma_route *route, uint64_t seq)
 {
-    if (is_channel_quiet(route) || !may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx)))
+    if (sma_store_is_channel_quiet(route) ||
+        !may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
     sma_buf_clear(&store->scratch.text);
     sma_notice_format(&store->scratch.text, sma_store_language(store, route),
@@ -77,17 +50,11 @@ enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat
     return deliver_notice(store, route, seq, sma_buf_str(&store->scratch.text));
 }
 
-enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route, uint64_t seq,
-                            struct sma_str text)
-{
-    return is_channel_quiet(route) ? SMA_ERR_OK : deliver(store, route, seq, text, true);
-}
-
 enum sma_err sma_store_late_notice(struct sma_store *store, struct store_chat *chat,
                                    const struct sma_ingress *in, uint64_t seq)
 {
     const uint64_t now = sma_ctx_now(store->ctx), last = chat->late_notice_ns;
-    if (is_channel_quiet(&in->route) || (last != 0 && now - last < LATE_INTERVAL_NS))
+    if (sma_store_is_channel_quiet(&in->route) || (last != 0 && now - last < LATE_INTERVAL_NS))
         return SMA_ERR_OK;
     chat->late_notice_ns = now | 1;
     int64_t minutes = (sma_ctx_wall(store->ctx) - in->sent_ms) / 60000;
@@ -111,7 +78,8 @@ enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *cha
                                  const struct sma_route *route, uint64_t seq,
                                  const struct sma_str *about)
 {
-    if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
+    if (sma_store_is_channel_quiet(route) ||
+        !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
     enum sma_language language = sma_store_language(store, route);
     char title[256] = "";
@@ -123,21 +91,22 @@ enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *cha
         sma_notice_format(&store->scratch.text, language, SMA_NOTICE_APPROVAL_WHICH, title);
     else
         sma_notice_format(&store->scratch.text, language, SMA_NOTICE_APPROVAL_SEVERAL);
-    return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
+    return sma_store_deliver_text(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
 enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
                                    const struct sma_route *route, uint64_t seq,
                                    const struct store_plea *plea)
 {
-    if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
+    if (sma_store_is_channel_quiet(route) ||
+        !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
     char about[256];
     snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(plea->title, sizeof about - 1),
              plea->title.len == 0 ? "" : plea->title.ptr);
     sma_buf_clear(&store->scratch.text);
     sma_notice_format(&store->scratch.text, sma_store_language(store, route), plea->notice, about);
-    return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
+    return sma_store_deliver_text(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
 /* What a chat waits for, once for each request. */
@@ -145,7 +114,8 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                               const struct sma_route *route, uint64_t seq)
 {
     struct store_approval *approval = sma_store_approval_of_chat(store, chat);
-    if (approval == NULL || sma_store_approval_is_told(approval) || is_channel_quiet(route))
+    if (approval == NULL || sma_store_approval_is_told(approval) ||
+        sma_store_is_channel_quiet(route))
         return SMA_ERR_OK;
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);
@@ -161,17 +131,10 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
     sma_buf_clear(&store->scratch.text);
     sma_notice_format(&store->scratch.text, sma_store_language(store, route),
                       SMA_NOTICE_APPROVAL_WAITING, about);
-    return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
+    return sma_store_deliver_text(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
 /* -- the audit --------------------------------------------------------------------------------- */
-void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json)
-{
-    uint32_t len = (uint32_t)details_json.len;
-    sma_buf_put(&store->intake->audit, message, strlen(message) + 1);
-    sma_buf_put(&store->intake->audit, &len, sizeof len);
-    sma_buf_put_str(&store->intake->audit, details_json);
-}
 
 void sma_store_drop_audit(struct sma_store *store, size_t kept_len)
 {
@@ -204,8 +167,9 @@ void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, s
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t now = sma_ctx_now(store->ctx);
-    if (is_channel_quiet(&in->route) || (chat->approval_count == 0 && chat->busy_notice_ns != 0 &&
-                                         now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
+    if (sma_store_is_channel_quiet(&in->route) ||
+        (chat->approval_count == 0 && chat->busy_notice_ns != 0 &&
+         now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
         return;
     if (!sma_store_grow(&store->intake->busy, store->intake->busy_count, &store->intake->busy_cap,
                         sizeof *store->intake->busy))

@@ -6,25 +6,12 @@
  * begun by the very transaction that adds it; the next row of a chat is begun by the transaction
  * that finishes the one before.
  */
-#include "outbox.h"
 #include "consent.h"
-#include "facts.h"
-#include "map.h"
 #include "outbox_priv.h"
 #include "record.h"
 #include "store.h"
 
-#include "runtime/chat/state_read.h"
-
 #include <stdlib.h>
-
-int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route)
-{
-    for (uint32_t i = 0; i < store->adapter_count; i++)
-        if (sma_str_is_equal(sma_str(store->adapters[i].adapter->ops->channel), route->channel))
-            return (int)i;
-    return -1;
-}
 
 /* -- lists ------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err add_row(struct sma_store *store, struct store_chat *chat,
@@ -48,42 +35,6 @@ static SMA_CHECKED enum sma_err add_row(struct sma_store *store, struct store_ch
     store->outbox->open_count++;
     *ret_row = row;
     return SMA_ERR_OK;
-}
-
-static void drop_row(struct sma_store *store, struct store_row *row)
-{
-    struct store_chat *chat = row->chat;
-    *(row->prev != NULL ? &row->prev->next : &chat->first) = row->next;
-    *(row->next != NULL ? &row->next->prev : &chat->last) = row->prev;
-    chat->row_count--;
-    store->outbox->open_count--;
-    sma_store_unhold_row(store, row);
-    sma_store_unset_row_aside(store, row);
-    sma_store_map_remove(&store->outbox->rows, row->id);
-    free(row);
-}
-
-struct store_row *sma_store_first_row(const struct store_chat *chat)
-{
-    struct store_row *row = chat->first;
-    while (row != NULL && row->aside != 0)
-        row = row->next;
-    return row;
-}
-
-void sma_store_wait_for_credit(struct sma_store *store, struct store_chat *chat)
-{
-    const struct store_row *row = sma_store_first_row(chat);
-    if (chat->is_credit_waiting || row == NULL)
-        return;
-    struct store_lane *lane = &store->outbox->lanes[row->adapter];
-    chat->is_credit_waiting = true;
-    chat->credit_next = NULL;
-    if (lane->waiting_last != NULL)
-        lane->waiting_last->credit_next = chat;
-    else
-        lane->waiting_first = chat;
-    lane->waiting_last = chat;
 }
 
 static enum sma_err read_state(void *user, const struct sma_state_delivery *delivery)
@@ -206,42 +157,6 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
 }
 
 /* -- ending ------------------------------------------------------------------------------------ */
-enum sma_err sma_store_note_out(struct sma_store *store, const struct store_row *row,
-                                enum store_out_change what)
-{
-    struct store_outbox *outbox = store->outbox;
-    outbox->is_changed = true;
-    if (!sma_store_grow(&outbox->changes, outbox->change_count, &outbox->change_cap,
-                        sizeof *outbox->changes))
-        return SMA_ERR_NOMEM;
-    outbox->changes[outbox->change_count++] =
-        (struct store_change){.id = row->id, .adapter = row->adapter, .what = (uint8_t)what};
-    return SMA_ERR_OK;
-}
-
-enum sma_err sma_store_finish_row(struct sma_store *store, struct store_row *row)
-{
-    struct store_chat *chat = row->chat;
-    SMA_TRY(sma_store_note_out(store, row, STORE_OUT_FINISHED));
-    if (row->is_handed)
-        store->outbox->lanes[row->adapter].credits++;
-    drop_row(store, row);
-    sma_store_wait_for_credit(store, chat); /* it may have stood in the way of the next one */
-    return SMA_ERR_OK;
-}
-
-/* One that was begun before this start may have been seen: it is repeated, not called failed. */
-static bool is_unseen(const struct store_row *row)
-{
-    return !row->is_handed && !row->is_repeat && !(row->out != NULL && row->out->is_attempted);
-}
-
-enum sma_err sma_store_give_up_row(struct sma_store *store, struct store_row *row)
-{
-    enum sma_err err =
-        sma_state_outbox_fail(store->state, row->id, SMA_STR("stopped"), sma_ctx_wall(store->ctx));
-    return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
-}
 
 /* The dispatcher has it and ends it, unless it is on its way back. */
 static SMA_CHECKED enum sma_err note_stop(struct sma_store *store, struct store_row *row)
@@ -258,8 +173,8 @@ enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *c
         next = row->next;
         if (sma_state_outbox_seq(row->id) >= mark)
             continue;
-        enum sma_err err =
-            is_unseen(row) ? sma_store_give_up_row(store, row) : note_stop(store, row);
+        enum sma_err err = sma_store_row_is_unseen(row) ? sma_store_give_up_row(store, row)
+                                                        : note_stop(store, row);
         if (err != SMA_ERR_OK)
             return err;
     }
@@ -269,7 +184,7 @@ enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *c
 enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id, bool *ret_is_gone)
 {
     struct store_row *row = sma_store_map_get(&store->outbox->rows, outbox_id);
-    *ret_is_gone = row != NULL && is_unseen(row);
+    *ret_is_gone = row != NULL && sma_store_row_is_unseen(row);
     return *ret_is_gone ? sma_store_give_up_row(store, row) : SMA_ERR_OK;
 }
 

@@ -104,6 +104,8 @@ void sma_store_wait_for_credit(struct sma_store *store, struct store_chat *chat)
 /** No chat stands in any line. */
 void sma_store_drop_waiters(struct sma_store *store);
 /** The row is over in the open transaction: its record goes, the chat's next row stands in line. */
+/** No platform has it, as far as is known. */
+bool sma_store_row_is_unseen(const struct store_row *row);
 SMA_CHECKED enum sma_err sma_store_finish_row(struct sma_store *store, struct store_row *row);
 /** Give up a row that nobody can have seen. In the open transaction. Frees it. */
 SMA_CHECKED enum sma_err sma_store_give_up_row(struct sma_store *store, struct store_row *row);

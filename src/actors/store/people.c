@@ -10,24 +10,6 @@
 #include <stdlib.h>
 
 /* -- records ----------------------------------------------------------------------------------- */
-enum sma_err sma_store_people_key(struct sma_store *store, const char *prefix,
-                                  struct sma_str channel, struct sma_str user_id)
-{
-    struct sma_buf *key = &store->people->key;
-    sma_buf_clear(key);
-    sma_buf_put_text(key, prefix);
-    sma_buf_put_str(key, channel);
-    sma_buf_put_char(key, '/');
-    sma_buf_put_str(key, user_id);
-    return key->err;
-}
-
-enum sma_err sma_store_people_read(struct sma_store *store)
-{
-    struct store_people *people = store->people;
-    sma_buf_clear(&people->value);
-    return sma_state_access_get(store->state, sma_buf_str(&people->key), &people->value);
-}
 
 /* "<channel>/<user id>" is somebody's place. */
 static struct store_known *place_of_key(struct sma_store *store, struct sma_str key,
@@ -345,4 +327,23 @@ uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
             (uint8_t)store->adapters[sma_store_adapter_of(store, route)].adapter->actor;
     }
     return list.count;
+}
+
+enum sma_err sma_store_is_stranger(struct sma_store *store, const struct sma_ingress *in,
+                                   bool *ret_is_stranger)
+{
+    *ret_is_stranger = false;
+    const struct sma_access_rules *rules = sma_store_rules_of(store, &in->route);
+    bool is_open = sma_access_opening(rules) == SMA_ACCESS_OPEN_ANYONE;
+    if (sma_access_is_trusted_channel(in->route.channel) || (!in->is_group && is_open))
+        return SMA_ERR_OK;
+    enum store_group_word word = STORE_GROUP_UNKNOWN;
+    enum sma_err err = in->is_group ? sma_store_group_word(store, &in->route, &word) : SMA_ERR_OK;
+    if (err != SMA_ERR_OK || word == STORE_GROUP_LET_IN)
+        return err;
+    struct sma_access_facts facts = {0};
+    err = sma_store_find_person(store, &in->route, &facts);
+    *ret_is_stranger = err == SMA_ERR_OK && facts.standing == SMA_ACCESS_STRANGER &&
+                       !sma_access_is_group_admin(rules, in->route.user_id);
+    return err;
 }

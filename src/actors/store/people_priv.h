@@ -134,6 +134,9 @@ SMA_CHECKED enum sma_err sma_store_group_say(struct sma_store *store, const stru
 SMA_CHECKED enum sma_err sma_store_group_keep(struct sma_store *store, struct sma_str channel,
                                               struct sma_str chat_id, bool *ret_is_new);
 /** The platform's role is remembered. */
+/** Of a person on a platform: channel and user id. */
+uint64_t sma_store_hash_person(const struct sma_store *store, const struct store_chat *chat,
+                               struct sma_str user_id);
 bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,
                          struct sma_str user_id, enum sma_role *ret_role);
 const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,

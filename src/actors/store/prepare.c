@@ -11,139 +11,28 @@
  * as long as the adapter answers others; when that has been silent for so long, it ends too.
  */
 #include "consent.h"
-#include "facts.h"
-#include "intake.h"
 #include "intake_priv.h"
 #include "item.h"
-#include "map.h"
 #include "outbox.h"
 #include "people.h"
 #include "record.h"
 #include "runs.h"
 #include "store.h"
 
-#include <stdlib.h>
-
 #define PREPARE_NS (SMA_PREPARE_S * UINT64_C(1000000000))
 
 /* -- lists ------------------------------------------------------------------------------------- */
-static struct store_questions *list_of(struct sma_store *store,
-                                       const struct store_question *question)
-{
-    struct store_desk *desk = &store->intake->desks[question->adapter];
-    if (question->is_damaged)
-        return &store->intake->damaged;
-    return question->ask_id != 0 ? &desk->asked : &desk->unasked;
-}
-
-static void link_last(struct sma_store *store, struct store_question *question)
-{
-    struct store_questions *list = list_of(store, question);
-    question->prev = list->last;
-    question->next = NULL;
-    *(list->last != NULL ? &list->last->next : &list->first) = question;
-    list->last = question;
-    list->count++;
-}
-
-static void unlink_question(struct sma_store *store, struct store_question *question)
-{
-    struct store_questions *list = list_of(store, question);
-    *(question->prev != NULL ? &question->prev->next : &list->first) = question->next;
-    *(question->next != NULL ? &question->next->prev : &list->last) = question->prev;
-    list->count--;
-}
-
-static uint64_t now_or_unknown(const struct sma_store *store)
-{
-    return store->ctx != NULL ? sma_ctx_now(store->ctx) : 0;
-}
-
-static void set_place(struct store_question *question, struct store_chat *chat,
-                      struct store_group *group, bool is_control)
-{
-    question->chat = chat;
-    question->group = group;
-    question->is_control = is_control;
-    question->is_seen = true;
-    chat->held_count++;
-    if (group != NULL)
-        group->question_count++;
-}
-
-enum sma_err sma_store_hold(struct sma_store *store, struct store_chat *chat, uint64_t seq,
-                            const struct sma_route *route, struct store_group *group,
-                            bool is_control)
-{
-    struct store_question *known = sma_store_map_get(&store->intake->questions, seq);
-    if (known != NULL) { /* asked before the queue was read again */
-        set_place(known, chat, group, is_control);
-        return SMA_ERR_OK;
-    }
-    int adapter = sma_store_adapter_of(store, route);
-    struct store_question *question = calloc(1, sizeof *question);
-    if (question == NULL || !sma_store_map_put(&store->intake->questions, seq, question)) {
-        free(question);
-        return SMA_ERR_NOMEM;
-    }
-    question->seq = seq;
-    question->since_ns = now_or_unknown(store);
-    question->adapter = (uint8_t)(adapter < 0 ? SMA_ADAPTER_COUNT_MAX : adapter);
-    set_place(question, chat, group, is_control);
-    link_last(store, question);
-    return SMA_ERR_OK;
-}
-
-static void remove_question(struct sma_store *store, struct store_question *question)
-{
-    unlink_question(store, question);
-    sma_store_map_remove(&store->intake->questions, question->seq);
-    if (question->chat != NULL)
-        question->chat->held_count--;
-    if (question->group != NULL)
-        question->group->question_count--;
-    free(question);
-}
-
-/* The album ends before its pieces are prepared: their questions go on alone, until each is
- * released itself. */
-static void leave_group(struct sma_store *store, struct store_group *group)
-{
-    for (uint32_t i = 0; i <= SMA_ADAPTER_COUNT_MAX; i++) {
-        struct store_question *lists[] = {store->intake->desks[i].asked.first,
-                                          store->intake->desks[i].unasked.first,
-                                          store->intake->damaged.first};
-        for (size_t k = 0; k < SMA_COUNT_OF(lists); k++)
-            for (struct store_question *at = lists[k]; at != NULL; at = at->next)
-                if (at->group == group)
-                    at->group = NULL;
-    }
-    group->question_count = 0;
-}
-
-void sma_store_release(struct sma_store *store, uint64_t seq)
-{
-    struct store_question *question = sma_store_map_get(&store->intake->questions, seq);
-    if (question != NULL)
-        remove_question(store, question);
-    struct store_group *group = sma_store_group_of_leader(store, seq);
-    if (group == NULL)
-        return;
-    if (group->question_count > 0)
-        leave_group(store, group);
-    sma_store_group_drop(store, group);
-}
 
 /* -- reading the queue again ------------------------------------------------------------------- */
 void sma_store_reset_holds(struct sma_store *store)
 {
     while (store->intake->damaged.first != NULL)
-        remove_question(store, store->intake->damaged.first);
+        sma_store_question_remove(store, store->intake->damaged.first);
     for (uint32_t i = 0; i <= store->adapter_count; i++) {
         struct store_desk *desk =
             &store->intake->desks[i < store->adapter_count ? i : SMA_ADAPTER_COUNT_MAX];
         while (desk->unasked.first != NULL)
-            remove_question(store, desk->unasked.first);
+            sma_store_question_remove(store, desk->unasked.first);
         for (struct store_question *question = desk->asked.first; question != NULL;
              question = question->next) {
             question->chat->held_count--;
@@ -162,7 +51,7 @@ void sma_store_drop_lost_questions(struct sma_store *store)
              question != NULL; question = next) {
             next = question->next;
             if (!question->is_seen)
-                remove_question(store, question);
+                sma_store_question_remove(store, question);
         }
 }
 
@@ -197,9 +86,9 @@ static SMA_CHECKED enum sma_err gather_again(struct sma_store *store, struct sto
  * it. */
 static void set_damaged(struct sma_store *store, struct store_question *question)
 {
-    unlink_question(store, question);
+    sma_store_question_unlink(store, question);
     question->is_damaged = true;
-    link_last(store, question);
+    sma_store_question_link(store, question);
 }
 
 /* A command that is in no queue, so nobody else would come upon it. */
@@ -302,10 +191,10 @@ static bool ask(struct sma_store *store, struct store_question *question)
         sma_msg_destroyp(&asking.msg); /* the adapter has ended: the row waits for the next start */
         return false;
     }
-    unlink_question(store, question);
+    sma_store_question_unlink(store, question);
     question->ask_id = ask_id;
     question->since_ns = store->intake->desks[question->adapter].busy_ns = now;
-    link_last(store, question);
+    sma_store_question_link(store, question);
     return true;
 }
 
@@ -434,7 +323,7 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
                              .seq = question->seq,
                              .role = prepared->role,
                              .context = prepared->context};
-    remove_question(store, question);
+    sma_store_question_remove(store, question);
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
@@ -503,7 +392,7 @@ static void leave_piece(struct sma_store *store, uint64_t seq)
     struct store_question *question = sma_store_map_get(&store->intake->questions, seq);
     struct store_group *group = question != NULL ? question->group : NULL;
     if (question != NULL)
-        remove_question(store, question);
+        sma_store_question_remove(store, question);
     if (group != NULL)
         sma_store_group_settle(store, group);
 }
@@ -555,7 +444,7 @@ static SMA_CHECKED enum sma_err conclude_item(struct sma_store *store,
         err = sma_store_item(store, &item);
     question = item.is_stuck ? sma_store_map_get(&store->intake->questions, it.seq) : NULL;
     if (question != NULL) /* not even ended: left alone until the next start */
-        remove_question(store, (struct store_question *)(uintptr_t)question);
+        sma_store_question_remove(store, (struct store_question *)(uintptr_t)question);
     return err;
 }
 

@@ -140,19 +140,6 @@ void sma_store_put_pending(const struct store_case *it, struct sma_buf *json)
 }
 
 /* -- files ------------------------------------------------------------------------------------- */
-void sma_store_touch_projection(struct sma_store *store, const char *id)
-{
-    struct store_consent *consent = store->consent;
-    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
-    if (approval != NULL && approval->is_touched)
-        return;
-    if (!sma_store_grow(&consent->projected, consent->projected_count, &consent->projected_cap,
-                        sizeof *consent->projected))
-        return; /* the next start makes it again */
-    if (approval != NULL)
-        approval->is_touched = true;
-    snprintf(consent->projected[consent->projected_count++], sizeof *consent->projected, "%s", id);
-}
 
 static bool make_path(const struct sma_store *store, const char *name, char *path, size_t cap)
 {

@@ -599,6 +599,9 @@ static uint64_t wake(const struct sma_store *store)
 
 static void follow(struct sma_store *store)
 {
+    uint32_t place = 0;
+    for (uint64_t seq; sma_store_next_finished(store, &place, &seq);)
+        sma_store_answer_waiters(store, seq);
     sma_store_answer_asked(store);
     sma_store_list_slice(store, LIST_TIME_NS);
 }

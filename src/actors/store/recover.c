@@ -3,39 +3,14 @@
  * were not known to be synced, import what an older program left, find the open runs and deliveries
  * again. Everything found damaged or repaired is noted and logged when the actor starts.
  */
-#include "intake.h"
 #include "outbox.h"
 #include "people.h"
-#include "record.h"
 #include "record_priv.h"
 #include "runs.h"
 #include "store.h"
-#include "trouble.h"
 
 #include "runtime/chat/state_asides.h"
 #include "runtime/chat/state_model.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-
-void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...)
-{
-    char text[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    for (char *at = text; *at != '\0'; at++)
-        if (*at == '\n')
-            *at = ' ';
-    if (store->ctx != NULL) {
-        sma_ctx_log(store->ctx, level, "%s", text);
-        return;
-    }
-    sma_buf_put_char(&store->boot_log, (char)('0' + level));
-    sma_buf_put_text(&store->boot_log, text);
-    sma_buf_put_char(&store->boot_log, '\n');
-}
 
 void sma_store_report(void *self, const struct sma_history_report *report)
 {
@@ -59,20 +34,6 @@ struct recovery
     struct sma_error *error;
     uint64_t lines, written, skipped, appended;
 };
-
-void sma_store_report_damage(struct sma_store *store, uint64_t seq, struct sma_str chat_key)
-{
-    char what[200];
-    snprintf(what, sizeof what, "the stored history line of message %llu is damaged",
-             (unsigned long long)seq);
-    sma_store_trouble(store,
-                      &(struct store_trouble){.name = "history line",
-                                              .chat_key = chat_key,
-                                              .what = what,
-                                              .remedy = "it is left out of the history; check "
-                                                        "the disk that state.db is on",
-                                              .is_over = true});
-}
 
 /* @return OK also when the chat is set aside: what is wrong with its files stops nobody else */
 static SMA_CHECKED enum sma_err settle(struct sma_store *store, const struct sma_state_chat *chat,

@@ -6,7 +6,6 @@
  * of it is a record "buried/<id>" that lists the places, so that a restart and a failed commit
  * leave it as it was.
  */
-#include "consent.h"
 #include "consent_priv.h"
 #include "store.h"
 
@@ -320,4 +319,23 @@ enum sma_err sma_store_load_burials(struct sma_store *store)
     return store->consent->count == 0
                ? SMA_ERR_OK
                : sma_state_each_access_under(store->state, SMA_STR(BURIED), load_burial, store);
+}
+
+const uint8_t *sma_store_approval_key(const struct sma_store *store)
+{
+    return store->consent->key;
+}
+
+void sma_store_touch_projection(struct sma_store *store, const char *id)
+{
+    struct store_consent *consent = store->consent;
+    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
+    if (approval != NULL && approval->is_touched)
+        return;
+    if (!sma_store_grow(&consent->projected, consent->projected_count, &consent->projected_cap,
+                        sizeof *consent->projected))
+        return; /* the next start makes it again */
+    if (approval != NULL)
+        approval->is_touched = true;
+    snprintf(consent->projected[consent->projected_count++], sizeof *consent->projected, "%s", id);
 }

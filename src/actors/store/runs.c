@@ -6,9 +6,6 @@
  * message that just came in (no effect
  * can follow: the first step is answered by a later commit), otherwise after it.
  */
-#include "runs.h"
-#include "consent.h"
-#include "facts.h"
 #include "intake.h"
 #include "item.h"
 #include "outbox.h"
@@ -52,14 +49,6 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
            !sma_queue_peek(store->queue, &other_chat, &other_seq);
 }
 
-struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq)
-{
-    for (uint32_t i = 0; i < store->runs->open_count; i++)
-        if (store->runs->entries[i]->seq == seq)
-            return store->runs->entries[i];
-    return NULL;
-}
-
 void sma_store_enter_run(struct sma_store *store, struct store_run *run, struct store_chat *chat)
 {
     SMA_ASSERT(store->runs->open_count < SMA_COUNT_OF(store->runs->entries));
@@ -86,33 +75,6 @@ static SMA_CHECKED enum sma_err add_run(struct sma_store *store, struct store_ch
     return SMA_ERR_OK;
 }
 
-/* Another open run of the same chat; only after two chats became one. */
-static struct store_run *find_twin(struct sma_store *store, struct store_chat *chat)
-{
-    for (uint32_t i = 0; i < store->runs->open_count; i++)
-        if (store->runs->entries[i]->chat == chat)
-            return store->runs->entries[i];
-    chat->has_twins = false;
-    return NULL;
-}
-
-void sma_store_run_end(struct sma_store *store, struct store_run *run)
-{
-    struct store_runs *runs = store->runs;
-    struct store_chat *chat = run->chat;
-    uint32_t place = 0;
-    while (runs->entries[place] != run)
-        SMA_ASSERT(++place < runs->open_count);
-    memmove(&runs->entries[place], &runs->entries[place + 1],
-            (--runs->open_count - place) * sizeof run);
-    sma_store_need(store, sma_store_grow(&runs->ended, runs->ended_count, &runs->ended_cap,
-                                         sizeof(struct store_run *)));
-    runs->ended[runs->ended_count++] = run;
-    chat->run = chat->has_twins ? find_twin(store, chat) : NULL;
-    if (chat->run == NULL)
-        sma_queue_finish(store->queue, chat->id);
-}
-
 /* -- starting ---------------------------------------------------------------------------------- */
 void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq)
@@ -129,63 +91,9 @@ void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
     sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
 }
 
-enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq, uint64_t seq)
-{
-    if (!sma_store_grow(&store->runs->orphans, store->runs->orphan_count, &store->runs->orphan_cap,
-                        sizeof *store->runs->orphans))
-        return SMA_ERR_NOMEM;
-    store->runs->orphans[store->runs->orphan_count++] =
-        (struct store_orphan){.run_seq = run_seq, .seq = seq};
-    return SMA_ERR_OK;
-}
-
-uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < store->runs->orphan_count; i++)
-        count += store->runs->orphans[i].run_seq == run_seq;
-    return count;
-}
-
 void sma_store_note_asks(struct store_run *run)
 {
     run->end = STORE_END_ASKS;
-}
-
-bool sma_store_next_orphan(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
-                           uint64_t *ret_seq)
-{
-    const struct store_runs *runs = store->runs;
-    while (*place < runs->orphan_count) {
-        const struct store_orphan *orphan = &runs->orphans[(*place)++];
-        if (orphan->run_seq != run_seq)
-            continue;
-        *ret_seq = orphan->seq;
-        return true;
-    }
-    return false;
-}
-
-bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq)
-{
-    for (uint32_t i = 0; i < store->runs->orphan_count; i++) {
-        struct store_orphan *orphan = &store->runs->orphans[i];
-        if (orphan->run_seq != run_seq)
-            continue;
-        *ret_seq = orphan->seq;
-        memmove(orphan, orphan + 1, (--store->runs->orphan_count - i) * sizeof *orphan);
-        return true;
-    }
-    return false;
-}
-
-void sma_store_drop_orphan(struct sma_store *store, uint64_t seq)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < store->runs->orphan_count; i++)
-        if (store->runs->orphans[i].seq != seq)
-            store->runs->orphans[kept++] = store->runs->orphans[i];
-    store->runs->orphan_count = kept;
 }
 
 static void adopt_orphans(struct sma_store *store, struct store_run *run)
@@ -490,19 +398,6 @@ static enum sma_err pump(struct sma_store *store)
         sma_store_let_suspect_go(store); /* when it was given up */
     }
     return SMA_ERR_OK;
-}
-
-void sma_store_publish_runs(struct sma_store *store)
-{
-    SMA_METRIC_SET(inbox_waiting, sma_queue_waiting(store->queue));
-    SMA_METRIC_SET(runs_open, store->runs->open_count);
-    SMA_METRIC_SET(runs_waiting_for_model, store->runs->wait_count);
-    SMA_METRIC_SET(claims, (int64_t)sma_state_claim_count(store->state));
-}
-
-void sma_store_set_cautious(struct sma_store *store, bool is_cautious)
-{
-    store->runs->is_cautious = is_cautious;
 }
 
 struct store_run_counts sma_store_run_counts(const struct sma_store *store)

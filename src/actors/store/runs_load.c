@@ -20,31 +20,6 @@
 #include <stdlib.h>
 
 /* -- rows that are left alone ------------------------------------------------------------------ */
-static bool is_stuck(const struct sma_store *store, uint64_t seq)
-{
-    for (uint32_t i = 0; i < store->runs->stuck_count; i++)
-        if (store->runs->stuck[i] == seq)
-            return true;
-    return false;
-}
-
-void sma_store_set_stuck(struct sma_store *store, uint64_t seq, struct sma_str chat_key,
-                         const char *why)
-{
-    char what[300];
-    if (is_stuck(store, seq) || !sma_store_grow(&store->runs->stuck, store->runs->stuck_count,
-                                                &store->runs->stuck_cap, sizeof seq))
-        return;
-    store->runs->stuck[store->runs->stuck_count++] = seq;
-    snprintf(what, sizeof what, "message %llu cannot be read (%s): it is left alone",
-             (unsigned long long)seq, why);
-    sma_store_trouble(store, &(struct store_trouble){
-                                 .name = "unreadable message",
-                                 .chat_key = chat_key,
-                                 .what = what,
-                                 .remedy = "state.db is damaged: look at the disk; to begin anew, "
-                                           "stop the service and move state.db away"});
-}
 
 void sma_store_leave_stuck(struct sma_store *store, uint64_t seq)
 {
@@ -79,15 +54,6 @@ void sma_store_forget_runs(struct sma_store *store, const struct store_marks *to
     runs->orphan_count = 0;
     sma_store_reset_waits(store);
     sma_queue_clear(store->queue);
-}
-
-void sma_store_free_kept_runs(struct sma_store *store)
-{
-    while (store->runs->kept != NULL) {
-        struct store_run *run = store->runs->kept;
-        store->runs->kept = run->next;
-        free(run);
-    }
 }
 
 static void take_back(struct sma_store *store, const struct store_run *run)
@@ -227,7 +193,7 @@ static SMA_CHECKED enum sma_err load_row(struct sma_store *store, uint64_t seq)
 {
     struct sma_state_head head;
     struct store_chat *chat;
-    if (is_stuck(store, seq))
+    if (sma_store_is_stuck(store, seq))
         return SMA_ERR_OK;
     enum sma_err err = sma_state_head_get(store->state, seq, &head);
     if (err == SMA_ERR_OK)

@@ -67,6 +67,7 @@ void sma_store_free_kept_runs(struct sma_store *store);
 /** An open run that is new, or found again. Its chat's. */
 void sma_store_enter_run(struct sma_store *store, struct store_run *run, struct store_chat *chat);
 /** This row can neither be used nor ended: it is passed over in this life. */
+bool sma_store_is_stuck(const struct sma_store *store, uint64_t seq);
 void sma_store_set_stuck(struct sma_store *store, uint64_t seq, struct sma_str chat_key,
                          const char *why);
 

@@ -3,12 +3,10 @@
  * so many of all. Beyond that a message is claimed, so that it stays a duplicate, and counted; its
  * text is not kept. Counts live in memory: a restart begins anew.
  */
-#include "people.h"
 #include "people_priv.h"
 #include "store.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 #define PERSON_COUNT \
@@ -122,25 +120,6 @@ void sma_store_bound_stranger(struct sma_store *store, const struct sma_ingress 
     said->in.text = said->in.context = said->in.preparation = said->in.meta_json = SMA_STR("");
     if (is_known)
         tell_once(store, today);
-}
-
-enum sma_err sma_store_is_stranger(struct sma_store *store, const struct sma_ingress *in,
-                                   bool *ret_is_stranger)
-{
-    *ret_is_stranger = false;
-    const struct sma_access_rules *rules = sma_store_rules_of(store, &in->route);
-    bool is_open = sma_access_opening(rules) == SMA_ACCESS_OPEN_ANYONE;
-    if (sma_access_is_trusted_channel(in->route.channel) || (!in->is_group && is_open))
-        return SMA_ERR_OK;
-    enum store_group_word word = STORE_GROUP_UNKNOWN;
-    enum sma_err err = in->is_group ? sma_store_group_word(store, &in->route, &word) : SMA_ERR_OK;
-    if (err != SMA_ERR_OK || word == STORE_GROUP_LET_IN)
-        return err;
-    struct sma_access_facts facts = {0};
-    err = sma_store_find_person(store, &in->route, &facts);
-    *ret_is_stranger = err == SMA_ERR_OK && facts.standing == SMA_ACCESS_STRANGER &&
-                       !sma_access_is_group_admin(rules, in->route.user_id);
-    return err;
 }
 
 enum sma_err sma_store_may_open_chat(struct sma_store *store, const struct sma_ingress *in,

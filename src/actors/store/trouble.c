@@ -3,8 +3,10 @@
 #include "trouble.h"
 #include "batch_priv.h"
 #include "record.h"
+#include "record_priv.h"
 #include "store.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 #define COUNT_MAX 64
@@ -125,4 +127,37 @@ void sma_store_put_troubles(const struct sma_store *store, struct sma_buf *json)
         sma_buf_put_char(json, '}');
     }
     sma_buf_put_char(json, ']');
+}
+
+void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...)
+{
+    char text[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (char *at = text; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ' ';
+    if (store->ctx != NULL) {
+        sma_ctx_log(store->ctx, level, "%s", text);
+        return;
+    }
+    sma_buf_put_char(&store->boot_log, (char)('0' + level));
+    sma_buf_put_text(&store->boot_log, text);
+    sma_buf_put_char(&store->boot_log, '\n');
+}
+
+void sma_store_report_damage(struct sma_store *store, uint64_t seq, struct sma_str chat_key)
+{
+    char what[200];
+    snprintf(what, sizeof what, "the stored history line of message %llu is damaged",
+             (unsigned long long)seq);
+    sma_store_trouble(store,
+                      &(struct store_trouble){.name = "history line",
+                                              .chat_key = chat_key,
+                                              .what = what,
+                                              .remedy = "it is left out of the history; check "
+                                                        "the disk that state.db is on",
+                                              .is_over = true});
 }
