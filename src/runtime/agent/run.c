@@ -1,7 +1,6 @@
 /* run.c — the states of a run and what each event does in them. See run.h. */
 #include "run_priv.h"
 
-#include "sma/text.h"
 
 #include <stdlib.h>
 
@@ -87,70 +86,8 @@ bool sma_run_waits_for_model(const struct sma_run *run)
 }
 
 /* -- small acts -------------------------------------------------------------------------------- */
-struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind)
-{
-    struct sma_run_actions *actions = run->actions;
-    SMA_ASSERT(actions->count < SMA_RUN_ACTION_COUNT_MAX);
-    struct sma_run_action *action = &actions->list[actions->count++];
-    memset(action, 0, sizeof *action);
-    action->kind = kind;
-    if (kind == SMA_RUN_ASK_MODEL)
-        run->asked_ns = run->now_ns;
-    return action;
-}
-
-void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_str text)
-{
-    struct sma_run_action *action = run_act(run, SMA_RUN_PROGRESS);
-    action->progress = (uint8_t)kind;
-    action->text = text;
-}
-
-void run_wait(struct sma_run *run)
-{
-    if (run->is_waiting)
-        return;
-    run->is_waiting = true;
-    (void)run_act(run, SMA_RUN_WAIT);
-}
-
-/* What is being done is not waited for: commands end, late results are not wanted. */
-void run_cancel_tools(struct sma_run *run)
-{
-    if (run->tool_open_count > 0)
-        (void)run_act(run, SMA_RUN_CANCEL_TOOLS);
-    run->tool_open_count = 0;
-}
-
-void run_end(struct sma_run *run, bool is_counted)
-{
-    run_cancel_tools(run);
-    run->state = RUN_OVER;
-    run_progress(run, SMA_PROGRESS_FINISHED, (struct sma_str){0});
-    struct sma_run_action *action = run_act(run, SMA_RUN_END);
-    action->outcome = run->outcome;
-    action->is_counted = is_counted;
-}
-
-void run_settle(struct sma_run *run)
-{
-    run_cancel_tools(run);
-    if (run->results_number != 0 && run->results_are_asked)
-        run->state = RUN_SETTLING;
-    else
-        run_end(run, false);
-}
 
 /* -- steps ------------------------------------------------------------------------------------- */
-void run_store_results(struct sma_run *run)
-{
-    run->results_are_asked = true;
-    struct sma_run_action *action = run_act(run, SMA_RUN_STORE_STEP);
-    action->step = (struct sma_step){.seq = run->order->seq,
-                                     .number = run->results_number,
-                                     .kind = SMA_STEP_RESULTS,
-                                     .data = sma_buf_str(&run->results_data)};
-}
 
 /* Not stored for want of disk: in the order of the numbers again after a second, unless the program
  * is ending. */

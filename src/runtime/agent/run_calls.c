@@ -8,24 +8,6 @@
 #include <stdlib.h>
 
 /* -- results of calls -------------------------------------------------------------------------- */
-void run_set_result(struct run_call *call, bool is_error)
-{
-    call->has_result = true;
-    call->is_error = is_error;
-    if (call->result.err !=
-        SMA_ERR_OK) { /* out of memory or absurdly large: still exactly one result */
-        sma_buf_fini(&call->result);
-        sma_buf_init(&call->result, SMA_STEP_BYTES_MAX);
-        call->is_error = true;
-        sma_tool_put_error(&call->result, SMA_STR("The result could not be kept."));
-    }
-}
-
-void run_set_error(struct run_call *call, struct sma_str text)
-{
-    sma_tool_put_error(&call->result, text);
-    run_set_result(call, true);
-}
 
 static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
 {
@@ -36,32 +18,6 @@ static void set_sent(struct run_call *call, enum sma_send_state state, struct sm
 }
 
 /* -- open questions ---------------------------------------------------------------------------- */
-static bool is_at_tools(enum call_stage stage)
-{
-    return stage == CALL_CHECK || stage == CALL_RUN;
-}
-
-void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage)
-{
-    SMA_ASSERT(run->calls[index].stage == CALL_IDLE);
-    run->calls[index].stage = stage;
-    if (run->calls[index].begun_ns == 0)
-        run->calls[index].begun_ns = run->now_ns;
-    run->open_count++;
-    run->tool_open_count += is_at_tools(stage);
-}
-
-struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_stage stage)
-{
-    if (index >= run->call_count || run->calls[index].stage != stage)
-        return NULL;
-    run->calls[index].stage = CALL_IDLE;
-    run->calls[index].ended_ns = run->now_ns;
-    SMA_ASSERT(run->open_count > 0);
-    run->open_count--;
-    run->tool_open_count -= is_at_tools(stage);
-    return &run->calls[index];
-}
 
 /* -- what can be said before anything is done -------------------------------------------------- */
 /* A path that is one field of one line (see put_attachment), and not an address: adapters would

@@ -249,13 +249,6 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
     }
 }
 
-struct sma_str run_usage_target(const struct sma_run *run)
-{
-    if (run->usage.request_count == 0 || run->usage_target == NULL)
-        return (struct sma_str){0};
-    return sma_str(run->usage_target->key);
-}
-
 void run_next(struct sma_run *run)
 {
     if (run->round >= SMA_RUN_STEP_COUNT_MAX)

@@ -5,13 +5,10 @@
  */
 #include "run_priv.h"
 
-#include "runtime/agent/prompt.h"
 #include "sma/text.h"
 
 #define CUT_TEXT_COUNT_MAX 3
 #define CUT_CALL_COUNT_MAX 2
-#define OVERLAP_BYTES_MIN 12 /* shorter ones are chance, but for the last word */
-#define OVERLAP_BYTES_MAX 400
 
 static bool has_rounds_left(const struct sma_run *run)
 {
@@ -34,46 +31,6 @@ static void ask_again(struct sma_run *run, const struct sma_model_answer *answer
     else
         run_finish_failed(run, sma_err_text(line.err));
     sma_buf_fini(&line);
-}
-
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-/* How much of the end of `parts` stands at the beginning of the next part again: the last word, or
- * a longer piece. */
-static size_t overlap(struct sma_str parts, struct sma_str text)
-{
-    size_t most = parts.len < text.len ? parts.len : text.len;
-    for (size_t len = most < OVERLAP_BYTES_MAX ? most : OVERLAP_BYTES_MAX; len >= OVERLAP_BYTES_MIN;
-         len--)
-        if (memcmp(parts.ptr + parts.len - len, text.ptr, len) == 0)
-            return len;
-    struct sma_str word = {parts.ptr, parts.len};
-    while (word.len > 0 && (unsigned char)word.ptr[word.len - 1] <= ' ')
-        word.len--;
-    size_t start = word.len;
-    while (start > 0 && (unsigned char)parts.ptr[start - 1] > ' ' && parts.len - start < most)
-        start--;
-    word = (struct sma_str){parts.ptr + start, word.len - start};
-    return word.len > 0 && sma_str_starts_with(text, word) ? parts.len - start : 0;
-}
-
-void run_join_part(struct sma_buf *parts, struct sma_str text)
-{
-    if (parts->len == 0 || parts->err != SMA_ERR_OK || text.len == 0) {
-        sma_buf_put_str(parts, text);
-        return;
-    }
-    size_t again = overlap(sma_buf_str(parts), text);
-    parts->len -= again;
-    /* Templates of chats drop the blank that a part would begin with. */
-    if (again == 0 && memchr("\"'(", parts->ptr[parts->len - 1], 3) == NULL &&
-        (unsigned char)parts->ptr[parts->len - 1] > ' ' &&
-        (unsigned char)parts->ptr[parts->len - 1] < 0x80 && is_word(text.ptr[0]))
-        sma_buf_put_char(parts, ' ');
-    sma_buf_put_str(parts, text);
 }
 
 /* The text is one answer, though it came in parts. */
