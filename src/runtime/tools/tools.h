@@ -4,31 +4,22 @@
  *
  * Nothing here acts. A call's arguments are checked against its schema; what is wrong is said to
  * the model in one sentence that names what was expected, and the run goes on. Results are JSON
- * objects as in the protocols/project.md §9.
+ * objects as in protocols/project.md §9.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_TOOLS_H
 #define SMA_RUNTIME_TOOLS_H
 
+#include "runtime/tools/tool_table.h"
 #include "sma/messages.h"
 #include "sma/wire.h"
 
 enum sma_tool
 {
-    SMA_TOOL_CONTACT_LOOKUP,
-    SMA_TOOL_CONTACT_SEND,
-    SMA_TOOL_LOAD_HISTORY,
-    SMA_TOOL_SEND,
-    SMA_TOOL_EDIT_FILE,
-    SMA_TOOL_EXEC_SHELL,
-    SMA_TOOL_LIST_FILES,
-    SMA_TOOL_REACT,
-    SMA_TOOL_READ_FILE,
-    SMA_TOOL_READ_MORE,
-    SMA_TOOL_SEARCH_FILES,
-    SMA_TOOL_SEND_FILE,
-    SMA_TOOL_WRITE_FILE,
-    SMA_TOOL_COUNT,
+#define X(id, name, offer, is_gated, is_work, description, schema) SMA_TOOL_##id,
+    SMA_TOOL_MAP(X)
+#undef X
+        SMA_TOOL_COUNT,
     SMA_TOOL_UNKNOWN = SMA_TOOL_COUNT,
 };
 

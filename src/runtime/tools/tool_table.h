@@ -1,0 +1,128 @@
+/*
+ * tool_table.h — every tool the model may call, one row each, in the order of their names: that is
+ * the order of a request, whose first bytes providers cache. A new tool is a row here, its members
+ * in struct sma_tool_args and their check (args.c), and what it does (runtime/files for the tools
+ * actor, run_calls.c for what the run does itself).
+ *
+ * Row: enum, name, what the channel must offer (enum sma_tool_offer; 0: every chat has it), does
+ * TOOL CHECK come first, is it done by the tools actor, description for the model, JSON Schema of
+ * the arguments.
+ */
+#ifndef SMA_RUNTIME_TOOL_TABLE_H
+#define SMA_RUNTIME_TOOL_TABLE_H
+
+/* clang-format off */
+#define ARG_OBJECT(members, required) \
+    "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required \
+    "],\"additionalProperties\":false}"
+#define ARG_OPTIONAL(members) \
+    "{\"type\":\"object\",\"properties\":{" members "},\"additionalProperties\":false}"
+#define ARG_TEXT(name, description) \
+    "\"" name "\":{\"type\":\"string\",\"description\":\"" description "\"}"
+#define ARG_CHOICE(name, words, description) \
+    "\"" name "\":{\"type\":\"string\",\"enum\":[" words "],\"description\":\"" description "\"}"
+#define ARG_FLAG(name, description) \
+    "\"" name "\":{\"type\":\"boolean\",\"description\":\"" description "\"}"
+#define ARG_NUMBER(name, low, high, description) \
+    "\"" name "\":{\"type\":\"integer\",\"minimum\":" low ",\"maximum\":" high \
+    ",\"description\":\"" description "\"}"
+
+#define SMA_TOOL_MAP(X) \
+    X(CONTACT_LOOKUP, "chat_contact_lookup", 0, false, false, \
+      "Find a person who has talked to this agent before, by user name. Returns where they " \
+      "were last seen, and all of them when several people have the name.", \
+      ARG_OBJECT( \
+        ARG_TEXT("username", "user name, without @, or channel:userId"), \
+        "\"username\"")) \
+    X(CONTACT_SEND, "chat_contact_send", 0, true, false, \
+      "Send a text to another person, in the chat where they were last seen. Only when the " \
+      "user asks for it. It does not answer the user of this chat.", \
+      ARG_OBJECT( \
+        ARG_TEXT("username", "user name of the receiver, without @, or channel:userId when " \
+            "several have the name") "," \
+        ARG_TEXT("text", "the text to send"), \
+        "\"username\",\"text\"")) \
+    X(LOAD_HISTORY, "chat_load_history", 0, false, false, \
+      "Read earlier messages of this chat that are not in the conversation above: the newest " \
+      "ones, or those that match a keyword.", \
+      ARG_OPTIONAL( \
+        ARG_NUMBER("limit", "1", "200", "how many messages at most, default 30") "," \
+        ARG_TEXT("keyword", "regular expression or plain text to search for, at most 200 characters"))) \
+    X(SEND, "chat_send", 0, false, false, \
+      "Send a message to the current chat at once: while you go on working, or when you need " \
+      "more than one. Your final text is delivered without it.", \
+      ARG_OBJECT( \
+        ARG_TEXT("text", "what the user will read"), \
+        "\"text\"")) \
+    X(EDIT_FILE, "edit_file", 0, true, true, \
+      "Replace an exact text in a file of the project by another. old_text must occur exactly " \
+      "once, with its white space, unless replace_all is true. Read the file first.", \
+      ARG_OBJECT( \
+        ARG_TEXT("path", "relative to the project's folder") "," \
+        ARG_TEXT("old_text", "the text that is there now") "," \
+        ARG_TEXT("new_text", "what stands there afterwards") "," \
+        ARG_FLAG("replace_all", "replace every occurrence, default false"), \
+        "\"path\",\"old_text\",\"new_text\"")) \
+    X(EXEC_SHELL, "exec_shell", 0, true, true, \
+      "Run a shell command (sh -c) in the project's folder and get exit code, stdout and " \
+      "stderr. No input is possible. Commands usually run in a sandbox: only the project's " \
+      "folder and /tmp are writable, and there is no network unless the project allows it, so " \
+      "that downloads, installations and git pull or push fail there; the result says so. " \
+      "Some commands must be agreed to by a person first: keep commands short and plain.", \
+      ARG_OBJECT( \
+        ARG_TEXT("command", "the command line") "," \
+        ARG_NUMBER("timeout", "0", "3600000", "milliseconds, default 30000"), \
+        "\"command\"")) \
+    X(LIST_FILES, "list_files", 0, false, true, \
+      "List files and folders of the project. Folders end in a slash.", \
+      ARG_OBJECT( \
+        ARG_TEXT("path", "folder, relative to the project's folder, default the whole project") "," \
+        ARG_TEXT("pattern", "only names like this: *.md, src/**/*.c") "," \
+        ARG_FLAG("recursive", "also what lies in folders below, default false"), \
+      "")) \
+    X(REACT, "react", SMA_TOOL_OFFER_REACTIONS, true, false, \
+      "Put an emoji on a message of this chat instead of writing an answer.", \
+      ARG_OBJECT( \
+        ARG_TEXT("emoji", "one emoji") "," \
+        ARG_TEXT("message_id", "of the message, default the one that is being answered"), \
+        "\"emoji\"")) \
+    X(READ_FILE, "read_file", 0, false, true, \
+      "Read a text file of the project. Long files come in pieces: use offset and limit.", \
+      ARG_OBJECT( \
+        ARG_TEXT("path", "relative to the project's folder") "," \
+        ARG_NUMBER("offset", "1", "1000000000", "first line, default 1") "," \
+        ARG_NUMBER("limit", "1", "100000", "how many lines at most"), \
+        "\"path\"")) \
+    X(READ_MORE, "read_more", 0, false, true, \
+      "Read on in the output of a command that was too long, by its logPath.", \
+      ARG_OBJECT( \
+        ARG_TEXT("handle", "the logPath") "," \
+        ARG_NUMBER("offset", "0", "1000000000000", "first byte, default 0") "," \
+        ARG_NUMBER("limit", "1", "30000", "how many bytes at most"), \
+        "\"handle\"")) \
+    X(SEARCH_FILES, "search_files", 0, false, true, \
+      "Find lines in the project's text files. Gives path, line number and line.", \
+      ARG_OBJECT( \
+        ARG_TEXT("pattern", "regular expression, or plain text") "," \
+        ARG_TEXT("path", "file or folder to search, default the whole project") "," \
+        ARG_TEXT("glob", "only files with names like this: *.ts") "," \
+        ARG_FLAG("ignore_case", "default false"), \
+        "\"pattern\"")) \
+    X(SEND_FILE, "send_file", SMA_TOOL_OFFER_FILES, true, false, \
+      "Send a file of the project to the current chat.", \
+      ARG_OBJECT( \
+        ARG_TEXT("path", "relative to the project's folder") "," \
+        ARG_CHOICE("kind", "\"photo\",\"document\",\"voice\",\"audio\"", \
+            "default by the name of the file") "," \
+        ARG_TEXT("caption", "a line that is shown with it"), \
+        "\"path\"")) \
+    X(WRITE_FILE, "write_file", 0, true, true, \
+      "Write a whole text file of the project, new or in place of the old one. For a change " \
+      "in a long file use edit_file.", \
+      ARG_OBJECT( \
+        ARG_TEXT("path", "relative to the project's folder") "," \
+        ARG_TEXT("content", "the whole text"), \
+        "\"path\",\"content\""))
+/* clang-format on */
+
+#endif
