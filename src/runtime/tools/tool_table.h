@@ -47,7 +47,8 @@
       "ones, or those that match a keyword.", \
       ARG_OPTIONAL( \
         ARG_NUMBER("limit", "1", "200", "how many messages at most, default 30") "," \
-        ARG_TEXT("keyword", "regular expression or plain text to search for, at most 200 characters"))) \
+        ARG_TEXT("keyword", "regular expression or plain text to search for, at most 200 " \
+            "characters"))) \
     X(SEND, "chat_send", 0, false, false, \
       "Send a message to the current chat at once: while you go on working, or when you need " \
       "more than one. Your final text is delivered without it.", \
@@ -76,7 +77,8 @@
     X(LIST_FILES, "list_files", 0, false, true, \
       "List files and folders of the project. Folders end in a slash.", \
       ARG_OBJECT( \
-        ARG_TEXT("path", "folder, relative to the project's folder, default the whole project") "," \
+        ARG_TEXT("path", "folder, relative to the project's folder, default the whole " \
+            "project") "," \
         ARG_TEXT("pattern", "only names like this: *.md, src/**/*.c") "," \
         ARG_FLAG("recursive", "also what lies in folders below, default false"), \
       "")) \
