@@ -121,6 +121,8 @@
 #define SMA_EXEC_PROCESS_COUNT_MAX 256 /* of one command; beyond it the command is ended */
 /* default of permissions.exec_shell.memoryMb, per process */
 #define SMA_EXEC_MEMORY_MB 2048
+#define SMA_EXEC_MEMORY_MB_MIN 64 /* ... and what it may be */
+#define SMA_EXEC_MEMORY_MB_MAX (1024 * 1024)
 /* a larger file is refused by read_file and edit_file */
 #define SMA_FILE_READ_BYTES_MAX (10 * 1024 * 1024)
 #define SMA_FILE_WRITE_BYTES_MAX (1024 * 1024)

@@ -47,6 +47,8 @@ enum sma_param_trait
     SMA_PARAM_OPEN = 4,    /* an object with members of any name */
     SMA_PARAM_LENIENT = 8, /* FLAG: what is neither true nor false counts as not given */
     SMA_PARAM_BLOCKS = 16, /* an object with one block for each platform */
+    SMA_PARAM_PARTLY =
+        32, /* does less than its name says: `doc`, which follows it, is said at start */
 };
 
 struct sma_param
@@ -124,7 +126,8 @@ extern const struct sma_params sma_block_params; /* rows that every block under 
 /** Fill *error: "ship.json: adapters.<name>.<path> <remedy>". @return BADINPUT */
 enum sma_err sma_params_refuse(const struct sma_params *table, const char *path, const char *remedy,
                                struct sma_error *error);
-/** The same of a platform's caFile, after it could not be read: *error holds why. @return BADINPUT */
+/** The same of a platform's caFile, after it could not be read: *error holds why. @return BADINPUT
+ *  */
 enum sma_err sma_params_refuse_ca_file(const char *name, struct sma_error *error);
 /** Overwrite, free, and set to NULL. */
 void sma_param_wipe(char **text);

@@ -32,9 +32,8 @@ static const struct sma_param ROWS[] = {
      AT(attachment_bytes_max), .doc = "bytes of a file that is fetched"},
     {"pollTimeoutS", SMA_PARAM_INTEGER(1, POLL_TIMEOUT_MAX_S, 30), AT(poll_timeout_s),
      .doc = "seconds that one question for events waits at Telegram"},
-    {"chatId", .type = SMA_PARAM_TYPE_ANY, .words = "chat id",
-     .doc = "of older files: this person is a member from the first start on; nothing is sent "
-            "there by itself"},
+    {"chatId", .type = SMA_PARAM_TYPE_ANY, .words = "user id", .traits = SMA_PARAM_PARTLY,
+     .doc = "only makes this person a member at the first start; it sends and allows nothing else"},
 };
 #undef AT
 const struct sma_params telegram_params = {"telegram", ROWS, SMA_COUNT_OF(ROWS),

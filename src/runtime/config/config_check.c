@@ -80,6 +80,16 @@ static bool asks_for_something(const struct sma_param *row, const json_t *value)
     return json_is_true(value);
 }
 
+static void warn_partly(const struct config_check *check, const struct sma_param *row,
+                        const char *shown, const json_t *value)
+{
+    char line[1024];
+    if ((row->traits & SMA_PARAM_PARTLY) == 0 || !asks_for_something(row, value))
+        return;
+    (void)snprintf(line, sizeof line, "%s: %s %s", check->file, shown, row->doc);
+    check->warn(check->user, line);
+}
+
 static void note_unused(const struct config_check *check, const struct sma_param *row,
                         const char *shown, const json_t *value)
 {
@@ -139,6 +149,7 @@ static enum sma_err check_member(const struct place *place, const char *path, co
     if (err != SMA_ERR_OK)
         return err;
     note_unused(check, row, shown, value);
+    warn_partly(check, row, shown, value);
     if ((row->traits & (SMA_PARAM_LIVE | SMA_PARAM_UNUSED)) == 0 && !json_is_object(value))
         config_note_late(check->late, shown, value);
     if ((row->traits & SMA_PARAM_BLOCKS) != 0)

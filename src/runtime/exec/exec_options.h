@@ -12,8 +12,6 @@
 #include "sma/base.h"
 
 #define SMA_EXEC_ENV_COUNT_MAX 64 /* names in permissions.exec_shell.env; beyond it start refuses */
-#define SMA_EXEC_MEMORY_MB_MIN 64
-#define SMA_EXEC_MEMORY_MB_MAX (1024 * 1024)
 
 enum sma_sandbox_mode
 {

@@ -7,6 +7,9 @@
  *      or the key's name in quotes, outside of the tables.
  */
 #include "runtime/config/config_priv.h"
+#include "runtime/exec/exec_options.h"
+#include "runtime/files/file_rules.h"
+#include "runtime/policy/policy.h"
 #include "sma/buf.h"
 #include "support/check.h"
 #include "support/platform_params.h"
@@ -346,6 +349,65 @@ static void what_has_no_effect_is_named_in_one_line(void)
     CHECK_TEXT("", warnings); /* what the old program's `init` wrote asks for nothing */
 }
 
+static void what_does_less_than_its_name_says_so(void)
+{
+    load(json_pack("{s{s{sssb}}}", "integrations", "telegram", "chatId", "7", "enabled", 0));
+    CHECK(strstr(warnings, "integrations.telegram.chatId only makes this person a member") != NULL);
+    load(json_pack("{s{s{sssb}}}", "integrations", "telegram", "chatId", "", "enabled", 0));
+    CHECK_TEXT("", warnings);
+}
+
+/* -- permissions: rows for the check at load, readers of their own ----------------------------- */
+static bool is_read(const char *path, json_t *value)
+{
+    json_t *root = wrap(path + strlen("permissions."), value);
+    SMA_AUTO(sma_freep) char *text = json_dumps(root, 0);
+    json_decref(root);
+    struct sma_exec_options options = {0};
+    struct sma_file_rules *rules = NULL;
+    struct sma_policy *policy = NULL;
+    bool is_good = sma_exec_options_parse(text, &options, &error) == SMA_ERR_OK;
+    is_good = is_good && sma_file_rules_parse(text, &rules, &error) == SMA_ERR_OK;
+    is_good = is_good && sma_policy_load(text, &policy, &error) == SMA_ERR_OK;
+    if (is_good)
+        sma_exec_options_fini(&options);
+    sma_file_rules_destroy(rules);
+    sma_policy_destroy(policy);
+    return is_good;
+}
+
+static unsigned permission_count;
+static void check_permission(const struct sma_params *table, const struct sma_param *row,
+                             const char *place)
+{
+    (void)table;
+    (void)place;
+    if (strncmp(row->path, "permissions.", 12) != 0 || (row->traits & SMA_PARAM_UNUSED) != 0 ||
+        strcmp(row->path, "permissions.roles") == 0) /* read at load: test_config */
+        return;
+    permission_count++;
+    CHECK(!is_read(row->path, json_integer(7))); /* it has a reader */
+    if (row->type == SMA_PARAM_TYPE_INTEGER) {
+        CHECK(is_read(row->path, json_integer((json_int_t)row->min)));
+        CHECK(is_read(row->path, json_integer((json_int_t)row->max)));
+        CHECK(!is_read(row->path, json_integer((json_int_t)row->min - 1)));
+        CHECK(!is_read(row->path, json_integer((json_int_t)row->max + 1)));
+    }
+    if (row->type == SMA_PARAM_TYPE_FLAG)
+        CHECK(is_read(row->path, json_true()) && is_read(row->path, json_false()));
+    for (const char *at = row->words; row->type == SMA_PARAM_TYPE_WORD && *at != '\0';
+         at += strspn(at, ",")) {
+        CHECK(is_read(row->path, json_stringn(at, strcspn(at, ","))));
+        at += strcspn(at, ",");
+    }
+}
+
+static void permissions_are_what_their_readers_take(void)
+{
+    each_row(check_permission);
+    CHECK(permission_count > 10);
+}
+
 static void make_folder(const char *name)
 {
     char path[256];
@@ -509,6 +571,8 @@ int main(void)
     RUN(a_value_arrives_in_its_member);
     RUN(every_key_has_a_reader);
     RUN(what_has_no_effect_is_named_in_one_line);
+    RUN(what_does_less_than_its_name_says_so);
+    RUN(permissions_are_what_their_readers_take);
     RUN(files_of_features_that_are_not_there_are_named);
     RUN(a_change_that_waits_for_the_next_start_is_named);
     RUN(the_editor_schema_knows_platforms_and_targets);
