@@ -233,19 +233,31 @@ static bool is_name_byte(char byte)
     return isalnum((unsigned char)byte) || byte == '_';
 }
 
-/* Is it read somewhere: "->name" or ".name", and not as the target of an assignment or a
- * designator? */
+/* Ends here the name of what holds settings? Other structs have members of the same names. */
+static bool is_settings(const char *end)
+{
+    static const char *const names[] = {"config", "llm", "settings", "rules", "retention"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        const char *start = end - strlen(names[i]);
+        if (strncmp(start, names[i], strlen(names[i])) == 0 && !is_name_byte(start[-1]))
+            return true;
+    }
+    return false;
+}
+
+/* Is it read somewhere: "config->name" or "settings.name", not as the target of an assignment? */
 static bool is_member_read(const char *name)
 {
     size_t len = strlen(name);
     for (const char *at = sources.ptr; (at = strstr(at, name)) != NULL; at++) {
         const char *end = at + len;
-        bool is_member = at[-1] == '.' || (at[-1] == '>' && at[-2] == '-');
-        bool is_designator = at[-1] == '.' && !is_name_byte(at[-2]) && at[-2] != ']';
+        const char *object = at[-1] == '.'                    ? at - 1
+                             : at[-1] == '>' && at[-2] == '-' ? at - 2
+                                                              : NULL;
         while (*end == ' ')
             end++;
         bool is_written = end[0] == '=' && end[1] != '=';
-        if (is_member && !is_name_byte(at[len]) && !is_designator && !is_written)
+        if (object != NULL && is_settings(object) && !is_name_byte(at[len]) && !is_written)
             return true;
     }
     return false;
