@@ -2,9 +2,8 @@
  * Aim: each key of ship.json is one row, and the row is the truth: what it allows is taken and
  *      arrives, what it does not allow is refused with its range, what has no effect is named at
  *      start, and what the documents say is what it says.
- * Method: walk the tables. That a value has a reader is looked up in the sources: its member's name
- *         behind -> or a point,
- *      or the key's name in quotes, outside of the tables.
+ * Method: walk the tables. That a value has a reader is looked up in the sources outside of the
+ *         tables: the member of config, llm, settings or rules, or the key's name in quotes.
  */
 #include "runtime/config/config_priv.h"
 #include "runtime/exec/exec_options.h"
