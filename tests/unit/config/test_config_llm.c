@@ -110,6 +110,18 @@ static void fallbacks_are_resolved_like_llm(void)
     sma_config_destroy(config);
 }
 
+static void a_fallback_keeps_the_timeouts_it_does_not_name(void)
+{
+    project("{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\",\"logMessages\":false,\"timeouts\":{"
+            "\"connectMs\":5,\"totalMs\":7000},\"fallbacks\":[{\"timeouts\":{\"totalMs\":9}}]}}",
+            "");
+    struct sma_config *config = load();
+    CHECK_INT(5, config->llm_targets[1]->connect_ms);
+    CHECK_INT(9, config->llm_targets[1]->total_ms);
+    CHECK(!config->llm.logs_messages && !config->llm_targets[1]->logs_messages);
+    sma_config_destroy(config);
+}
+
 static void several_keys_keep_their_order(void)
 {
     static const char ship[] = "{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":"
@@ -347,6 +359,7 @@ int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
     RUN(fallbacks_are_resolved_like_llm);
+    RUN(a_fallback_keeps_the_timeouts_it_does_not_name);
     RUN(several_keys_keep_their_order);
     RUN(a_key_does_not_follow_to_another_address);
     RUN(the_judge_thinks_as_little_as_its_model_can);
