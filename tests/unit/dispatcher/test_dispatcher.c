@@ -5,7 +5,6 @@
  * virtual time.
  */
 #include "actors/dispatcher/dispatcher_priv.h"
-#include "sma/text.h"
 #include "world.h"
 
 static struct world world;
@@ -17,39 +16,18 @@ static void open_plain(void)
     world_open(&world, 1, plain, NULL, NULL);
 }
 
-static void run_all(void)
-{
-    world_hand_out(&world);
-    world_run(&world, 10000 * WORLD_SECOND);
-    for (size_t i = 0; i < world.row_count; i++)
-        CHECK(world.rows[i].is_over);
-    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[0]);
-    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[1]);
-    CHECK_INT(0, world.dispatcher->row_count);
-    CHECK_INT(0, world.dispatcher->chat_idle_count); /* no chat is remembered for ever */
-}
-
-static const struct fake_saw *saw_at(unsigned adapter, size_t index)
-{
-    const struct fake_saw *saw = fake_adapter_first_saw(world.fakes[adapter]);
-    for (; index > 0 && saw != NULL; index--)
-        saw = saw->next;
-    CHECK(saw != NULL);
-    return saw;
-}
-
 static void a_row_is_sent_once_and_told(void)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "hello");
     row->has_waiter = true;
     world_ask_send(&world, row->id, world_now(&world) + 30 * WORLD_SECOND);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(1, row->receipt_count);
     CHECK_TEXT("m1.0", row->platform_id);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
-    CHECK_TEXT("1.0", saw_at(0, 0)->key);
+    CHECK_TEXT("1.0", world_saw_at(&world, 0, 0)->key);
     CHECK_INT(SMA_SEND_SENT, world_answer_of(&world, row->id)->state);
     CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_sent_total));
     CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_read_to_reply));
@@ -68,7 +46,7 @@ static void retries_back_off_and_end(void)
         sma_buf_put_text(&script, "retry ");
     sma_buf_put_text(&script, "} y");
     struct world_row *always = world_add(&world, "b", script.ptr);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, twice->state);
     CHECK_INT(2, twice->waiting_count);
     CHECK_INT(SMA_DELIVERY_FAILED, always->state);
@@ -87,163 +65,9 @@ static void attempts_of_an_earlier_life_count(void)
     open_plain();
     struct world_row *row = world_add(&world, "a", "{retry} x");
     row->attempt_count = SMA_ATTEMPT_COUNT_MAX - 1;
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_FAILED, row->state);
     CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
-}
-
-static void an_order_to_wait_holds_the_chat_alone(void)
-{
-    open_plain();
-    struct world_row *held = world_add(&world, "a", "{after:20000} x");
-    struct world_row *behind = world_add(&world, "a", "y");
-    struct world_row *other = world_add(&world, "b", "z");
-    run_all();
-    CHECK(held->over_ns >= 20 * WORLD_SECOND && held->over_ns < 23 * WORLD_SECOND);
-    CHECK(behind->over_ns > held->over_ns);
-    CHECK(other->over_ns < 2 * WORLD_SECOND);
-    CHECK_INT(0, held->waiting_count);
-    world_close(&world);
-}
-
-static void an_adapter_wide_order_holds_all_its_chats(void)
-{
-    open_plain();
-    (void)world_add(&world, "a", "{wide:20000} x");
-    world_hand_out(&world);
-    world_run(&world, WORLD_SECOND);
-    struct world_row *same = world_add(&world, "b", "y");
-    struct world_row *other = world_add(&world, "c", "z");
-    other->adapter = 1;
-    run_all();
-    CHECK(same->over_ns >= 20 * WORLD_SECOND);
-    CHECK(other->over_ns < 4 * WORLD_SECOND);
-    world_close(&world);
-}
-
-/* A ban of hours: nobody asks meanwhile, nothing is lost, and what waits holds no credit. */
-static void a_long_order_to_wait_is_waited_for_in_the_store(void)
-{
-    open_plain();
-    world.hands_one_of_a_chat = true;
-    struct world_row *held = world_add(&world, "a", "{after:4000000} x");
-    struct world_row *behind = world_add(&world, "a", "y");
-    struct world_row *other = world_add(&world, "b", "z");
-    world_hand_out(&world);
-    world_run(&world, 3999 * WORLD_SECOND);
-    CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0])); /* other's, and the one refused */
-    CHECK(other->is_over && !held->is_over && !held->is_handed && !held->is_platform_held);
-    CHECK_INT(1, held->given_back_count);
-    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[0]);
-    run_all();
-    CHECK_INT(SMA_DELIVERY_SENT, held->state);
-    CHECK_INT(SMA_DELIVERY_SENT, behind->state);
-    CHECK_INT(4, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
-}
-
-static void a_long_order_for_all_gives_back_what_comes_later(void)
-{
-    open_plain();
-    world.hands_one_of_a_chat = true;
-    (void)world_add(&world, "a", "{wide:4000000} x");
-    world_hand_out(&world);
-    world_run(&world, WORLD_SECOND);
-    struct world_row *later = world_add(&world, "b", "y");
-    world_hand_out(&world);
-    world_run(&world, WORLD_SECOND);
-    CHECK(!later->is_handed && later->is_platform_held);
-    CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
-    run_all();
-    CHECK_INT(SMA_DELIVERY_SENT, later->state);
-    CHECK(later->over_ns >= 4000 * WORLD_SECOND);
-    world_close(&world);
-}
-
-/* What could only be sent when nobody waits for it any more is given up at once; the platform is
- * left alone all the same. */
-static void an_order_beyond_a_day_gives_up_and_asks_no_more(void)
-{
-    open_plain();
-    world.hands_one_of_a_chat = true;
-    struct world_row *held = world_add(&world, "a", "{after:90000000} x");
-    struct world_row *behind = world_add(&world, "a", "y");
-    world_hand_out(&world);
-    world_run(&world, 10 * WORLD_SECOND);
-    struct world_row *later = world_add(&world, "a", "z");
-    world_hand_out(&world);
-    world_run(&world, 10 * WORLD_SECOND);
-    CHECK_INT(SMA_DELIVERY_FAILED, held->state);
-    CHECK_INT(SMA_DELIVERY_FAILED, behind->state);
-    CHECK_INT(SMA_DELIVERY_FAILED, later->state);
-    CHECK(strstr(later->error, "too old") != NULL);
-    CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
-}
-
-/* An answer of yesterday evening is not worth waiting for until noon. */
-static void the_age_of_the_row_bounds_its_wait(void)
-{
-    open_plain();
-    world.hands_one_of_a_chat = true;
-    int64_t now_ms = sma_ctx_wall(sma_system_ctx(world.system, SMA_ACTOR_STORE));
-    struct world_row *old = world_add(&world, "a", "{chat:7200000} x");
-    old->made_wall_ms = now_ms - 23 * 3600 * 1000;
-    struct world_row *ancient =
-        world_add(&world, "b", "{chat:1800000} y"); /* of before a restart */
-    ancient->made_wall_ms = now_ms - INT64_C(48) * 3600 * 1000;
-    struct world_row *fresh = world_add(&world, "c", "{chat:7200000} z");
-    fresh->made_wall_ms = now_ms;
-    run_all();
-    CHECK_INT(SMA_DELIVERY_FAILED, old->state);
-    CHECK_INT(SMA_DELIVERY_SENT, ancient->state);
-    CHECK_INT(SMA_DELIVERY_SENT, fresh->state);
-    world_close(&world);
-}
-
-static bool starts_with_g(const struct sma_route *route)
-{
-    return sma_str_starts_with(route->chat_id, SMA_STR("g"));
-}
-
-static void two_groups_over_their_limit_hold_nobody_else(void)
-{
-    open_plain();
-    world.ops[0].is_group = starts_with_g;
-    (void)world_add(&world, "g1", "{after:25000} x");
-    (void)world_add(&world, "g2", "{after:25000} x");
-    world_hand_out(&world);
-    world_run(&world, WORLD_SECOND);
-    struct world_row *person = world_add(&world, "p", "hello");
-    run_all();
-    CHECK(person->over_ns < 3 * WORLD_SECOND);
-    world_close(&world);
-}
-
-static void a_limit_that_people_meet_together_holds_all(void)
-{
-    open_plain();
-    (void)world_add(&world, "p1", "{after:25000} x");
-    (void)world_add(&world, "p2", "{after:25000} x");
-    world_hand_out(&world);
-    world_run(&world, WORLD_SECOND);
-    struct world_row *third = world_add(&world, "p3", "hello");
-    run_all();
-    CHECK(third->over_ns >= 25 * WORLD_SECOND);
-    world_close(&world);
-}
-
-static void a_limit_of_one_chat_by_the_platforms_word_holds_no_other(void)
-{
-    open_plain();
-    (void)world_add(&world, "p1", "{chat:25000} x");
-    (void)world_add(&world, "p2", "{chat:25000} x");
-    world_hand_out(&world);
-    world_run(&world, WORLD_SECOND);
-    struct world_row *third = world_add(&world, "p3", "hello");
-    run_all();
-    CHECK(third->over_ns < 3 * WORLD_SECOND);
     world_close(&world);
 }
 
@@ -253,7 +77,7 @@ static void give_up_is_a_failure_at_once(void)
     struct world_row *row = world_add(&world, "a", "{giveup} x|never sent");
     struct world_row *next = world_add(&world, "a", "next");
     world_ask_send(&world, row->id, world_now(&world) + 30 * WORLD_SECOND);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_FAILED, row->state);
     CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, row->id)->state);
     CHECK_TEXT("as the script says", world_answer_of(&world, row->id)->error);
@@ -266,7 +90,7 @@ static void a_platform_that_says_it_failed_is_asked_until_it_heals(void)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{down down down down down down} x");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(7, fake_adapter_attempt_count(world.fakes[0]));
     world_close(&world);
@@ -278,7 +102,7 @@ static void unknown_is_repeated_once_on_a_plain_platform(void)
     struct world_row *once = world_add(&world, "a", "{lost} x");
     struct world_row *twice = world_add(&world, "b", "{unknown lost} y");
     struct world_row *refused = world_add(&world, "c", "{unknown giveup} z");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, once->state);
     CHECK_INT(SMA_DELIVERY_UNKNOWN, twice->state);
     CHECK_INT(SMA_DELIVERY_UNKNOWN, refused->state); /* the first attempt may have arrived */
@@ -291,7 +115,7 @@ static void unknown_is_hidden_by_idempotency(void)
 {
     world_open(&world, 1, idempotent, NULL, NULL);
     struct world_row *row = world_add(&world, "a", "{unknown unknown unknown} x");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
     CHECK_INT(3, fake_adapter_hidden_count(world.fakes[0]));
@@ -305,14 +129,14 @@ static void a_row_begun_before_a_crash_is_repeated_under_its_key(void)
     row->is_repeat = true;
     row->part_done_count = 1;
     row->renderer_version = 1;
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(2, fake_adapter_saw_count(world.fakes[0]));
-    CHECK_TEXT("1.1", saw_at(0, 0)->key);
-    CHECK(saw_at(0, 0)->is_repeat);
-    CHECK_TEXT("two", saw_at(0, 0)->text);
-    CHECK_TEXT("1.2", saw_at(0, 1)->key);
-    CHECK(!saw_at(0, 1)->is_repeat);
+    CHECK_TEXT("1.1", world_saw_at(&world, 0, 0)->key);
+    CHECK(world_saw_at(&world, 0, 0)->is_repeat);
+    CHECK_TEXT("two", world_saw_at(&world, 0, 0)->text);
+    CHECK_TEXT("1.2", world_saw_at(&world, 0, 1)->key);
+    CHECK(!world_saw_at(&world, 0, 1)->is_repeat);
     CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_repeated_total));
     world_close(&world);
 }
@@ -321,12 +145,12 @@ static void a_silent_attempt_times_out_and_is_repeated(void)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{never} x");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK(row->over_ns > SMA_ATTEMPT_TIMEOUT_S * WORLD_SECOND);
     CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0]));
-    CHECK(saw_at(0, 1)->is_repeat);
-    CHECK_TEXT(saw_at(0, 0)->key, saw_at(0, 1)->key);
+    CHECK(world_saw_at(&world, 0, 1)->is_repeat);
+    CHECK_TEXT(world_saw_at(&world, 0, 0)->key, world_saw_at(&world, 0, 1)->key);
     world_close(&world);
 }
 
@@ -336,7 +160,7 @@ static void a_late_success_counts_before_the_repeat(void)
     /* answered after 60.2 s: past the deadline, before the repeat's back-off of at least half a
      * second is over */
     struct world_row *row = world_add(&world, "a", "{slow:60200 sent} x");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
     world_close(&world);
@@ -347,7 +171,7 @@ static void a_late_success_counts_while_the_repeat_is_open(void)
     open_plain();
     struct world_row *row = world_add(&world, "a", "{slow:70000 never} x");
     struct world_row *next = world_add(&world, "a", "next");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK(row->over_ns > 70 * WORLD_SECOND && row->over_ns < 73 * WORLD_SECOND);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
@@ -371,7 +195,7 @@ static void a_late_failure_changes_nothing(void)
     world_open(&world, 1, plain, plan_late_failure, NULL);
     /* the first attempt is refused after its deadline, while the repeat of it is still open */
     struct world_row *row = world_add(&world, "a", "late");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK(row->over_ns > 80 * WORLD_SECOND);
     CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0]));
@@ -393,7 +217,7 @@ static void parts_go_one_after_the_other_each_durable_first(void)
     SMA_MSG_BODY(msg, struct sma_receipt_done)->outbox_id = row->id;
     sma_ctx_answer_to(sma_system_ctx(world.system, SMA_ACTOR_STORE), SMA_ACTOR_DISPATCHER,
                       world.held_asks[0], &msg);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(3, row->part_sent_count);
     CHECK_INT(3, fake_adapter_saw_count(world.fakes[0]));
     CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_read_to_reply));
@@ -408,7 +232,7 @@ static void too_many_parts_are_cut_with_a_note(void)
         memcpy(text + i, "p|", 2);
     struct world_row *exact = world_add(&world, "b", text + 200 - 2 * SMA_PART_COUNT_MAX);
     struct world_row *row = world_add(&world, "a", text);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(SMA_PART_COUNT_MAX, row->part_count);
     CHECK_INT(SMA_PART_COUNT_MAX, exact->part_count);
@@ -425,7 +249,7 @@ static void what_cannot_be_rendered_fails(void)
     open_plain();
     struct world_row *row = world_add(&world, "a", "");
     struct world_row *next = world_add(&world, "a", "x");
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_FAILED, row->state);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
     world_close(&world);
@@ -440,58 +264,11 @@ static void a_newer_renderer_goes_on_while_parts_are_left(void)
     struct world_row *fewer = world_add(&world, "b", "one|two");
     fewer->renderer_version = 99;
     fewer->part_done_count = 2;
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, more->state);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
     CHECK_INT(SMA_DELIVERY_UNKNOWN, fewer->state);
     CHECK(strstr(fewer->error, "2 parts were sent") != NULL);
-    world_close(&world);
-}
-
-static void rates_hold_in_virtual_time(void)
-{
-    struct sma_capabilities limited = {.chat_per_minute = 20, .chat_burst = 3};
-    world_open(&world, 1, limited, NULL, NULL);
-    for (int i = 0; i < 13; i++)
-        (void)world_add(&world, "a", "x");
-    run_all();
-    uint64_t begin = saw_at(0, 0)->at_ns;
-    CHECK(saw_at(0, 2)->at_ns - begin < WORLD_SECOND);
-    for (size_t i = 3; i < 13; i++) {
-        uint64_t wanted = (i - 2) * 3385 * WORLD_SECOND / 1000,
-                 actual = saw_at(0, i)->at_ns - begin;
-        CHECK(actual + WORLD_SECOND / 100 >=
-              wanted); /* the platform's clock is a hop behind the dispatcher's */
-        CHECK(actual < wanted + WORLD_SECOND);
-    }
-    world_close(&world);
-}
-
-static void a_rate_is_remembered_when_a_chat_has_no_rows(void)
-{
-    struct sma_capabilities limited = {.chat_per_minute = 1};
-    world_open(&world, 1, limited, NULL, NULL);
-    (void)world_add(&world, "a", "x");
-    world_hand_out(&world);
-    world_run(&world, 10 * WORLD_SECOND);
-    CHECK(world.rows[0].is_over);
-    struct world_row *second = world_add(&world, "a", "y");
-    run_all();
-    CHECK(second->over_ns >= 60 * WORLD_SECOND);
-    world_close(&world);
-}
-
-static void the_adapters_rate_is_shared_fairly(void)
-{
-    struct sma_capabilities limited = {.adapter_per_second = 10};
-    world_open(&world, 1, limited, NULL, NULL);
-    for (int i = 0; i < 30; i++)
-        (void)world_add(&world, "greedy", "x");
-    struct world_row *small = world_add(&world, "small", "y");
-    run_all();
-    uint64_t begin = saw_at(0, 0)->at_ns, end = saw_at(0, 30)->at_ns;
-    CHECK(end - begin >= 29 * WORLD_SECOND / 10);
-    CHECK(small->over_ns - begin < WORLD_SECOND / 2); /* takes turns with the greedy chat */
     world_close(&world);
 }
 
@@ -503,7 +280,7 @@ static void sixty_four_credits_are_used_and_returned(void)
         snprintf(chats[i], sizeof chats[i], "c%u", i);
         (void)world_add(&world, chats[i], "{slow:1000} x");
     }
-    run_all();
+    world_run_all(&world);
     CHECK_INT(0, world.credits_least[0]);
     CHECK_INT(200, fake_adapter_saw_count(world.fakes[0]));
     world_close(&world);
@@ -533,7 +310,7 @@ static void chats_that_wait_for_themselves_hold_up_nobody_else(void)
     CHECK(untouched->is_over && untouched->over_ns - now < WORLD_SECOND / 10);
     for (unsigned i = 0; i < 66; i++)
         CHECK(!second[i]->is_over);
-    run_all();
+    world_run_all(&world);
     for (unsigned i = 0; i < 66; i++)
         CHECK(second[i]->state == SMA_DELIVERY_SENT && second[i]->given_back_count <= 1);
     CHECK_INT(66 * 2 + 1, fake_adapter_saw_count(world.fakes[0]));
@@ -552,7 +329,7 @@ static void what_is_given_back_keeps_its_counts(void)
                                : "{slow:5000} x");
     }
     struct world_row *row = &world.rows[0];
-    run_all();
+    world_run_all(&world);
     CHECK(row->given_back_count > 0);
     CHECK_INT(2, row->attempts_told);
     CHECK_INT(5200000, row->waited_ms);
@@ -573,7 +350,7 @@ static void a_stop_reaches_what_is_on_its_way_back(void)
     world_run(&world, WORLD_SECOND);
     for (unsigned i = 0; i < 40; i++)
         world_cancel(&world, chats[i], UINT64_MAX);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(40, fake_adapter_saw_count(world.fakes[0]));
     for (unsigned i = 40; i < 80; i++)
         CHECK_INT(SMA_DELIVERY_FAILED, world.rows[i].state);
@@ -587,7 +364,7 @@ static void a_question_after_the_end_finds_the_outcome(void)
     row->has_waiter = true;
     struct world_row *failed = world_add(&world, "b", "{giveup} x");
     failed->has_waiter = true;
-    run_all();
+    world_run_all(&world);
     world_ask_send(&world, row->id, world_now(&world) + WORLD_SECOND);
     world_ask_send(&world, failed->id, world_now(&world) + WORLD_SECOND);
     world_run(&world, WORLD_SECOND / 2);
@@ -605,7 +382,7 @@ static void a_question_at_its_deadline_hears_queued_once(void)
     uint64_t deadline = world_now(&world) + 30 * WORLD_SECOND;
     world_ask_send(&world, row->id, deadline);
     world_ask_send(&world, 77, deadline); /* a row that never comes */
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_SEND_QUEUED, world_answer_of(&world, row->id)->state);
     CHECK_INT(SMA_SEND_QUEUED, world_answer_of(&world, 77)->state);
     CHECK(world_answer_of(&world, 77)->at_ns >= deadline);
@@ -619,7 +396,7 @@ static void outcomes_nobody_asks_for_are_bounded(void)
     open_plain();
     for (size_t i = 0; i < WORLD_ROW_COUNT_MAX; i++)
         world_add(&world, "a", "x")->has_waiter = true;
-    run_all();
+    world_run_all(&world);
     uint64_t forgotten = WORLD_ROW_COUNT_MAX - SMA_ASK_SEND_COUNT_MAX;
     world_ask_send(&world, forgotten, world_now(&world) + WORLD_SECOND);
     world_ask_send(&world, forgotten + 1, world_now(&world) + WORLD_SECOND);
@@ -647,7 +424,7 @@ static void stop_gives_up_what_has_not_begun(void)
     CHECK_TEXT("stopped", waiting->error);
     CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, waiting->id)->state);
     CHECK(!begun->is_over);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, begun->state);
     CHECK_INT(SMA_DELIVERY_SENT, later->state);
     CHECK_INT(SMA_DELIVERY_SENT, other->state);
@@ -666,7 +443,7 @@ static void stop_reaches_a_chat_that_waits_for_its_rate(void)
     world_cancel(&world, "a", UINT64_MAX);
     world_run(&world, WORLD_SECOND);
     CHECK(held->is_over);
-    run_all();
+    world_run_all(&world);
     world_close(&world);
 }
 
@@ -675,7 +452,7 @@ static void a_receipt_refused_by_a_full_disk_is_asked_again(void)
     open_plain();
     struct world_row *row = world_add(&world, "a", "one|two");
     row->no_disk_count = 5;
-    run_all();
+    world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(2, fake_adapter_saw_count(world.fakes[0]));
     CHECK(row->over_ns > 5 * WORLD_SECOND);
@@ -689,7 +466,7 @@ static void a_row_the_store_has_stopped_is_dropped(void)
     row->is_stopped = true;
     struct world_row *next = world_add(&world, "a", "x");
     world_ask_send(&world, row->id, world_now(&world) + 30 * WORLD_SECOND);
-    run_all();
+    world_run_all(&world);
     CHECK_INT(2, fake_adapter_saw_count(world.fakes[0])); /* "one" and "x" */
     CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, row->id)->state);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
@@ -761,15 +538,6 @@ int main(void)
     RUN(a_row_is_sent_once_and_told);
     RUN(retries_back_off_and_end);
     RUN(attempts_of_an_earlier_life_count);
-    RUN(an_order_to_wait_holds_the_chat_alone);
-    RUN(an_adapter_wide_order_holds_all_its_chats);
-    RUN(a_long_order_to_wait_is_waited_for_in_the_store);
-    RUN(a_long_order_for_all_gives_back_what_comes_later);
-    RUN(an_order_beyond_a_day_gives_up_and_asks_no_more);
-    RUN(the_age_of_the_row_bounds_its_wait);
-    RUN(two_groups_over_their_limit_hold_nobody_else);
-    RUN(a_limit_that_people_meet_together_holds_all);
-    RUN(a_limit_of_one_chat_by_the_platforms_word_holds_no_other);
     RUN(give_up_is_a_failure_at_once);
     RUN(a_platform_that_says_it_failed_is_asked_until_it_heals);
     RUN(unknown_is_repeated_once_on_a_plain_platform);
@@ -783,9 +551,6 @@ int main(void)
     RUN(too_many_parts_are_cut_with_a_note);
     RUN(what_cannot_be_rendered_fails);
     RUN(a_newer_renderer_goes_on_while_parts_are_left);
-    RUN(rates_hold_in_virtual_time);
-    RUN(a_rate_is_remembered_when_a_chat_has_no_rows);
-    RUN(the_adapters_rate_is_shared_fairly);
     RUN(sixty_four_credits_are_used_and_returned);
     RUN(chats_that_wait_for_themselves_hold_up_nobody_else);
     RUN(what_is_given_back_keeps_its_counts);

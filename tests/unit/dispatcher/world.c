@@ -1,6 +1,8 @@
 /* world.c — see world.h. */
 #include "world.h"
 
+#include "actors/dispatcher/dispatcher_priv.h"
+
 #define STORE_CTX(world) sma_system_ctx((world)->system, SMA_ACTOR_STORE)
 
 static struct world_row *row_of(struct world *world, uint64_t id)
@@ -299,4 +301,25 @@ const struct world_answer *world_answer_of(const struct world *world, uint64_t o
     while (world->answers[i].outbox_id != outbox_id)
         i++;
     return &world->answers[i];
+}
+
+void world_run_all(struct world *world)
+{
+    world_hand_out(world);
+    world_run(world, 10000 * WORLD_SECOND);
+    for (size_t i = 0; i < world->row_count; i++)
+        CHECK(world->rows[i].is_over);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world->credits[0]);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world->credits[1]);
+    CHECK_INT(0, world->dispatcher->row_count);
+    CHECK_INT(0, world->dispatcher->chat_idle_count); /* no chat is remembered for ever */
+}
+
+const struct fake_saw *world_saw_at(const struct world *world, unsigned adapter, size_t index)
+{
+    const struct fake_saw *saw = fake_adapter_first_saw(world->fakes[adapter]);
+    for (; index > 0 && saw != NULL; index--)
+        saw = saw->next;
+    CHECK(saw != NULL);
+    return saw;
 }

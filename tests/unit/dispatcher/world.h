@@ -78,6 +78,10 @@ void world_ask_send(struct world *world, uint64_t outbox_id, uint64_t deadline_n
 void world_cancel(struct world *world, const char *chat, uint64_t mark_seq);
 /** Run for so much virtual time. */
 void world_run(struct world *world, uint64_t ns);
+/** Until every row is over; then nothing may be left of any. */
+void world_run_all(struct world *world);
+/** What the platform saw, the first is 0; fails the test when there is none. */
+const struct fake_saw *world_saw_at(const struct world *world, unsigned adapter, size_t index);
 uint64_t world_now(const struct world *world);
 /** The only answer for this row; fails the test when there is none or more than one. */
 const struct world_answer *world_answer_of(const struct world *world, uint64_t outbox_id);
