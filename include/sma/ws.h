@@ -94,4 +94,23 @@ void sma_ws_pause(struct sma_ws_conn *conn, bool is_paused);
  *  nothing. */
 void sma_ws_end(struct sma_ws_conn *conn, unsigned code);
 
+/* -- pages: sockets that an HTTP server has accepted --------------------------------------------- */
+/** The value of a Sec-WebSocket-Key as RFC 6455 has it. */
+bool sma_ws_is_key(struct sma_str key);
+/**
+ * Carry on with a socket whose upgrade the caller has read and let in: answers 101, then it is a
+ * connection like the others. opened() and closed() may come from inside this call.
+ * @fd    moved, in any case
+ * @rest  bytes that came behind the request
+ * @ask   url and headers are not used
+ * @return OK | NOMEM
+ */
+SMA_CHECKED enum sma_err sma_ws_adopt(struct sma_ws *ws, int fd, struct sma_str key,
+                                      struct sma_str rest, const struct sma_ws_ask *ask,
+                                      struct sma_ws_conn **ret_conn);
+/** No connection is open, on its way, or lingering. */
+bool sma_ws_is_idle(const struct sma_ws *ws);
+/** Bytes of sma_ws_send that the kernel has not taken yet. */
+size_t sma_ws_unsent(const struct sma_ws_conn *conn);
+
 #endif

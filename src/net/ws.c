@@ -131,7 +131,7 @@ void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms)
 }
 
 /* -- the public face -------------------------------------------------------------------------- */
-static void link_conn(struct sma_ws_conn *conn)
+void ws_conn_link(struct sma_ws_conn *conn)
 {
     struct sma_ws *ws = conn->ws;
     (void)uv_timer_init(ws->loop, &conn->timer); /* cannot fail */
@@ -143,16 +143,34 @@ static void link_conn(struct sma_ws_conn *conn)
     ws->use_count++;
 }
 
-enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
-                            struct sma_ws_conn **ret_conn)
+struct sma_ws_conn *ws_conn_create(struct sma_ws *ws, const struct sma_ws_ask *ask)
 {
     SMA_ASSERT(ask->opened != NULL && ask->message != NULL && ask->closed != NULL);
     struct sma_ws_conn *conn = calloc(1, sizeof *conn);
     if (conn == NULL)
-        return SMA_ERR_NOMEM;
+        return NULL;
     conn->magic = CONN_MAGIC;
     conn->ws = ws;
     conn->last = &conn->first;
+    conn->ask = *ask;
+    conn->ask.url = NULL;
+    conn->ask.headers = NULL;
+    if (ask->connect_ms == 0)
+        conn->ask.connect_ms = WS_CONNECT_MS_DEFAULT;
+    if (ask->message_bytes_max == 0)
+        conn->ask.message_bytes_max = WS_BYTES_MAX_DEFAULT;
+    if (ask->unsent_bytes_max == 0)
+        conn->ask.unsent_bytes_max = WS_BYTES_MAX_DEFAULT;
+    sma_buf_init(&conn->message, conn->ask.message_bytes_max);
+    return conn;
+}
+
+enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
+                            struct sma_ws_conn **ret_conn)
+{
+    struct sma_ws_conn *conn = ws_conn_create(ws, ask);
+    if (conn == NULL)
+        return SMA_ERR_NOMEM;
     enum sma_err err = ws_conn_prepare(conn, ask);
     if (err == SMA_ERR_OK)
         err = ws_conn_begin(conn);
@@ -161,10 +179,20 @@ enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
         free(conn);
         return err;
     }
-    link_conn(conn);
+    ws_conn_link(conn);
     ws_conn_arm(conn, conn->ask.connect_ms);
     *ret_conn = conn;
     return SMA_ERR_OK;
+}
+
+bool sma_ws_is_idle(const struct sma_ws *ws)
+{
+    return ws->conns == NULL;
+}
+
+size_t sma_ws_unsent(const struct sma_ws_conn *conn)
+{
+    return conn->unsent;
 }
 
 enum sma_err sma_ws_send(struct sma_ws_conn *conn, struct sma_str bytes, bool is_binary)

@@ -241,16 +241,6 @@ int ws_conn_look_at_answer(struct sma_ws_conn *conn, struct lws *wsi)
 /* -- the beginning ---------------------------------------------------------------------------- */
 enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
 {
-    conn->ask = *ask;
-    conn->ask.url = NULL;
-    conn->ask.headers = NULL;
-    if (ask->connect_ms == 0)
-        conn->ask.connect_ms = WS_CONNECT_MS_DEFAULT;
-    if (ask->message_bytes_max == 0)
-        conn->ask.message_bytes_max = WS_BYTES_MAX_DEFAULT;
-    if (ask->unsent_bytes_max == 0)
-        conn->ask.unsent_bytes_max = WS_BYTES_MAX_DEFAULT;
-    sma_buf_init(&conn->message, conn->ask.message_bytes_max);
     sma_buf_init(&conn->request, WS_REQUEST_BYTES_MAX);
     sma_buf_init(&conn->head, WS_HEAD_BYTES_MAX);
     sma_buf_init(&conn->body, WS_REFUSAL_BYTES_MAX);

@@ -11,7 +11,7 @@ static int refuse_message(struct lws *wsi, struct sma_ws_conn *conn, enum lws_cl
                           const char *what)
 {
     lws_close_reason(wsi, code, NULL, 0);
-    ws_conn_set_reason(conn, "the server sent %s", what);
+    ws_conn_set_reason(conn, "the peer sent %s", what);
     ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, conn->reason);
     return -1; /* the close frame goes out behind it */
 }
@@ -66,7 +66,7 @@ void ws_check_announced(struct sma_ws *ws)
             continue;
         conn->end_code = LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE;
         (void)lws_callback_on_writable(conn->wsi);
-        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the server sent a message over the limit");
+        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the peer sent a message over the limit");
         return; /* the list may have changed: the rest in the next turn */
     }
 }
@@ -136,7 +136,7 @@ static void handle_closed(struct sma_ws_conn *conn, struct lws *wsi)
         getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
         info.tcpi_state == TCP_ESTABLISHED;
     if (is_peer_there || lws_get_close_length(wsi) > 0)
-        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the server broke the protocol");
+        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the peer broke the protocol");
     else
         ws_conn_finish_in_words(conn, SMA_WS_LOST, "the connection was lost");
 }
@@ -176,13 +176,16 @@ static int handle_ours(struct sma_ws_conn *conn, struct lws *wsi, enum lws_callb
                                       : (struct sma_str){in, strnlen(in, len)});
         return 0;
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
+    case LWS_CALLBACK_ESTABLISHED:
         return handle_opened(conn);
     case LWS_CALLBACK_CLIENT_RECEIVE:
+    case LWS_CALLBACK_RECEIVE:
         return receive(conn, wsi, in, len);
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         handle_close_frame(conn, in, len);
         return 0;
     case LWS_CALLBACK_CLIENT_CLOSED:
+    case LWS_CALLBACK_CLOSED:
         handle_closed(conn, wsi);
         return 0;
     default:
@@ -200,6 +203,10 @@ static bool is_for_us(enum lws_callback_reasons reason)
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
     case LWS_CALLBACK_CLIENT_RECEIVE:
     case LWS_CALLBACK_CLIENT_WRITEABLE:
+    case LWS_CALLBACK_ESTABLISHED:
+    case LWS_CALLBACK_RECEIVE:
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+    case LWS_CALLBACK_CLOSED:
     case LWS_CALLBACK_TIMER:
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
     case LWS_CALLBACK_CLIENT_CLOSED:
@@ -214,7 +221,19 @@ static bool is_for_us(enum lws_callback_reasons reason)
 static bool is_end(enum lws_callback_reasons reason)
 {
     return reason == LWS_CALLBACK_WSI_DESTROY || reason == LWS_CALLBACK_CLIENT_CLOSED ||
-           reason == LWS_CALLBACK_CLIENT_CONNECTION_ERROR;
+           reason == LWS_CALLBACK_CLIENT_CONNECTION_ERROR || reason == LWS_CALLBACK_CLOSED;
+}
+
+/* One that is being adopted is known once it is open. */
+static struct sma_ws_conn *adopted(struct lws *wsi)
+{
+    const struct sma_ws *ws = lws_context_user(lws_get_context(wsi));
+    struct sma_ws_conn *conn = ws->adopting;
+    if (conn == NULL || lws_get_vhost(wsi) != ws->page_vhost)
+        return NULL;
+    lws_set_opaque_user_data(wsi, conn);
+    conn->wsi = wsi;
+    return conn;
 }
 
 int ws_on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
@@ -222,6 +241,8 @@ int ws_on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, v
     if (!is_for_us(reason)) /* some come without a wsi */
         return 0;
     struct sma_ws_conn *conn = lws_get_opaque_user_data(wsi);
+    if (conn == NULL)
+        conn = adopted(wsi);
     if (conn == NULL) /* given up */
         return is_end(reason) ? 0 : -1;
     bool is_ours = conn->phase < WS_ENDED && !conn->ws->is_closing;
@@ -229,6 +250,7 @@ int ws_on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, v
     case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
         return ws_conn_look_at_certificate(conn, user, len != 0);
     case LWS_CALLBACK_CLIENT_WRITEABLE:
+    case LWS_CALLBACK_SERVER_WRITEABLE:
         return handle_writable(conn, wsi);
     case LWS_CALLBACK_TIMER:
         lws_close_reason(wsi, (enum lws_close_status)conn->end_code, NULL, 0);

@@ -82,6 +82,21 @@ struct lws_vhost *ws_vhost(struct sma_ws *ws, bool is_tls)
     return ws->vhosts[is_tls];
 }
 
+struct lws_vhost *ws_page_vhost(struct sma_ws *ws)
+{
+    struct lws_context_creation_info info = {.vhost_name = "pages",
+                                             .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+                                             .protocols = protocols,
+                                             .http_proxy_address = "",
+                                             .timeout_secs = NEVER_S};
+#if LWS_LIBRARY_VERSION_NUMBER >= 4003000
+    info.log_cx = &ws->log;
+#endif
+    if (ws->page_vhost == NULL)
+        ws->page_vhost = lws_create_vhost(ws->lws, &info);
+    return ws->page_vhost;
+}
+
 static void note_handle(uv_handle_t *handle, void *user)
 {
     struct ws_handles *handles = user;
@@ -121,6 +136,7 @@ static enum sma_err make_context(struct sma_ws *ws, struct sma_error *error)
         .port = CONTEXT_PORT_NO_LISTEN,
         .foreign_loops = loops,
         .pcontext = &ws->lws,
+        .user = ws,
         .gid = (gid_t)-1,
         .uid = (uid_t)-1,
         .timeout_secs = NEVER_S,

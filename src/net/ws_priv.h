@@ -104,6 +104,11 @@ void ws_conn_lost_wsi(struct sma_ws_conn *conn);
 void ws_conn_kill_wsi(struct sma_ws_conn *conn);
 void ws_conn_drop_first(struct sma_ws_conn *conn);
 
+/** Allocated, with the limits of *ask. NULL: no memory. Freed by the connection's end, or by free()
+ *  before it is linked. */
+struct sma_ws_conn *ws_conn_create(struct sma_ws *ws, const struct sma_ws_ask *ask);
+void ws_conn_link(struct sma_ws_conn *conn);
+
 /* ws_connect.c */
 SMA_CHECKED enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask);
 SMA_CHECKED enum sma_err ws_conn_begin(struct sma_ws_conn *conn);
@@ -136,6 +141,8 @@ struct sma_ws
     struct net_names names;
     struct lws_context *lws;
     struct lws_vhost *vhosts[2]; /* for ws://; for wss://, made with the first of them */
+    struct lws_vhost *page_vhost;
+    struct sma_ws_conn *adopting;
     SSL_CTX *tls;
     struct sma_proxy proxy;
     struct sma_ws_conn *conns;
@@ -155,5 +162,6 @@ void ws_unref(struct sma_ws *ws);
 void ws_lws_close(struct sma_ws *ws);
 /** @return NULL: TLS cannot be prepared */
 struct lws_vhost *ws_vhost(struct sma_ws *ws, bool is_tls);
+struct lws_vhost *ws_page_vhost(struct sma_ws *ws);
 
 #endif

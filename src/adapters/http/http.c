@@ -182,13 +182,13 @@ static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_erro
     return SMA_ERR_OK;
 }
 
-static void report_when_done(struct sma_http *http)
+void http_report_when_done(struct sma_http *http)
 {
     if (http->is_intake_off && !http->is_intake_reported && http->pending_ingress_count == 0) {
         http->is_intake_reported = true;
         sma_ctx_life_done(http->ctx, SMA_PHASE_INTAKE_OFF);
     }
-    if (http->is_closing && !http->is_close_reported) {
+    if (http->is_closing && !http->is_close_reported && http->pages.leave_count == 0) {
         http->is_close_reported = true;
         sma_ctx_life_done(http->ctx, SMA_PHASE_CLOSE);
     }
@@ -200,6 +200,7 @@ static void close_all(struct sma_http *http)
 {
     http->is_closing = true;
     http_server_stop_listening(http);
+    http_pages_leave(http);
     for (uint32_t i = 0; i < http->conn_count; i++) {
         struct http_conn *conn = http->conns[i];
         if (conn->state == HTTP_FREE)
@@ -224,7 +225,7 @@ static void on_life(struct sma_http *http, const struct sma_life *life)
         close_all(http);
     else if (life->phase == SMA_PHASE_DRAIN)
         sma_ctx_life_done(http->ctx, SMA_PHASE_DRAIN);
-    report_when_done(http);
+    http_report_when_done(http);
 }
 
 static void on_reload(struct sma_http *http, const struct sma_reload *reload)
@@ -264,6 +265,7 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     case HTTP_ASK_PAIRINGS:
     case HTTP_ASK_USAGE:
     case HTTP_ASK_TRACE:
+    case HTTP_ASK_PAGES:
         http_route_query_result(http, &pending, msg);
         break;
     case HTTP_ASK_WEBHOOK:
@@ -273,7 +275,7 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
         http_decided(http, &pending, msg);
         break;
     }
-    report_when_done(http);
+    http_report_when_done(http);
 }
 
 /* Nothing is ever attempted here; a question that comes all the same is answered, as every question
@@ -333,6 +335,7 @@ static void http_stop(void *state, struct sma_ctx *ctx)
     if (http->loop == NULL)
         return;
     http_server_stop_listening(http);
+    http_pages_stop(http);
     for (uint32_t i = 0; i < http->conn_count; i++)
         http_conn_close(http->conns[i]);
     http_service_file_remove(http);

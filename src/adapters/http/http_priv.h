@@ -22,6 +22,7 @@
 
 #include "sma/metrics.h"
 #include "sma/text.h"
+#include "sma/ws.h"
 
 #include <stdatomic.h>
 #include <uv.h>
@@ -83,6 +84,7 @@ enum http_route
     HTTP_ROUTE_DECIDE,
     HTTP_ROUTE_USAGE,
     HTTP_ROUTE_TRACE,
+    HTTP_ROUTE_PAGE,
 };
 
 struct http_conn
@@ -128,6 +130,7 @@ enum http_ask
     HTTP_ASK_DECIDE,
     HTTP_ASK_USAGE,
     HTTP_ASK_TRACE,
+    HTTP_ASK_PAGES,
 };
 struct http_pending
 {
@@ -160,6 +163,20 @@ struct http_auth
     int port;
 };
 
+#define HTTP_PAGE_COUNT_MAX 512
+#define HTTP_PAGE_MESSAGE_BYTES_MAX 4096 /* of what a page says: nobody listens */
+struct http_pages
+{
+    struct sma_ws *ws;       /* made for the first page */
+    struct http_page *first; /* open ones */
+    size_t count;
+    uv_timer_t timer; /* runs while there are pages */
+    bool has_timer, is_asked;
+    unsigned leave_count;  /* times it is looked at again whether all have left */
+    uint64_t hash, number; /* of what was told last, without its time */
+    struct sma_buf text;
+};
+
 struct sma_http
 {
     uint32_t magic;
@@ -190,6 +207,7 @@ struct sma_http
     struct http_watch *watches;
     uint32_t free_watch, *watch_buckets, watch_count;
     struct http_auth auth;
+    struct http_pages pages;
     struct sma_secrets *secrets; /* made when `status` is asked for first */
     void (*format_metrics)(void *user, struct sma_buf *buf);
     void *metrics_user;
@@ -258,6 +276,22 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
                     struct sma_str body);
 void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
                              struct sma_msg *msg);
+
+/** Append what GET /api/status answers. */
+void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json);
+
+/* -- http.c ------------------------------------------------------------------------------------ */
+/** Tell the supervisor which phase of the end is over. */
+void http_report_when_done(struct sma_http *http);
+
+/* -- pages.c: /ws ------------------------------------------------------------------------------ */
+/** The upgrade of a page that was let in: its socket leaves this server. */
+void http_page_open(struct http_conn *conn, const struct sma_http_request *request);
+/** The store has answered: tell the pages what is new. */
+void http_pages_tell(struct sma_http *http, struct sma_str store_json);
+/** Say goodbye to all. */
+void http_pages_leave(struct sma_http *http);
+void http_pages_stop(struct sma_http *http);
 
 /* -- seen.c ------------------------------------------------------------------------------------ */
 /** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */

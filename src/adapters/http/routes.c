@@ -51,6 +51,8 @@ static enum http_route find_route(struct sma_http *http, const struct sma_http_r
         return HTTP_ROUTE_PAIRINGS;
     if (sma_str_is_equal(path, SMA_STR("/api/usage")))
         return HTTP_ROUTE_USAGE;
+    if (sma_str_is_equal(path, SMA_STR("/ws")))
+        return HTTP_ROUTE_PAGE;
     if (http_is_trace_path(path))
         return HTTP_ROUTE_TRACE;
     if (sma_str_starts_with(path, SMA_STR("/api/runs/")))
@@ -352,31 +354,35 @@ static void ask_trace(struct http_conn *conn, const struct sma_http_request *req
 }
 
 /* The members of the old program first, then the store's own. */
+void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json)
+{
+    sma_buf_put_text(body, "{\"name\":\"shipmyagent\",\"status\":\"running\"");
+    sma_buf_put_text(body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\""
+                                                                    : ",\"sandbox\":\"off\"");
+    put_timestamp(http, body);
+    sma_buf_put_json_key(body, "agent");
+    sma_buf_put_json_string(body, sma_str(http->config->name));
+    sma_buf_put_json_key(body, "version");
+    sma_buf_put_json_string(body, SMA_STR(SMA_VERSION));
+    sma_buf_put_json_key(body, "degraded");
+    sma_buf_put_char(body, '[');
+    put_reasons(http, body);
+    sma_buf_put_char(body, ']');
+    sma_buf_put_json_key(body, "connections");
+    sma_buf_put_u64(body, http->open_count);
+    http_put_seen(http, body);
+    sma_buf_put_json_key(body, "store");
+    sma_buf_put_str(body, store_json.len > 0 ? store_json : SMA_STR("{}"));
+    sma_buf_put_json_key(body, "latency");
+    sma_metrics_format_latencies(body);
+    sma_buf_put_char(body, '}');
+}
+
 static void respond_status(struct http_conn *conn, struct sma_str store_json)
 {
-    struct sma_http *http = conn->server;
     struct sma_buf body;
     sma_buf_init(&body, HTTP_RESPONSE_BYTES_MAX / 2);
-    sma_buf_put_text(&body, "{\"name\":\"shipmyagent\",\"status\":\"running\"");
-    sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\""
-                                                                     : ",\"sandbox\":\"off\"");
-    put_timestamp(http, &body);
-    sma_buf_put_json_key(&body, "agent");
-    sma_buf_put_json_string(&body, sma_str(http->config->name));
-    sma_buf_put_json_key(&body, "version");
-    sma_buf_put_json_string(&body, SMA_STR(SMA_VERSION));
-    sma_buf_put_json_key(&body, "degraded");
-    sma_buf_put_char(&body, '[');
-    put_reasons(http, &body);
-    sma_buf_put_char(&body, ']');
-    sma_buf_put_json_key(&body, "connections");
-    sma_buf_put_u64(&body, http->open_count);
-    http_put_seen(http, &body);
-    sma_buf_put_json_key(&body, "store");
-    sma_buf_put_str(&body, store_json.len > 0 ? store_json : SMA_STR("{}"));
-    sma_buf_put_json_key(&body, "latency");
-    sma_metrics_format_latencies(&body);
-    sma_buf_put_char(&body, '}');
+    http_put_status(conn->server, &body, store_json);
     http_respond(conn, 200, HTTP_JSON, sma_buf_str(&body), NULL);
     sma_buf_fini(&body);
 }
@@ -385,6 +391,10 @@ void http_route_query_result(struct sma_http *http, const struct http_pending *p
                              struct sma_msg *msg)
 {
     const struct sma_query_result *result = SMA_MSG_BODY(msg, struct sma_query_result);
+    if (pending->kind == HTTP_ASK_PAGES) {
+        http_pages_tell(http, result->json);
+        return;
+    }
     struct http_conn *conn = http_conn_find(http, pending->conn, pending->generation);
     if (conn == NULL || conn->state != HTTP_BUSY)
         return;
@@ -445,6 +455,9 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         return;
     case HTTP_ROUTE_TRACE:
         ask_trace(conn, request);
+        return;
+    case HTTP_ROUTE_PAGE:
+        http_page_open(conn, request);
         return;
     case HTTP_ROUTE_NONE:
         break;
