@@ -137,6 +137,7 @@ static void take_line(const struct talk *talk, const char *line)
 /* @return false: the end of the input */
 static bool take_input(struct talk *talk)
 {
+    SMA_ASSERT(talk->len < sizeof talk->line - 1);
     ssize_t count = read(STDIN_FILENO, talk->line + talk->len, sizeof talk->line - 1 - talk->len);
     if (count <= 0)
         return false;
