@@ -1,5 +1,6 @@
 /*
- * Aim: a token that was revoked and given back is taken up again without a restart.
+ * Aim: a token that was revoked and given back is taken up again without a restart; a ban of hours
+ * is waited out.
  * Method: as telegram_chats. A refused token is tried again every minute, so it takes one: a
  * program of its own, beside the others.
  *   scenario_telegram_refused BINARY FAKE_MODEL
@@ -37,6 +38,21 @@ static void a_token_given_back_is_taken_up_again(void)
     platform_settle(&world);
 }
 
+/* Asking on makes a ban longer. The owner hears of it, others are answered, nothing is given up. */
+static void a_ban_of_hours_is_left_in_peace(void)
+{
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method",
+                  "sendMessage", "kind", "status", "status", 429, "seconds", 4000, "chat", ANN);
+    int64_t sent = platform_calls(&world, "sendmessage");
+    chat_say(&world, ANN, ANN, "am I banned");
+    platform_await_log(&world, "the platform takes no message in this chat before");
+    chat_say(&world, ANN, ANN, "and now");
+    chat_say(&world, BOB, BOB, "I am not");
+    chat_expect(&world, BOB, "You said: I am not");
+    CHECK_INT(sent + 2, platform_calls(&world, "sendmessage")); /* the refused one, and Bob's */
+    CHECK_INT(0, chat_count(&world, ANN, "am I banned"));
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -45,6 +61,7 @@ int main(int argc, char **argv)
     platform_world_start(&world, &telegram_kind, binary, fake_model,
                          &(struct platform_options){.concurrency = "4"});
     RUN(a_token_given_back_is_taken_up_again);
+    RUN(a_ban_of_hours_is_left_in_peace); /* the last: it lasts */
     platform_world_stop(&world);
     return check_summary();
 }
