@@ -251,11 +251,23 @@ void platform_status(const struct platform_world *world, const char *method, int
 }
 
 /* -- the service ------------------------------------------------------------------------------ */
+/* The store says it itself: gauges lag behind a batch. */
+static bool is_all_sent(const struct platform_world *world)
+{
+    struct http_answer answer =
+        http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
+    CHECK(answer.status == 200 && strstr(answer.body, "\"outbox\":{\"open\":") != NULL);
+    bool is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
+    http_answer_fini(&answer);
+    return is_quiet;
+}
+
 void platform_settle(const struct platform_world *world)
 {
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
          process_pause_ms(5))
-        if (platform_counter(world, world->kind->queued) == 0 && world_is_at_rest(&world->world))
+        if (platform_counter(world, world->kind->queued) == 0 && is_all_sent(world) &&
+            world_is_at_rest(&world->world))
             return;
     struct http_answer answer = http_ask(world->world.service.port, "/metrics", "", NULL, 10000);
     fprintf(stderr, "%s\n", answer.body == NULL ? "" : answer.body);
@@ -295,16 +307,9 @@ size_t platform_lines(const struct platform_world *world, const char *name)
 void platform_await_receipts(const struct platform_world *world)
 {
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
-         process_pause_ms(1)) {
-        struct http_answer answer =
-            http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
-        CHECK(answer.status == 200 && strstr(answer.body, "\"outbox\":{\"open\":") != NULL);
-        /* the store says it itself: gauges lag behind a batch */
-        bool is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
-        http_answer_fini(&answer);
-        if (is_quiet)
+         process_pause_ms(1))
+        if (is_all_sent(world))
             return;
-    }
     give_up(world, "something is still to be sent", world->kind->name);
 }
 
