@@ -45,6 +45,7 @@ static void set_up(struct setting *setting, unsigned concurrency, bool is_logged
     snprintf(log, sizeof log, "%s/model.log", setting->folder.path);
     setting->telegram = (struct platform_client){
         .port = server_start((char *const *)telegram_argv, &setting->telegram_pid)};
+    platform_tell(&setting->telegram, "{s:s}", "do", "rates"); /* no limits */
     int model_port = server_start((char *const *)model_argv, &setting->model_pid);
     snprintf(
         json, sizeof json,

@@ -245,6 +245,7 @@ static void set_defaults(struct fake_qq *fake)
                              .resume_refusal = "op9",
                              .text_max = 5000,
                              .active_per_minute = 20,
+                             .active_per_day = 1000,
                              .per_second = 100,
                              .block_size = 5000000,
                              .file_bytes_max = 200 << 20,

@@ -39,7 +39,7 @@ const char fake_qq_commands[] =
     "  clock seconds  the platform's clock runs ahead by that much: windows, tokens, files\n"
     "  token_life seconds [overlap number]; expire_token\n"
     "  rights [markdown keyboard active audit refuse_urls note_refused text_max\n"
-    "        active_per_minute per_second intents\n"
+    "        active_per_minute active_per_day per_second intents\n"
     "        window_scale interaction_ms media_ttl block_size file_bytes_max]\n"
     "  gateway [heartbeat session_ms hello acks url shards identifies concurrency\n"
     "        resume_refusal fragments]\n"
@@ -341,6 +341,7 @@ static json_t *set_rights(void *user, const json_t *command)
     fake->refuses_urls = platform_flag(command, "refuse_urls", fake->refuses_urls);
     fake->notes_refused = platform_flag(command, "note_refused", fake->notes_refused);
     fake->text_max = platform_number(command, "text_max", fake->text_max);
+    fake->active_per_day = platform_number(command, "active_per_day", fake->active_per_day);
     fake->active_per_minute =
         platform_number(command, "active_per_minute", fake->active_per_minute);
     fake->per_second = platform_number(command, "per_second", fake->per_second);

@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define DIGEST_10M_BYTES 10002432
 #define PART_COUNT_MAX 256
@@ -125,6 +126,21 @@ static void take_upload(struct rest *rest, const char *id)
         give_media(rest, describe(rest, "", (size_t)upload->size));
 }
 
+/* Does a file of this name go as this type? Names without an extension say nothing; type 4 takes
+ * all. */
+static bool fits_type(int64_t type, const char *name)
+{
+    static const char *const ends[][6] = {
+        {"png", "jpg", "jpeg"}, {"mp4"}, {"silk", "mp3", "wav", "ogg"}};
+    const char *slash = strrchr(name, '/'), *dot = strrchr(slash == NULL ? name : slash, '.');
+    if (type == 4 || dot == NULL)
+        return true;
+    for (size_t i = 0; i < SMA_COUNT_OF(ends[0]) && ends[type - 1][i] != NULL; i++)
+        if (strcasecmp(dot + 1, ends[type - 1][i]) == 0)
+            return true;
+    return false;
+}
+
 void fake_qq_do_files(struct rest *rest)
 {
     int64_t type = platform_number(rest->body, "file_type", 0);
@@ -135,6 +151,8 @@ void fake_qq_do_files(struct rest *rest)
         return;
     if (type < 1 || type > 4)
         fake_qq_refuse(rest, 400, 850019, "file_type is not valid");
+    else if (!fits_type(type, platform_text(rest->body, "file_name", url)))
+        fake_qq_refuse(rest, 400, 850019, "the file has another format than its type");
     else if (platform_flag(rest->body, "srv_send_msg", false))
         fake_qq_refuse(rest, 400, 40034105, "no active messages");
     else if (upload_id[0] != '\0')

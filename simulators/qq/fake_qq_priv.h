@@ -78,6 +78,8 @@ struct chat
     unsigned typing_count;
     int64_t active_from_ms; /* of the minute that is counted */
     unsigned active_count;
+    int64_t active_day; /* that is counted, since 1970 */
+    unsigned active_day_count;
     size_t load_left; /* of a load: messages to come */
 };
 struct session
@@ -190,7 +192,8 @@ struct fake_qq
 
     bool is_markdown_off, is_keyboard_off, is_active_off, is_audit, refuses_urls, notes_refused;
     bool answers_elsewhere; /* answers of channels name another channel than was asked for */
-    int64_t text_max, active_per_minute, per_second, block_size, file_bytes_max, media_ttl_s;
+    int64_t text_max, active_per_minute, active_per_day, per_second, block_size, file_bytes_max,
+        media_ttl_s;
     int64_t window_scale; /* windows are that many times shorter */
     int64_t interaction_ms_max;
     uint64_t rate_second;

@@ -283,6 +283,21 @@ static struct verdict check_window(const struct rest *rest, const struct target 
     return fine;
 }
 
+/* Channels take 20 a day, direct messages of guilds 2, the others as many as the bot may. */
+static bool take_one_of_the_day(const struct fake_qq *fake, struct chat *chat, int64_t now_ms)
+{
+    int64_t day = now_ms / 86400000, count_max = fake->active_per_day;
+    if (chat->scene >= SCENE_CHANNEL && count_max > 0)
+        count_max = chat->scene == SCENE_DM ? 2 : 20;
+    if (chat->active_day != day)
+        chat->active_day_count = 0;
+    chat->active_day = day;
+    if (count_max > 0 && chat->active_day_count >= (uint64_t)count_max)
+        return false;
+    chat->active_day_count++;
+    return true;
+}
+
 static struct verdict check_active(struct rest *rest)
 {
     struct fake_qq *fake = rest->fake;
@@ -298,6 +313,9 @@ static struct verdict check_active(struct rest *rest)
     }
     if (fake->active_per_minute > 0 && chat->active_count >= (unsigned)fake->active_per_minute)
         return no(40034100, "too many active messages");
+    if (!take_one_of_the_day(fake, chat, now_ms))
+        return rest->scene >= SCENE_CHANNEL ? no(304045, "no active message is left today")
+                                            : no(40034100, "too many active messages today");
     chat->active_count++;
     return fine;
 }

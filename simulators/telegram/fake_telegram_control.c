@@ -41,8 +41,9 @@ const char fake_telegram_commands[] =
     "        kind: close half_open lose_answer cut slow delay status html garbage\n"
     "  redeliver count; gap count; restart [update_id]; revoke on; token token; clock\n"
     "        seconds\n"
-    "  rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url\n"
-    "        secret\n"
+    "  rates chat_per_second bot_per_second group_per_minute (0: no limit; at start: bot 30,\n"
+    "        group 20 in the program, none in a test); privacy on; callback_deadline ms;\n"
+    "        webhook url secret\n"
     "  load chats total per_chat first_chat id_offset text  so many chats talk, each says\n"
     "        the next when it is answered; after\n"
     "        per_chat messages a fresh chat takes over; text holds %s for\n"
@@ -524,12 +525,17 @@ static json_t *count_all(struct fake_telegram *fake, const json_t *command)
     {
         const char *name;
         uint64_t number;
-    } numbers[] = {
-        {"handed", fake->handed_count},         {"confirmed", fake->confirmed_count},
-        {"queued", fake_queue_length(fake)},    {"sent", fake->sent_count},
-        {"conflicts", fake->conflict_count},    {"refused", fake->refused_count},
-        {"finished", fake->load.finished},      {"started", fake->load.started},
-        {"faults_left", (uint64_t)faults_left}, {"next_update_id", (uint64_t)fake->next_update_id}};
+    } numbers[] = {{"handed", fake->handed_count},
+                   {"confirmed", fake->confirmed_count},
+                   {"queued", fake_queue_length(fake)},
+                   {"sent", fake->sent_count},
+                   {"conflicts", fake->conflict_count},
+                   {"expired", fake->expired_count},
+                   {"refused", fake->refused_count},
+                   {"finished", fake->load.finished},
+                   {"started", fake->load.started},
+                   {"faults_left", (uint64_t)faults_left},
+                   {"next_update_id", (uint64_t)fake->next_update_id}};
     json_t *tree = json_pack("{s:b,s:b,s:O}", "is_polled", fake->poll != NULL, "has_webhook",
                              fake->webhook_url[0] != '\0', "calls", fake->counts);
     for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++)
@@ -622,6 +628,7 @@ static json_t *set_weather(struct fake_telegram *fake, const json_t *command)
     else if (strcmp(what, "rates") == 0) {
         fake->chat_per_second = (unsigned)number_of(command, "chat_per_second");
         fake->bot_per_second = (unsigned)number_of(command, "bot_per_second");
+        fake->group_per_minute = (unsigned)number_of(command, "group_per_minute");
     } else if (!fake_set_webhook(fake, text_of(command, "url", ""), text_of(command, "secret", "")))
         return problem("no URL of the form http://address:port/path");
     return done();

@@ -25,7 +25,8 @@ int main(int argc, char **argv)
     static const char *const people[] = {
         "{\"do\":\"user\",\"id\":1001,\"first_name\":\"Ann\",\"username\":\"ann\",\"language\":"
         "\"en\"}",
-        "{\"do\":\"chat\",\"id\":-1001234567890,\"title\":\"Team\",\"admins\":[1001]}", NULL};
+        "{\"do\":\"chat\",\"id\":-1001234567890,\"title\":\"Team\",\"admins\":[1001]}",
+        "{\"do\":\"rates\",\"bot_per_second\":30,\"group_per_minute\":20}", NULL};
     static const struct fake_program program = {
         .name = "telegram",
         .commands = fake_telegram_commands,

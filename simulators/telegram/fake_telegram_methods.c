@@ -96,19 +96,45 @@ static json_t *tree_of(const struct call *call, const char *name)
     return json_incref(value);
 }
 
-static bool is_over_rate(uint64_t now, unsigned limit, uint64_t *window_ns, unsigned *count)
+struct window
 {
-    if (now - *window_ns > 1000000000u) {
-        *window_ns = now;
-        *count = 0;
+    uint64_t *start_ns, length_ns;
+    unsigned *count;
+};
+
+/* Is the call one too many? *ret_wait_s: whole seconds until it is not. */
+static bool is_over_rate(uint64_t now, unsigned limit, struct window window, long *ret_wait_s)
+{
+    if (now - *window.start_ns > window.length_ns) {
+        *window.start_ns = now;
+        *window.count = 0;
     }
-    return limit > 0 && ++*count > limit;
+    *ret_wait_s = (long)((*window.start_ns + window.length_ns - now) / 1000000000u) + 1;
+    return limit > 0 && ++*window.count > limit;
 }
 
-static void refuse_rate(struct call *call)
+static bool is_flooded(struct fake_telegram *fake, struct chat *chat, long *ret_wait_s)
 {
+    const uint64_t second = 1000000000u;
+    uint64_t now = fake_now_ns();
+    unsigned per_minute = strcmp(chat->type, "private") == 0 ? 0 : fake->group_per_minute;
+    return is_over_rate(now, fake->bot_per_second,
+                        (struct window){&fake->bot_window_ns, second, &fake->bot_window_count},
+                        ret_wait_s) ||
+           is_over_rate(now, fake->chat_per_second,
+                        (struct window){&chat->window_ns, second, &chat->window_count},
+                        ret_wait_s) ||
+           is_over_rate(now, per_minute,
+                        (struct window){&chat->minute_ns, 60 * second, &chat->minute_count},
+                        ret_wait_s);
+}
+
+static void refuse_rate(struct call *call, long wait_s)
+{
+    char text[64];
     call->is_answered = true;
-    fake_answer_error(call->fake, call->connection, 429, "Too Many Requests: retry after 1", 1, 0);
+    snprintf(text, sizeof text, "Too Many Requests: retry after %ld", wait_s);
+    fake_answer_error(call->fake, call->connection, 429, text, wait_s, 0);
 }
 
 /* The chat that is written to; NULL: refused. */
@@ -116,7 +142,7 @@ static struct chat *take_chat(struct call *call)
 {
     struct fake_telegram *fake = call->fake;
     struct chat *chat = fake_chat(fake, number_of(call, "chat_id"));
-    uint64_t now = fake_now_ns();
+    long wait_s = 0;
     if (json_object_get(call->params, "chat_id") == NULL)
         refuse(call, 400, "Bad Request: chat_id is empty");
     else if (chat == NULL)
@@ -133,11 +159,8 @@ static struct chat *take_chat(struct call *call)
                strcmp(chat->type, "group") == 0
                    ? "Forbidden: bot was kicked from the group chat"
                    : "Forbidden: bot was kicked from the supergroup chat");
-    else if (strcmp(call->method, "sendchataction") != 0 &&
-             (is_over_rate(now, fake->bot_per_second, &fake->bot_window_ns,
-                           &fake->bot_window_count) ||
-              is_over_rate(now, fake->chat_per_second, &chat->window_ns, &chat->window_count)))
-        refuse_rate(call);
+    else if (strcmp(call->method, "sendchataction") != 0 && is_flooded(fake, chat, &wait_s))
+        refuse_rate(call, wait_s);
     return call->is_answered ? NULL : chat;
 }
 
@@ -333,6 +356,8 @@ static bool take_file(struct call *call, const char *kind, size_t *ret_file)
             refuse(call, 413, "Request Entity Too Large");
         else if (upload->bytes.len == 0)
             refuse(call, 400, "Bad Request: file must be non-empty");
+        else if (strcmp(kind, "photo") == 0 && fake_check_photo(upload->bytes) != NULL)
+            refuse(call, 400, fake_check_photo(upload->bytes));
         else
             *ret_file = fake_add_file(call->fake, kind, upload->file_name, upload->bytes);
         return !call->is_answered;

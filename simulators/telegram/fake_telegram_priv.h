@@ -68,6 +68,8 @@ struct chat
     int64_t action_thread;
     uint64_t window_ns; /* rate: start of the second that counts */
     unsigned window_count;
+    uint64_t minute_ns; /* the same of a group's minute */
+    unsigned minute_count;
     bool is_delivering; /* webhook: one update at a time */
     size_t load_count;  /* answers the load still waits for here; 0: no load */
 };
@@ -92,7 +94,8 @@ struct callback
 struct update
 {
     int64_t id, chat_id, message_id;
-    char *json; /* the member beside update_id: "message":{...} */
+    int64_t keep_until; /* of the platform's clock: nobody fetched it until then, it is dropped */
+    char *json;         /* the member beside update_id: "message":{...} */
     uint64_t handed_ns;
     unsigned handed_count, attempt_count;
     uint64_t not_before_ns; /* webhook: next try */
@@ -195,12 +198,13 @@ struct fake_telegram
 
     struct fault *faults;
     size_t fault_count, fault_room;
-    unsigned chat_per_second, bot_per_second;
+    unsigned chat_per_second, bot_per_second, group_per_minute;
     uint64_t bot_window_ns;
     unsigned bot_window_count;
     json_t *commands; /* last setMyCommands by scope */
     json_t *counts;   /* calls by method */
-    uint64_t handed_count, confirmed_count, sent_count, conflict_count, refused_count;
+    uint64_t handed_count, confirmed_count, sent_count, conflict_count, refused_count,
+        expired_count;
     struct load load;
 };
 
@@ -243,6 +247,8 @@ void fake_poll(struct fake_telegram *fake, struct connection *connection, const 
 /** Answer the waiting poll when there is something or its time is over. */
 void fake_serve_poll(struct fake_telegram *fake, uint64_t now);
 void fake_drop_queue(struct fake_telegram *fake);
+/** What waited longer than the platform keeps it goes. */
+void fake_expire_updates(struct fake_telegram *fake);
 void fake_confirm(struct fake_telegram *fake, struct update *update);
 size_t fake_queue_length(const struct fake_telegram *fake);
 
@@ -276,6 +282,8 @@ const char *fake_parse_markdown(struct sma_str text, struct sma_buf *plain);
 /* -- fake_telegram_rules.c --------------------------------------------------------------------- */
 /** What is wrong with a reply_markup; NULL: nothing. */
 const char *fake_check_keyboard(const json_t *markup);
+/** What is wrong with the bytes of a photo; NULL: nothing. */
+const char *fake_check_photo(struct sma_str bytes);
 /** What is wrong with a list of reactions; NULL: nothing. *ret_emoji: of the first, NULL to take it
  *  away. */
 const char *fake_check_reactions(const json_t *list, const char **ret_emoji);

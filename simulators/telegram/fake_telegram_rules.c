@@ -54,6 +54,35 @@ const char *fake_check_keyboard(const json_t *markup)
     return count > 100 ? "Bad Request: REPLY_MARKUP_TOO_LONG" : NULL;
 }
 
+/* Bytes of a PNG's header as a number. */
+static uint64_t number_at(const char *bytes)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < 4; i++)
+        number = number << 8 | (unsigned char)bytes[i];
+    return number;
+}
+
+const char *fake_check_photo(struct sma_str bytes)
+{
+    static const struct sma_str png = {"\x89PNG\r\n\x1a\n", 8};
+    bool is_webp = bytes.len >= 12 && memcmp(bytes.ptr, "RIFF", 4) == 0 &&
+                   memcmp(bytes.ptr + 8, "WEBP", 4) == 0;
+    if (!sma_str_starts_with(bytes, png))
+        return sma_str_starts_with(bytes, SMA_STR("\xff\xd8\xff")) ||
+                       sma_str_starts_with(bytes, SMA_STR("GIF8")) ||
+                       sma_str_starts_with(bytes, SMA_STR("BM")) || is_webp
+                   ? NULL
+                   : "Bad Request: IMAGE_PROCESS_FAILED";
+    uint64_t width = bytes.len < 24 ? 0 : number_at(bytes.ptr + 16),
+             height = bytes.len < 24 ? 0 : number_at(bytes.ptr + 20);
+    if (width == 0 || height == 0)
+        return "Bad Request: IMAGE_PROCESS_FAILED";
+    if (width + height > 10000 || width > 20 * height || height > 20 * width)
+        return "Bad Request: PHOTO_INVALID_DIMENSIONS";
+    return NULL;
+}
+
 const char *fake_check_reactions(const json_t *list, const char **ret_emoji)
 {
     /* the whole list of ReactionTypeEmoji */

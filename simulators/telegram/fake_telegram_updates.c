@@ -48,6 +48,29 @@ static void append(struct fake_telegram *fake, struct update *update)
     fake->queue[fake->queue_end++] = update;
 }
 
+/* Source: docs/protocols/telegram.md, "Retention". */
+static int64_t kept_for_s(const char *type)
+{
+    if (strcmp(type, "callback_query") == 0)
+        return 150;
+    return strcmp(type, "inline_query") == 0 ? 30 : 86400;
+}
+
+void fake_expire_updates(struct fake_telegram *fake)
+{
+    int64_t now = fake_date(fake);
+    size_t kept = fake->queue_first;
+    for (size_t i = fake->queue_first; i < fake->queue_end; i++) {
+        struct update *update = fake->queue[i];
+        bool is_expired =
+            !update->is_confirmed && !update->is_delivering && update->keep_until < now;
+        fake->expired_count += is_expired;
+        if (!is_expired)
+            fake->queue[kept++] = update;
+    }
+    fake->queue_end = kept;
+}
+
 bool fake_queue_update(struct fake_telegram *fake, const char *type, const char *json,
                        int64_t chat_id, int64_t message_id)
 {
@@ -60,8 +83,10 @@ bool fake_queue_update(struct fake_telegram *fake, const char *type, const char 
     struct update *update = calloc(1, sizeof *update);
     if (update == NULL)
         abort();
-    *update =
-        (struct update){.id = fake->next_update_id++, .chat_id = chat_id, .message_id = message_id};
+    *update = (struct update){.id = fake->next_update_id++,
+                              .chat_id = chat_id,
+                              .message_id = message_id,
+                              .keep_until = fake_date(fake) + kept_for_s(type)};
     update->json = fake_copy(sma_str(json));
     fake->updates =
         fake_grow(fake->updates, fake->update_count, &fake->update_room, sizeof(struct update *));
@@ -197,6 +222,8 @@ void fake_poll(struct fake_telegram *fake, struct connection *connection, const 
 void fake_serve_poll(struct fake_telegram *fake, uint64_t now)
 {
     struct connection *connection = fake->poll;
+    if (connection != NULL)
+        fake_expire_updates(fake);
     if (connection == NULL || (fake_queue_length(fake) == 0 && now < connection->poll_until_ns))
         return;
     connection->is_polling = false;

@@ -120,6 +120,7 @@ int fake_deliver(struct fake_telegram *fake, uint64_t now)
         fake->queue_first++;
     if (fake->webhook_url[0] == '\0')
         return -1;
+    fake_expire_updates(fake);
     for (size_t i = fake->queue_first;
          i < fake->queue_end && fake->webhook_open_count < fake->webhook_count_max; i++) {
         struct update *update = fake->queue[i];

@@ -189,6 +189,27 @@ static void what_is_answered_must_exist(void)
     free(ann);
 }
 
+/* A channel takes 20 a day, a direct message of a guild 2, whatever the minute has room for. */
+static void a_day_has_its_active_messages(void)
+{
+    platform_tell(&tester.client, "{s:s,s:s}", "do", "webhook", "url", "http://127.0.0.1:1/x");
+    clock_ahead(86400);
+    qq_log_in();
+    json_decref(qq_sent(DM_CHAT, "\"content\":\"one\""));
+    json_decref(qq_sent(DM_CHAT, "\"content\":\"two\""));
+    qq_not_sent(304045, DM_CHAT, "\"content\":\"three\"");
+    clock_ahead(2 * 86400);
+    qq_log_in();
+    json_decref(qq_sent(DM_CHAT, "\"content\":\"another day\""));
+    platform_tell(&tester.client, "{s:s,s:i}", "do", "rights", "active_per_day", 1);
+    json_decref(qq_sent(ANN_CHAT, "\"content\":\"the one\""));
+    qq_not_sent(40034100, ANN_CHAT, "\"content\":\"one too many\"");
+    platform_tell(&tester.client, "{s:s,s:i}", "do", "rights", "active_per_day", 1000);
+    platform_tell(&tester.client, "{s:s,s:s}", "do", "webhook", "url", "");
+    clock_ahead(0);
+    qq_log_in();
+}
+
 static void active_messages_have_limits(void)
 {
     platform_tell(&tester.client, "{s:s,s:b}", "do", "rights", "active", 0);
@@ -292,6 +313,8 @@ static void uploads_are_checked(void)
     files_refused(850019, "{\"file_type\":9,\"url\":\"https://a/b\"}");
     files_refused(850019, "{\"file_type\":1,\"url\":\"/etc/passwd\"}");
     files_refused(850019, "{\"file_type\":1,\"file_data\":\"***\"}");
+    files_refused(850019, "{\"file_type\":1,\"url\":\"https://a/b.gif\"}");
+    files_refused(850019, "{\"file_type\":3,\"file_name\":\"a.txt\",\"file_data\":\"aGVsbG8=\"}");
     files_refused(850026, "{\"file_type\":1,\"url\":\"https://unreachable/b\"}");
     files_refused(304082, "{\"file_type\":1,\"upload_id\":\"none\"}");
     qq_refused(400, 40054004, "POST", "/v2/users/STRANGER/files", "{\"file_type\":1}");
@@ -550,6 +573,7 @@ int main(void)
     RUN(windows_close);
     RUN(what_is_answered_must_exist);
     RUN(active_messages_have_limits);
+    RUN(a_day_has_its_active_messages);
     RUN(chats_may_refuse);
     RUN(audits_recalls_and_typing);
     RUN(interactions_are_acknowledged_in_time);

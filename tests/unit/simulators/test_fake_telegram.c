@@ -482,6 +482,8 @@ static void files_have_limits(void)
             "{\"chat_id\":1001,\"document\":\"none\"}");
 }
 
+#define A_PHOTO "\xff\xd8\xff\xe0" /* how a JPEG begins */
+
 static char *multipart(const char *method, const char *field, size_t size, size_t caption)
 {
     char head[1024], *body = malloc(size + caption + 2048);
@@ -497,6 +499,8 @@ static char *multipart(const char *method, const char *field, size_t size, size_
         "\r\n--XX\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"r.txt\"\r\n\r\n",
         field);
     memset(body + len, 'x', size);
+    if (strcmp(field, "photo") == 0)
+        memcpy(body + len, A_PHOTO, 4);
     len += size;
     len += (size_t)snprintf(body + len, 20, "\r\n--XX--\r\n");
     snprintf(head, sizeof head,
@@ -532,6 +536,55 @@ static void uploads_have_limits(void)
     answer = multipart("sendDocument", "document", 0, 10);
     CHECK(strstr(answer, "file must be non-empty") != NULL);
     free(answer);
+}
+
+/* A press is kept for 150 s, a message for a day. */
+static void what_nobody_fetches_is_dropped(void)
+{
+    json_decref(
+        poll_from(telegram_number(&telegram, "next_update_id", "{s:s}", "do", "counters"), ""));
+    json_t *sent = call(200, "sendMessage",
+                        "{\"chat_id\":1001,\"text\":\"x\",\"reply_markup\":{\"inline_keyboard\":"
+                        "[[{\"text\":\"Yes\",\"callback_data\":\"yes\"}]]}}");
+    telegram_tell(
+        &telegram, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", ANN, "user", ANN, "message_id",
+        json_integer_value(json_object_get(json_object_get(sent, "result"), "message_id")), "data",
+        "yes");
+    telegram_tell(&telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", ANN, "user", ANN, "text",
+                  "while you were away");
+    static const struct
+    {
+        int after_s;
+        size_t count;
+    } looks[] = {{150, 2}, {151, 1}, {86400, 1}, {86401, 0}};
+    for (size_t i = 0; i < SMA_COUNT_OF(looks); i++) {
+        telegram_tell(&telegram, "{s:s,s:i}", "do", "clock", "seconds", looks[i].after_s);
+        json_t *updates = call(200, "getUpdates", "{}");
+        CHECK_INT(looks[i].count, json_array_size(json_object_get(updates, "result")));
+        json_decref(updates);
+    }
+    CHECK_INT(2, telegram_number(&telegram, "expired", "{s:s}", "do", "counters"));
+    telegram_tell(&telegram, "{s:s,s:i}", "do", "clock", "seconds", 0);
+    json_decref(sent);
+}
+
+static void a_group_takes_so_many_a_minute(void)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/sendMessage", root);
+    telegram_tell(&telegram, "{s:s,s:i}", "do", "rates", "group_per_minute", 2);
+    for (int i = 0; i < 3; i++) {
+        accepted("sendMessage", "{\"chat_id\":1001,\"text\":\"private chats have no such limit\"}");
+        struct http_answer answer =
+            http_ask(telegram.port, path, "", "{\"chat_id\":-1001234567890,\"text\":\"a\"}", 20000);
+        CHECK_INT(i < 2 ? 200 : 429, answer.status);
+        const char *wait = strstr(answer.body, "\"retry_after\":");
+        CHECK((wait == NULL) == (i < 2));
+        CHECK(wait == NULL ||
+              (strtol(wait + 14, NULL, 10) > 1 && strtol(wait + 14, NULL, 10) <= 60));
+        http_answer_fini(&answer);
+    }
+    telegram_tell(&telegram, "{s:s}", "do", "rates");
 }
 
 static void bad_weather_comes_on_demand(void)
@@ -681,6 +734,8 @@ int main(void)
     RUN(buttons_and_callbacks_have_limits);
     RUN(edits_and_drafts_have_rules);
     RUN(rates_are_kept);
+    RUN(a_group_takes_so_many_a_minute);
+    RUN(what_nobody_fetches_is_dropped);
     RUN(commands_are_validated);
     RUN(files_have_limits);
     RUN(uploads_have_limits);
