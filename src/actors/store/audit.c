@@ -1,4 +1,5 @@
-/* audit.c — the audit log, and in which language and by which name people are told. See consent.h. */
+/* audit.c — the audit log, and in which language and by which name people are told. See
+ * consent.h. */
 #include "consent_priv.h"
 #include "intake_priv.h"
 #include "outbox.h"

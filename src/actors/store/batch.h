@@ -54,7 +54,8 @@ void sma_store_send_deferred(struct sma_store *store);
 /** A message just made; NULL (no memory) ends the program: nothing is lost, the disk has it. */
 struct sma_msg *sma_store_made(struct sma_store *store, struct sma_msg *msg);
 void sma_store_note_finished(struct sma_store *store, uint64_t seq);
-/** The next of them behind *place, which begins with 0; false, and the list is empty again: none. */
+/** The next of them behind *place, which begins with 0; false, and the list is empty again:
+ *  none. */
 bool sma_store_next_finished(struct sma_store *store, uint32_t *place, uint64_t *ret_seq);
 void sma_store_note_error(struct sma_store *store, const char *text);
 /** Out of memory ends the program: nothing is lost, the disk has it. */

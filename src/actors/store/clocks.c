@@ -1,5 +1,5 @@
-/* clocks.c — how long requests have yet, which is over first, and whose clock stands while the agent
- * reads an answer. See consent_priv.h. */
+/* clocks.c — how long requests have yet, which is over first, and whose clock stands while the
+ * agent reads an answer. See consent_priv.h. */
 #include "consent_priv.h"
 #include "store.h"
 

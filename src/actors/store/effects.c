@@ -1,4 +1,5 @@
-/* effects.c — answers and messages that leave after the commit, and what the batch needs to know. See batch.h. */
+/* effects.c — answers and messages that leave after the commit, and what the batch needs to know.
+ * See batch.h. */
 #include "batch_priv.h"
 #include "store.h"
 

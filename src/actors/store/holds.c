@@ -1,4 +1,5 @@
-/* holds.c — messages that wait in their place for something: a question to their adapter, a judgement. See intake_priv.h. */
+/* holds.c — messages that wait in their place for something: a question to their adapter, a
+ * judgement. See intake_priv.h. */
 #include "intake_priv.h"
 #include "outbox.h"
 #include "store.h"

@@ -140,12 +140,12 @@ void sma_store_groups_reset(struct sma_store *store, bool is_all);
 void sma_store_migrate(struct sma_store *store, const struct sma_ingress *in,
                        struct sma_str *ret_obstacle);
 
-/* -- holds.c ------------------------------------------------------------------------------------ */
+/* -- holds.c ----------------------------------------------------------------------------------- */
 void sma_store_question_link(struct sma_store *store, struct store_question *question);
 void sma_store_question_unlink(struct sma_store *store, struct store_question *question);
 void sma_store_question_remove(struct sma_store *store, struct store_question *question);
 
-/* -- message_row.c ------------------------------------------------------------------------------ */
+/* -- message_row.c ----------------------------------------------------------------------------- */
 void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *in,
                             const struct store_acceptance *how);
 SMA_CHECKED enum sma_err sma_store_save_cursor(struct sma_store *store,

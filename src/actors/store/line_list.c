@@ -1,4 +1,5 @@
-/* line_list.c — history lines of this batch, and the chats whose files are not synced yet. See record_priv.h. */
+/* line_list.c — history lines of this batch, and the chats whose files are not synced yet. See
+ * record_priv.h. */
 #include "record_priv.h"
 #include "store.h"
 

@@ -1,4 +1,5 @@
-/* rows.c — a row of the outbox in memory: its place in its chat, its change in this batch, its end. See outbox.h. */
+/* rows.c — a row of the outbox in memory: its place in its chat, its change in this batch, its end.
+ * See outbox.h. */
 #include "outbox_priv.h"
 #include "runtime/chat/state_read.h"
 #include "store.h"

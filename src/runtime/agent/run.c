@@ -1,7 +1,6 @@
 /* run.c — the states of a run and what each event does in them. See run.h. */
 #include "run_priv.h"
 
-
 #include <stdlib.h>
 
 /* -- the object -------------------------------------------------------------------------------- */

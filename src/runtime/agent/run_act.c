@@ -1,7 +1,6 @@
 /* run_act.c — what a run asks for: actions, progress, the end of its work. See run_priv.h. */
 #include "run_priv.h"
 
-
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind)
 {
     struct sma_run_actions *actions = run->actions;

@@ -1,7 +1,7 @@
 /* run_close.c — the calls of an answer are made, checked and asked about until all are resolved.
  * See run_priv.h. */
 #include "run_priv.h"
-
+#include "sma/text.h"
 
 static bool is_at_tools(enum call_stage stage)
 {
@@ -199,4 +199,41 @@ void run_resolved(struct sma_run *run)
     run->answer_number = run->next_number++;
     run->state = RUN_STORING;
     run_store_answer(run);
+}
+
+/* One line, in the words that adapters read files from: whatever is in the caption stays in it. */
+static void put_attachment(struct sma_buf *buf, const struct sma_tool_args *args)
+{
+    sma_buf_clear(buf);
+    sma_buf_put_text(buf, "@attach ");
+    sma_buf_put_str(buf, args->kind);
+    sma_buf_put_char(buf, ' ');
+    sma_buf_put_str(buf, args->path);
+    struct sma_str caption = sma_str_trim(args->caption);
+    if (caption.len > 0)
+        sma_buf_put_text(buf, " | ");
+    for (size_t i = 0; i < caption.len; i++)
+        sma_buf_put_char(buf, (unsigned char)caption.ptr[i] < ' ' ? ' ' : caption.ptr[i]);
+}
+
+void run_put_delivery(struct sma_run *run, uint32_t index)
+{
+    struct run_call *call = &run->calls[index];
+    struct sma_step_delivery *delivery = &run->deliveries[run->delivery_count++];
+    *delivery = (struct sma_step_delivery){.call = index,
+                                           .intent = SMA_INTENT_ASSISTANT_TEXT,
+                                           .route = run->order->route,
+                                           .text = call->args.text};
+    call->delivery = run->delivery_count;
+    if (call->tool == SMA_TOOL_CONTACT_SEND) {
+        delivery->route = call->route;
+    } else if (call->tool == SMA_TOOL_REACT) {
+        delivery->intent = SMA_INTENT_REACTION;
+        delivery->text = call->args.emoji;
+        if (call->args.message_id.len > 0)
+            delivery->route.message_id = call->args.message_id;
+    } else if (call->tool == SMA_TOOL_SEND_FILE) {
+        put_attachment(&call->delivery_text, &call->args);
+        delivery->text = sma_buf_str(&call->delivery_text);
+    }
 }

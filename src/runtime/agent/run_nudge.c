@@ -96,20 +96,3 @@ void run_nudge_count(struct sma_run *run)
         }
     }
 }
-
-/* The same bytes when it is resumed: the step before is the last that is stored. */
-void run_nudge_limit(struct sma_run *run)
-{
-    struct sma_buf line;
-    sma_buf_init(&line, 1024);
-    sma_prompt_put_note(&line, run->order->facts_word,
-                        "All steps of this run are used up; calls are not carried out any more. "
-                        "Tell the user now in plain text what was done, what was found and what "
-                        "is left to do.");
-    if (line.err != SMA_ERR_OK)
-        run->turn.err = line.err;
-    run->is_summing = true;
-    run_say(run, sma_buf_str(&line));
-    sma_buf_fini(&line);
-    run_ask_model(run);
-}

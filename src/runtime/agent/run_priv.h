@@ -240,6 +240,8 @@ bool run_fit_request(struct sma_run *run);
 void run_pick_target(struct sma_run *run);
 /* The next request; or, when every model has asked to be left alone for a while, the wait. */
 void run_ask_model(struct sma_run *run);
+/* The run waits on disk for a model. false: waiting is no use (any more). */
+bool run_wait_for_model(struct sma_run *run, uint32_t targets, struct sma_str reason);
 /* A stored wait is read again. */
 void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait);
 /* A round is over: the next request, or the end when there were enough. */

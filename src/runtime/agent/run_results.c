@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 
-
 void run_set_result(struct run_call *call, bool is_error)
 {
     call->has_result = true;
@@ -258,4 +257,55 @@ void run_check_round(struct sma_run *run)
             return;
     }
     run_settle(run);
+}
+
+void run_drop_answer(struct sma_run *run)
+{
+    for (uint32_t i = 0; run->calls != NULL && i < run->call_count; i++) {
+        sma_tool_args_fini(&run->calls[i].args);
+        sma_buf_fini(&run->calls[i].result);
+        sma_buf_fini(&run->calls[i].route_text);
+        sma_buf_fini(&run->calls[i].delivery_text);
+        sma_buf_fini(&run->calls[i].item);
+    }
+    free(run->calls);
+    free(run->deliveries);
+    run->calls = NULL;
+    run->deliveries = NULL;
+    run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
+    run->is_parking = run->has_decisions = false;
+    run->wait_ms = 0;
+    run->note_number = 0;
+    sma_stored_decisions_fini(&run->decisions);
+    sma_stored_answer_fini(&run->answer);
+    sma_buf_clear(&run->answer_data);
+}
+
+void run_add_words(struct sma_run *run, uint32_t index)
+{
+    struct run_call *call = &run->calls[index];
+    bool has_words = call->is_approved && call->agreed->response.len > 0;
+    bool tells_time = run->tells_time && index == 0;
+    if (!has_words && !tells_time)
+        return;
+    sma_buf_clear(&run->scratch);
+    sma_buf_put_char(&run->scratch, '{');
+    if (tells_time) {
+        sma_buf_put_text(&run->scratch, "\"timeNow\":\"");
+        sma_prompt_put_time(&run->scratch, sma_run_wall_ms(run, run->now_ns));
+        sma_buf_put_text(&run->scratch, "\",");
+    }
+    if (has_words) {
+        sma_buf_put_text(&run->scratch, "\"agreedWithTheWords\":");
+        sma_buf_put_json_string(&run->scratch, call->agreed->response);
+        sma_buf_put_char(&run->scratch, ',');
+    }
+    sma_buf_put_text(&run->scratch, "\"result\":");
+    sma_buf_put_str(&run->scratch, sma_buf_str(&call->result));
+    sma_buf_put_char(&run->scratch, '}');
+    if (run->scratch.err != SMA_ERR_OK)
+        return; /* the result alone */
+    sma_buf_clear(&call->result);
+    sma_buf_put_str(&call->result, sma_buf_str(&run->scratch));
+    run_set_result(call, call->is_error);
 }

@@ -1,7 +1,6 @@
 /* run_round.c — one round of a run: the answer comes in, its results go out. See run.h. */
 #include "run_priv.h"
 
-
 #include <stdlib.h>
 
 /* -- the answer arrives ------------------------------------------------------------------------ */
@@ -33,28 +32,6 @@ bool run_open_answer(struct sma_run *run)
     run->open_count = run->tool_open_count = run->delivery_count = 0;
     run_nudge_count(run);
     return true;
-}
-
-void run_drop_answer(struct sma_run *run)
-{
-    for (uint32_t i = 0; run->calls != NULL && i < run->call_count; i++) {
-        sma_tool_args_fini(&run->calls[i].args);
-        sma_buf_fini(&run->calls[i].result);
-        sma_buf_fini(&run->calls[i].route_text);
-        sma_buf_fini(&run->calls[i].delivery_text);
-        sma_buf_fini(&run->calls[i].item);
-    }
-    free(run->calls);
-    free(run->deliveries);
-    run->calls = NULL;
-    run->deliveries = NULL;
-    run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
-    run->is_parking = run->has_decisions = false;
-    run->wait_ms = 0;
-    run->note_number = 0;
-    sma_stored_decisions_fini(&run->decisions);
-    sma_stored_answer_fini(&run->answer);
-    sma_buf_clear(&run->answer_data);
 }
 
 void run_store_wait(struct sma_run *run, uint32_t wait_ms, const struct sma_stored_wait *wait,

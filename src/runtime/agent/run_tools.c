@@ -2,8 +2,6 @@
  * failing. See run.h. */
 #include "run_priv.h"
 
-
-
 static const char stopped_text[] =
     "Stopped before it was finished; it may have been done in part. It was not repeated: look "
     "before you do it again.";
@@ -167,35 +165,6 @@ void run_tool(struct sma_run *run, uint32_t index, const struct sma_tool_answer 
         checked_again(run, index, answer);
     else if (run->state == RUN_TOOLS)
         ran(run, index, answer);
-}
-
-void run_add_words(struct sma_run *run, uint32_t index)
-{
-    struct run_call *call = &run->calls[index];
-    bool has_words = call->is_approved && call->agreed->response.len > 0;
-    bool tells_time = run->tells_time && index == 0;
-    if (!has_words && !tells_time)
-        return;
-    sma_buf_clear(&run->scratch);
-    sma_buf_put_char(&run->scratch, '{');
-    if (tells_time) {
-        sma_buf_put_text(&run->scratch, "\"timeNow\":\"");
-        sma_prompt_put_time(&run->scratch, sma_run_wall_ms(run, run->now_ns));
-        sma_buf_put_text(&run->scratch, "\",");
-    }
-    if (has_words) {
-        sma_buf_put_text(&run->scratch, "\"agreedWithTheWords\":");
-        sma_buf_put_json_string(&run->scratch, call->agreed->response);
-        sma_buf_put_char(&run->scratch, ',');
-    }
-    sma_buf_put_text(&run->scratch, "\"result\":");
-    sma_buf_put_str(&run->scratch, sma_buf_str(&call->result));
-    sma_buf_put_char(&run->scratch, '}');
-    if (run->scratch.err != SMA_ERR_OK)
-        return; /* the result alone */
-    sma_buf_clear(&call->result);
-    sma_buf_put_str(&call->result, sma_buf_str(&run->scratch));
-    run_set_result(call, call->is_error);
 }
 
 /* -- calls that keep failing ------------------------------------------------------------------- */
