@@ -2,6 +2,7 @@
 #include "run_priv.h"
 #include "sma/text.h"
 
+#define NS_PER_MS UINT64_C(1000000)
 #define TELL_WAIT_MS 10000 /* a wait longer than this is told to the chat */
 
 /* Every target is cooled, and this one, the first that will be back, has said until when. */

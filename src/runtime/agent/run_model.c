@@ -4,7 +4,6 @@
 
 #include "sma/text.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 
 /* -- who is asked ------------------------------------------------------------------------------ */
 static void set_target(struct sma_run *run, size_t index)
