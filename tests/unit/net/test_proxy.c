@@ -29,7 +29,7 @@ static struct sma_proxy parsed(const char *text)
     return proxy;
 }
 
-/* -- one try of each ---------------------------------------------------------------------------- */
+/* -- one try of each -------------------------------------------------------------------------- */
 struct tried
 {
     struct ws_harness *harness;
@@ -165,7 +165,7 @@ static void credentials_are_decoded_and_given_to_the_proxy(void)
                    true);
 }
 
-/* -- what goes wrong ---------------------------------------------------------------------------- */
+/* -- what goes wrong -------------------------------------------------------------------------- */
 static void check_trouble(const struct proxy_server_options *options, const char *url_user,
                           const char *ws_words)
 {
@@ -231,7 +231,7 @@ static void a_proxy_that_is_not_there_is_named(void)
     CHECK(strstr(error, "no.such.proxy.invalid") != NULL);
 }
 
-/* -- whom it is for ----------------------------------------------------------------------------- */
+/* -- whom it is for --------------------------------------------------------------------------- */
 static void this_machine_is_not_asked_through_a_proxy(void)
 {
     char error[512];

@@ -9,6 +9,8 @@
 #include "names.h"
 #include "support/patience.h"
 
+#include "net/ws_priv.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -156,6 +158,26 @@ static void actors_do_tls_while_others_come_and_go(void)
     ws_server_stop(server);
 }
 
+#if LWS_LIBRARY_VERSION_NUMBER >= 4003000
+static void check_log(void *user)
+{
+    struct sma_ws *ws = ws_of(user);
+    CHECK(lwsl_context_get_cx(ws->lws) == &ws->log);
+    CHECK(lwsl_vhost_get_cx(ws_vhost(ws, false)) == &ws->log);
+    CHECK(lwsl_vhost_get_cx(ws_vhost(ws, true)) == &ws->log);
+    CHECK(lwsl_vhost_get_cx(ws_page_vhost(ws)) == &ws->log);
+}
+
+/* The process-wide one counts its users without a lock, and an assertion on the count ends the
+ * program: seldom enough that only this finds it. */
+static void each_actor_has_a_log_of_its_own(void)
+{
+    struct ws_harness *harness = ws_harness_start(NULL);
+    ws_on_actor(harness, check_log, harness);
+    ws_harness_stop(harness);
+}
+#endif
+
 /* -- names ------------------------------------------------------------------------------------ */
 static void check_ipv6(enum ws_server_tls tls, const char *reason)
 {
@@ -277,6 +299,9 @@ int main(void)
 {
     RUN(a_descriptor_of_another_thread_survives_the_end);
     RUN(actors_do_tls_while_others_come_and_go);
+#if LWS_LIBRARY_VERSION_NUMBER >= 4003000
+    RUN(each_actor_has_a_log_of_its_own);
+#endif
     RUN(the_certificate_of_an_ipv6_address_is_checked);
     RUN(a_proxy_of_the_environment_is_not_taken);
     RUN(a_missing_plugin_is_named);
