@@ -208,11 +208,15 @@ BODY(sma_ingress)
     FIELD(uint8_t, role)
     /* opaque to the core: what the adapter must fetch before the run; empty = nothing */
     TEXT(preparation)
+    /* preparation brings only what it answers, or who speaks: its own words are all there */
+    FIELD(bool, is_whole)
     /* messages of a chat that share it are one message (an album); empty = on its own */
     TEXT(group_key)
     /* of who speaks, to be looked for by; both empty: route.user_name is all that is known */
     TEXT(display_name)
     TEXT(handle)
+    /* another id of who speaks, under which older projects know him; empty = none */
+    TEXT(user_alias)
     TEXT(migrated_from) /* NOTE: the chat key that this chat had before; empty = none */
     /* Whose words these are and about what: consent is read from nothing else (approvals.md). */
     /* is_reply: the message it answers, as the platform names it; empty = nobody says which */
@@ -254,6 +258,7 @@ BODY(sma_prepared)
     FIELD(uint64_t, seq)
     FIELD(uint8_t, role)                     /* enum sma_role */
     TEXT(context) /* added to the message's context: what failed, what was found; may be empty */
+    TEXT(user_name) /* of its author, known only now; empty = as it was */
 END
 
 /*

@@ -360,6 +360,7 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
         return err;
     struct sma_state_chat *state_chat;
     bool may_open;
+    SMA_TRY(sma_store_adopt(store, in));
     err = sma_store_may_open_chat(store, in, &may_open);
     if (err == SMA_ERR_OK && !may_open)
         return pass_over(store, *msg);

@@ -139,18 +139,22 @@ static SMA_CHECKED enum sma_err has_window(struct sma_store *store, const struct
  * person's. */
 static SMA_CHECKED enum sma_err find_initiator(struct sma_store *store,
                                                const struct store_chat *chat,
-                                               struct sma_str user_id,
+                                               const struct sma_ingress *in,
                                                struct sma_access_facts *facts)
 {
+    const struct sma_str ids[] = {in->route.user_id, in->user_alias};
     put_initiator_key(&store->scratch.text, sma_store_chat_key(chat));
-    enum sma_err err = get_record(store);
-    if (err != SMA_ERR_OK || store->scratch.facts.len == 0)
-        return err;
-    sma_buf_clear(&store->scratch.text);
-    sma_buf_put_json_string(&store->scratch.text, user_id);
-    bool is_same =
-        sma_str_is_equal(sma_buf_str(&store->scratch.text), sma_buf_str(&store->scratch.facts));
-    facts->initiator = is_same ? user_id : sma_buf_str(&store->scratch.facts);
+    SMA_TRY(get_record(store));
+    if (store->scratch.facts.len == 0)
+        return SMA_ERR_OK;
+    facts->initiator = sma_buf_str(&store->scratch.facts);
+    for (size_t i = 0; i < SMA_COUNT_OF(ids); i++) {
+        sma_buf_clear(&store->scratch.text);
+        sma_buf_put_json_string(&store->scratch.text, ids[i]);
+        if (ids[i].len > 0 &&
+            sma_str_is_equal(sma_buf_str(&store->scratch.text), sma_buf_str(&store->scratch.facts)))
+            facts->initiator = in->route.user_id;
+    }
     return store->scratch.text.err;
 }
 
@@ -193,7 +197,7 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
     bool is_wanted =
         is_of_group && (is_command || in->addressed != SMA_ADDRESSED_NONE || facts.has_window);
     if (err == SMA_ERR_OK && is_wanted)
-        err = find_initiator(store, chat, in->route.user_id, &facts);
+        err = find_initiator(store, chat, in, &facts);
     if (err == SMA_ERR_OK && is_wanted)
         err = find_group(store, &in->route, &facts);
     if (err == SMA_ERR_OK && !event.is_note && !in->is_record_only && (is_wanted || !in->is_group))
@@ -286,6 +290,7 @@ static void forget(struct sma_store *store, const struct store_marks *to)
 
 const struct store_part sma_store_people_part = {.name = "people",
                                                  .create = create,
+                                                 .load = sma_store_look_for_aliases,
                                                  .forget = forget,
                                                  .expire = sma_store_people_expire,
                                                  .wake = sma_store_people_wake,

@@ -413,7 +413,7 @@ static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store
                                   .is_forward = in->is_forward,
                                   .is_edited = in->is_edited};
     struct weighing weighing = {.outcome = outcome};
-    if (in->is_record_only || in->group_key.len > 0 || in->preparation.len > 0 ||
+    if (in->is_record_only || in->group_key.len > 0 || (in->preparation.len > 0 && !in->is_whole) ||
         in->text.len == 0 ||
         (in->addressed == SMA_ADDRESSED_NONE && in->text.len > CHATTER_BYTES_MAX))
         return SMA_ERR_OK;

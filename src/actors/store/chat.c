@@ -5,6 +5,13 @@
 
 #include <stdlib.h>
 
+struct sma_str sma_store_chat_base(struct sma_str key)
+{
+    static const struct sma_str topic = SMA_STR(":topic:");
+    const char *at = key.len == 0 ? NULL : memmem(key.ptr, key.len, topic.ptr, topic.len);
+    return at == NULL ? key : (struct sma_str){key.ptr, (size_t)(at - key.ptr)};
+}
+
 struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat *state_chat)
 {
     if (state_chat->user != NULL)

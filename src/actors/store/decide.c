@@ -89,7 +89,9 @@ uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *i
                     !asks_for_others(store, it)};
     bool may_all =
         standing == SMA_STANDING_OWNER || (standing == SMA_STANDING_ADMIN && is_same_channel);
-    bool is_here = sma_str_is_equal(route->chat_key, sma_store_chat_key(chat));
+    /* A press does not say in which topic it was. */
+    bool is_here = sma_str_is_equal(sma_store_chat_base(route->chat_key),
+                                    sma_store_chat_base(sma_store_chat_key(chat)));
     *ret_is_role_open =
         !may_all && is_group && is_here && !sma_store_role_is_known(store, chat, &there, is_group);
     return sma_consent_permitted(&it->request, &person);

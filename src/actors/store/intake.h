@@ -24,6 +24,11 @@ struct store_acceptance
 SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
                                              const struct sma_ingress *in,
                                              const struct store_acceptance *how, uint64_t *ret_seq);
+/** The name of a row's author is known only now: a contact, as if it had come with it. In the open
+ *  transaction. */
+SMA_CHECKED enum sma_err sma_store_remember_name(struct sma_store *store,
+                                                 const struct store_chat *chat,
+                                                 const struct store_facts *facts);
 /** ACCEPTED after the commit. notice is copied. */
 void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
                             const struct sma_accepted *accepted);

@@ -74,6 +74,16 @@ static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
     return put_contact(store, in, in->handle);
 }
 
+enum sma_err sma_store_remember_name(struct sma_store *store, const struct store_chat *chat,
+                                     const struct store_facts *facts)
+{
+    const struct sma_ingress in = {.route = facts->route,
+                                   .event_key = facts->route.message_id,
+                                   .wall_ms = facts->wall_ms,
+                                   .is_group = facts->is_group};
+    return remember_person(store, chat, &in);
+}
+
 enum sma_err sma_store_save_cursor(struct sma_store *store, const struct sma_ingress *in)
 {
     if (in->cursor_name.len == 0)

@@ -85,6 +85,8 @@ enum sma_err sma_store_person_get(struct sma_store *store, struct sma_str channe
         return SMA_ERR_OK;
     }
     enum sma_err err = read_person(store, channel, user_id, ret_person);
+    if (err == SMA_ERR_OK)
+        err = sma_store_read_alias(store, channel, user_id, ret_person);
     if (err == SMA_ERR_OK && known != NULL)
         *known = (struct store_known){.hash = hash, .person = *ret_person};
     return err;
@@ -113,20 +115,26 @@ static enum sma_access_standing higher(enum sma_access_standing a, enum sma_acce
 static enum sma_err find_standing(struct sma_store *store, const struct sma_route *route,
                                   struct sma_access_facts *facts)
 {
-    facts->standing =
-        sma_access_roles_find(store->people->named, route->channel, route->chat_id, route->user_id);
+    const struct sma_access_roles *named = store->people->named;
+    facts->standing = sma_access_roles_find(named, route->channel, route->chat_id, route->user_id);
     if (facts->standing == SMA_ACCESS_OWNER)
         return SMA_ERR_OK;
     struct store_person person;
     SMA_TRY(sma_store_person_get(store, route->channel, route->user_id, &person));
+    struct sma_str alias = sma_str(person.alias);
+    if (alias.len > 0)
+        facts->standing = higher(
+            facts->standing, sma_access_roles_find(named, route->channel, route->chat_id, alias));
     const struct sma_access_rules *rules = sma_store_rules_of(store, route);
     bool is_list = sma_access_opening(rules) == SMA_ACCESS_OPEN_LIST;
     /* A list says who may talk; having been there before the upgrade does not outweigh it. */
     if (!(is_list && person.is_from_history))
         facts->standing = higher(facts->standing, person.standing);
-    if (is_list && sma_access_is_listed(rules, route->channel, route->user_id))
+    if (is_list && (sma_access_is_listed(rules, route->channel, route->user_id) ||
+                    sma_access_is_listed(rules, route->channel, alias)))
         facts->standing = higher(facts->standing, SMA_ACCESS_MEMBER);
     facts->is_rejected = person.is_rejected;
+    facts->alias_is_admin = alias.len > 0 && sma_access_is_group_admin(rules, alias);
     return SMA_ERR_OK;
 }
 
@@ -147,7 +155,8 @@ enum sma_standing sma_store_standing(struct sma_store *store, const struct store
     }
     enum sma_role role = SMA_ROLE_UNKNOWN;
     if (is_group && facts.standing < SMA_ACCESS_ADMIN && route->user_id.len > 0 &&
-        (sma_access_is_group_admin(sma_store_rules_of(store, route), route->user_id) ||
+        (facts.alias_is_admin ||
+         sma_access_is_group_admin(sma_store_rules_of(store, route), route->user_id) ||
          (chat != NULL && sma_store_find_role(store, chat, route->user_id, &role) &&
           role == SMA_ROLE_ADMIN && sma_store_is_let_in(store, route))))
         facts.standing = SMA_ACCESS_ADMIN;

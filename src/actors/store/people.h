@@ -19,6 +19,9 @@ SMA_CHECKED enum sma_err sma_store_judge(struct sma_store *store, const struct s
 /** What happens on this route's platform to messages that come late. */
 struct sma_access_backlog sma_store_backlog(const struct sma_store *store,
                                             const struct sma_route *route);
+/** The event names an id by which an older project knows its author: what is kept under that goes
+ *  over to him. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_adopt(struct sma_store *store, const struct sma_ingress *in);
 /** Remember, in the open transaction, what the outcome says about the person. */
 SMA_CHECKED enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *chat,
                                          const struct sma_route *route,

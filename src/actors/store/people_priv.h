@@ -4,6 +4,7 @@
  *
  *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config"
  *   "rejected"
+ *   alias/<channel>/<user id>    the id that an older project knows him by (alias.c)
  *   home/<channel>/<user id>     where an owner or administrator last wrote in private:
  *   {"chatKey","chatId",...}
  *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his
@@ -42,6 +43,7 @@ struct store_person
 {
     enum sma_access_standing standing;
     bool is_from_history, is_rejected;
+    char alias[64]; /* the id that an older project knows him by; "" = none */
 };
 struct store_known
 {
@@ -88,7 +90,7 @@ struct store_people
     struct store_strangers *strangers; /* counted today: store_stranger.c */
     struct store_role roles[STORE_ROLE_COUNT];
     struct store_known known[STORE_PERSON_COUNT];
-    bool has_told;
+    bool has_told, has_aliases;
     uint64_t told_ns; /* when owners were last told of a new code */
     struct sma_buf key, value;
     struct store_people_round round;
@@ -148,6 +150,11 @@ SMA_CHECKED enum sma_err sma_store_stranger_note(struct sma_store *store,
                                                  const struct sma_route *route);
 /** He is paired: his chat stays. Likewise. */
 SMA_CHECKED enum sma_err sma_store_stranger_stays(struct sma_store *store, struct sma_str chat_key);
+/* -- alias.c */
+SMA_CHECKED enum sma_err sma_store_read_alias(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str user_id, struct store_person *person);
+/** At start: are there any? */
+SMA_CHECKED enum sma_err sma_store_look_for_aliases(struct sma_store *store);
 /* -- people_keep.c */
 SMA_CHECKED enum sma_err sma_store_people_expire(struct sma_store *store);
 uint64_t sma_store_people_wake(const struct sma_store *store);

@@ -219,7 +219,7 @@ struct conclusion
     struct store_group *group;
     uint64_t seq;
     uint8_t role; /* enum sma_role */
-    struct sma_str context;
+    struct sma_str context, user_name;
     /* of the row */
     bool is_waiting, is_control, is_refused;
     bool may_answer, wants_role; /* an answer to a request is looked at before the rest */
@@ -271,6 +271,10 @@ static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store
         sma_buf_put_text(&store->scratch.text, "\n\n");
     sma_buf_put_str(&store->scratch.text, end->context);
     facts->context = sma_buf_str(&store->scratch.text);
+    if (end->user_name.len > 0 && facts->route.user_name.len == 0) {
+        facts->route.user_name = end->user_name;
+        SMA_TRY(sma_store_remember_name(store, end->chat, facts));
+    }
     facts->preparation = SMA_STR("");
     facts->wants_role = false;
     facts->is_admin = facts->is_admin || (facts->is_group && end->role == SMA_ROLE_ADMIN);
@@ -322,7 +326,8 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
                              .group = question->group,
                              .seq = question->seq,
                              .role = prepared->role,
-                             .context = prepared->context};
+                             .context = prepared->context,
+                             .user_name = prepared->user_name};
     sma_store_question_remove(store, question);
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)

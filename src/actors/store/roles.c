@@ -3,15 +3,18 @@
 #include "people_priv.h"
 #include "store.h"
 
+/* Of the chat, whatever topic of it: the part of its key that all topics share. */
 uint64_t sma_store_hash_person(const struct sma_store *store, const struct store_chat *chat,
                                struct sma_str user_id)
 {
-    char bytes[4 + SMA_ID_BYTES_MAX];
+    struct sma_str key = sma_store_chat_base(sma_store_chat_key(chat));
+    uint64_t place = sma_siphash(store->hash_key, key.ptr, key.len);
+    char bytes[sizeof place + SMA_ID_BYTES_MAX];
     size_t len = user_id.len < SMA_ID_BYTES_MAX ? user_id.len : SMA_ID_BYTES_MAX;
-    memcpy(bytes, &chat->id, 4);
+    memcpy(bytes, &place, sizeof place);
     if (len > 0)
-        memcpy(bytes + 4, user_id.ptr, len);
-    return sma_siphash(store->hash_key, bytes, len + 4);
+        memcpy(bytes + sizeof place, user_id.ptr, len);
+    return sma_siphash(store->hash_key, bytes, len + sizeof place);
 }
 
 bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,

@@ -243,7 +243,8 @@ static struct sma_access_outcome decide_person(const struct sma_access_rules *ru
                                                const struct sma_access_event *event,
                                                const struct sma_access_facts *facts)
 {
-    if (facts->standing >= SMA_ACCESS_ADMIN || sma_access_is_group_admin(rules, event->user_id)) {
+    if (facts->standing >= SMA_ACCESS_ADMIN || facts->alias_is_admin ||
+        sma_access_is_group_admin(rules, event->user_id)) {
         struct sma_access_outcome outcome = run_in_group(false);
         /* Only what he wrote to us himself. Help and commands that we do not know may be meant for
          * another bot. */

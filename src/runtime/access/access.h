@@ -114,7 +114,8 @@ struct sma_access_facts
     enum sma_access_role role;
     /* by configuration and pairing, without the platform's role */
     enum sma_access_standing standing;
-    bool is_rejected; /* somebody on the owner's side has said no: no further code is shown */
+    bool alias_is_admin; /* adminUserIds names the person by an older id */
+    bool is_rejected;    /* somebody on the owner's side has said no: no further code is shown */
     /* of a group */
     bool is_let_in;         /* by the owner's side: only there the platform's word counts */
     bool is_group_rejected; /* an owner has said no to it */

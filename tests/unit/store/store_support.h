@@ -218,6 +218,7 @@ struct saying
     uint64_t body_hash;
     int64_t cursor;
     bool is_record_only, is_group;
+    const char *alias;                 /* another id of the same person */
     const char *display_name, *handle; /* of who speaks; NULL: "Ann" is all that is known */
     const char *preparation, *group_key, *context, *migrated_from;
     const char *reply_to; /* "?": a reply, and nobody says to what */
@@ -258,6 +259,7 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->is_record_only = saying->is_record_only;
     in->is_group = saying->is_group;
     in->role = saying->role;
+    in->user_alias = dup_or_empty(msg, saying->alias);
     in->display_name = dup_or_empty(msg, saying->display_name);
     in->handle = dup_or_empty(msg, saying->handle);
     in->preparation = dup_or_empty(msg, saying->preparation);
