@@ -27,7 +27,8 @@ const char fake_feishu_commands[] =
     "  bot_added chat user; bot_removed chat user; recall message_id [quietly]; event type\n"
     "        event | bytes\n"
     "  dissolve chat; stop user on; mute chat on; disable on; forbid on (the long\n"
-    "        connection); reads_all on; secret secret\n"
+    "        connection); reads_all on; contacts on (the\n"
+    "        right to see names); secret secret\n"
     "  list chat [from] -> messages: id is_ours from type text (as people see it now) raw\n"
     "        root parent thread uuid edits\n"
     "        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type];\n"
@@ -440,11 +441,10 @@ static json_t *set_weather(void *user, const json_t *command)
     {
         const char *name, *member;
         bool *is_on;
-    } switches[] = {{"disable", "on", &fake->is_app_disabled},
-                    {"forbid", "on", &fake->is_long_connection_off},
-                    {"reads_all", "on", &fake->reads_all},
-                    {"pongs", "on", &fake->has_pongs},
-                    {"pongs", "config", &fake->has_pong_config}};
+    } switches[] = {
+        {"disable", "on", &fake->is_app_disabled}, {"forbid", "on", &fake->is_long_connection_off},
+        {"reads_all", "on", &fake->reads_all},     {"contacts", "on", &fake->sees_contacts},
+        {"pongs", "on", &fake->has_pongs},         {"pongs", "config", &fake->has_pong_config}};
     const char *what = platform_text(command, "do", "");
     for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++)
         if (strcmp(what, numbers[i].name) == 0)
@@ -514,6 +514,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"disable", set_weather},
                                                        {"forbid", set_weather},
                                                        {"reads_all", set_weather},
+                                                       {"contacts", set_weather},
                                                        {"secret", set_weather},
                                                        {"pongs", set_weather},
                                                        {"ping_limit", set_weather},

@@ -145,8 +145,9 @@ struct fake_feishu
 
     char secret[64];
     bool is_app_disabled, reads_all, is_long_connection_off;
-    uint64_t number; /* for ids */
-    json_t *index;   /* id -> number: persons "ou_", rooms "oc_", uuids "uuid:", files */
+    bool sees_contacts; /* the rights to see members of groups and contacts: few apps have them */
+    uint64_t number;    /* for ids */
+    json_t *index;      /* id -> number: persons "ou_", rooms "oc_", uuids "uuid:", files */
     struct person **persons;
     struct room **rooms;
     struct note **notes;

@@ -175,8 +175,35 @@ static void serve_chat(struct fake_feishu_call *call)
     fake_feishu_answer(call, data);
 }
 
+/* @return false: refused */
+static bool may_see_people(struct fake_feishu_call *call, const char *scope)
+{
+    char text[160];
+    if (call->fake->sees_contacts)
+        return true;
+    snprintf(text, sizeof text, "Access denied. One of the following scopes is required: %s",
+             scope);
+    fake_feishu_refuse(call, 400, 99991672, text);
+    return false;
+}
+
+static void serve_person(struct fake_feishu_call *call)
+{
+    const struct person *person = fake_feishu_person(call->fake, call->id);
+    if (!may_see_people(call, "contact:user.base:readonly"))
+        return;
+    if (strcmp(platform_text(call->query, "user_id_type", "open_id"), "open_id") != 0 ||
+        person == NULL)
+        fake_feishu_refuse(call, 400, 41050, "no user authority error");
+    else
+        fake_feishu_answer(call, json_pack("{s:{s:s,s:s,s:s}}", "user", "open_id", person->id,
+                                           "union_id", person->id, "name", person->name));
+}
+
 static void serve_members(struct fake_feishu_call *call)
 {
+    if (!may_see_people(call, "im:chat.members:read"))
+        return;
     struct room *room = room_of(call);
     json_t *items = json_array(), *id;
     size_t i;
@@ -333,6 +360,7 @@ static const struct route routes[] = {
     {"GET", "im/v1/files/{}", "own_file", serve_own_file, NULL},
     {"GET", "im/v1/chats", "chats", serve_chats, NULL},
     {"GET", "im/v1/chats/{}", "chat", serve_chat, NULL},
+    {"GET", "contact/v3/users/{}", "person", serve_person, NULL},
     {"GET", "im/v1/chats/{}/members", "members", serve_members, NULL},
     {"GET", "im/v1/chats/{}/members/is_in_chat", "is_in_chat", serve_is_in_chat, NULL},
 };

@@ -21,7 +21,7 @@ static struct place places[SMA_LABEL_SET_COUNT][SMA_LABEL_COUNT_MAX]; /* the fir
 static _Atomic uint64_t numbers[SMA_FAMILY_COUNT][SMA_LABEL_COUNT_MAX][SMA_LABEL_WORD_COUNT_MAX];
 static _Atomic bool is_used[SMA_FAMILY_COUNT][SMA_LABEL_COUNT_MAX];
 
-static const char *const set_names[SMA_LABEL_SET_COUNT] = {"platform", "model", "tool"};
+static const char *const set_names[SMA_LABEL_SET_COUNT] = {"platform", "model", "tool", "reason"};
 static const struct
 {
     enum sma_label_set set;

@@ -23,6 +23,7 @@ static const char *const people[] = {"{\"do\":\"user\",\"id\":\"" ANN "\",\"name
                                      "{\"do\":\"chat\",\"id\":\"" TOPICS "\",\"owner\":\"" EVE
                                      "\",\"topics\":true}",
                                      "{\"do\":\"scale\",\"factor\":60}",
+                                     "{\"do\":\"contacts\",\"on\":true}",
                                      NULL};
 const struct platform_kind feishu_kind = {
     .name = "feishu",

@@ -250,6 +250,7 @@ static void take_prepared(const struct sma_prepared *prepared)
     struct world_prepared *kept = &seen.prepared[prepared->seq];
     kept->role = prepared->role;
     copy_text(kept->context, sizeof kept->context, prepared->context);
+    copy_text(kept->user_name, sizeof kept->user_name, prepared->user_name);
     pthread_mutex_unlock(&lock);
 }
 

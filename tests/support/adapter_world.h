@@ -130,7 +130,7 @@ bool world_has_receipt(uint64_t outbox_id, struct world_receipt *ret_receipt);
 struct world_prepared
 {
     uint8_t role;
-    char context[2048];
+    char context[2048], user_name[128];
 };
 bool world_has_prepared(uint64_t seq, struct world_prepared *ret_prepared);
 

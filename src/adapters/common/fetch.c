@@ -7,6 +7,8 @@
 #include "sma/metrics.h"
 #include "sma/text.h"
 
+#include <jansson.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,6 +16,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define BACKOFF_MAX_S 60
+#define NOTES_BYTES_MAX ((size_t)256 * 1024) /* look-ups bound themselves further */
 
 enum fetch_state
 {
@@ -33,7 +36,7 @@ struct sma_fetch_job
     unsigned role_try_count;
     struct sma_file_list list;
     struct sma_fetch files[SMA_ATTACHMENT_COUNT_MAX]; /* as many as the list has */
-    struct sma_buf notes;
+    struct sma_buf notes, name;
     struct sma_msg *msg; /* the question */
 };
 struct sma_fetches
@@ -68,6 +71,7 @@ static void free_job(struct sma_fetch_job *job)
     struct sma_fetches *fetches = job->fetches;
     sma_file_list_fini(&job->list);
     sma_buf_fini(&job->notes);
+    sma_buf_fini(&job->name);
     sma_msg_destroy(job->msg);
     *job = (struct sma_fetch_job){.fetches = fetches};
     fetches->job_count--;
@@ -88,6 +92,8 @@ static void answer_job(struct sma_fetch_job *job)
                                     .role = job->role};
     if (job->notes.err == SMA_ERR_OK)
         prepared.context = sma_buf_str(&job->notes);
+    if (job->name.err == SMA_ERR_OK)
+        prepared.user_name = sma_buf_str(&job->name);
     struct sma_msg *msg = sma_msg_make_prepared(&prepared);
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory for an answer");
@@ -172,6 +178,12 @@ static void note_missing(struct sma_fetch *fetch, const char *why)
 {
     const struct sma_file_item *item = fetch->item;
     struct sma_str label = item->name.len > 0 ? item->name : item->kind;
+    if (item->is_lookup) {
+        struct sma_buf *notes = &fetch->job->notes;
+        sma_buf_printf(notes, "%sThe %.*s could not be read: %s.", notes->len > 0 ? "\n" : "",
+                       (int)label.len, label.ptr, why);
+        return;
+    }
     SMA_METRIC_ADD(attachments_failed_total, 1);
     sma_attach_put_missing(&fetch->job->notes, label, item->path, why);
 }
@@ -180,9 +192,9 @@ void sma_fetch_fail(struct sma_fetch *fetch, const char *why)
 {
     struct sma_fetches *fetches = fetch->job->fetches;
     stop_fetch(fetch);
-    sma_ctx_log(fetches->ctx, SMA_LOG_WARN,
-                "%s: message %llu: an attachment could not be fetched: %s", fetches->ops->name,
-                seq_of(fetch), why);
+    sma_ctx_log(fetches->ctx, SMA_LOG_WARN, "%s: message %llu: %s could not be fetched: %s",
+                fetches->ops->name, seq_of(fetch),
+                fetch->item->is_lookup ? "what it refers to" : "an attachment", why);
     note_missing(fetch, why);
     settle(fetch);
 }
@@ -225,6 +237,43 @@ void sma_fetch_done(struct sma_fetch *fetch)
     settle(fetch);
 }
 
+/* -- look-ups ---------------------------------------------------------------------------------- */
+void sma_fetch_looked(struct sma_fetch *fetch)
+{
+    stop_fetch(fetch);
+    settle(fetch);
+}
+
+struct sma_buf *sma_fetch_context(struct sma_fetch *fetch)
+{
+    return &fetch->job->notes;
+}
+
+static void begin_file(struct sma_fetch_job *job, size_t index)
+{
+    const struct sma_fetch_place place = place_of(job->fetches);
+    const struct sma_file_item *item = &job->list.items[index];
+    job->files[index] = (struct sma_fetch){.job = job, .item = item, .temp = {.fd = -1}};
+    if (item->is_lookup || !sma_fetch_place_has(&place, item->path, item->size))
+        job->files[index].state = FETCH_WAITING;
+}
+
+bool sma_fetch_more(struct sma_fetch *fetch, json_t *json)
+{
+    struct sma_fetch_job *job = fetch->job;
+    if (!sma_file_list_add(&job->list, job->fetches->ops->shape, json))
+        return false;
+    begin_file(job, job->list.count - 1);
+    return true;
+}
+
+void sma_fetch_name(struct sma_fetch *fetch, struct sma_str name)
+{
+    struct sma_buf *buf = &fetch->job->name;
+    sma_buf_clear(buf);
+    sma_buf_put(buf, name.ptr, sma_utf8_cut(name, SMA_NAME_BYTES_MAX));
+}
+
 /* -- while it runs ----------------------------------------------------------------------------- */
 void sma_fetch_watch(struct sma_fetch *fetch)
 {
@@ -254,6 +303,10 @@ static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
     fetch->try_count++;
     fetches->running_count++;
     sma_fetch_watch(fetch);
+    if (fetch->item->is_lookup) {
+        fetches->ops->look(fetches->user, fetch);
+        return;
+    }
     struct sma_fetch_place place = place_of(fetches);
     if (!sma_fetch_place_open(&place, &fetch->temp)) {
         sma_fetch_fail(fetch, "it could not be stored");
@@ -319,7 +372,8 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
         .is_open = true,
         .msg = SMA_TAKE(*msg),
     };
-    sma_buf_init(&job->notes, 16384);
+    sma_buf_init(&job->notes, NOTES_BYTES_MAX);
+    sma_buf_init(&job->name, SMA_NAME_BYTES_MAX);
     fetches->job_count++;
     return job;
 }
@@ -327,17 +381,12 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
 static void read_list(struct sma_fetch_job *job, const struct sma_prepare *prepare)
 {
     const struct sma_fetches *fetches = job->fetches;
-    const struct sma_fetch_place place = place_of(fetches);
     if (sma_file_list_parse(prepare->preparation, fetches->ops->shape, &job->list) != SMA_ERR_OK)
         sma_ctx_log(fetches->ctx, SMA_LOG_ERROR,
                     "%s: message %llu: its list of attachments cannot be read", fetches->ops->name,
                     (unsigned long long)prepare->seq);
-    for (size_t i = 0; i < job->list.count; i++) {
-        const struct sma_file_item *item = &job->list.items[i];
-        job->files[i] = (struct sma_fetch){.job = job, .item = item, .temp = {.fd = -1}};
-        if (!sma_fetch_place_has(&place, item->path, item->size))
-            job->files[i].state = FETCH_WAITING;
-    }
+    for (size_t i = 0; i < job->list.count; i++)
+        begin_file(job, i);
 }
 
 void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)

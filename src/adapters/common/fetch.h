@@ -52,6 +52,9 @@ struct sma_fetch_ops
     /* Ask for one file into fetch->temp.fd; ends with sma_fetch_done, _fail or _retry, also from
      * inside. left_ms > 0. */
     void (*start)(void *user, struct sma_fetch *fetch, uint32_t left_ms);
+    /* Ask for the words of a look-up, within SMA_FETCH_LOOKUP_MS; ends with sma_fetch_looked, _fail
+     * or _retry. NULL where the lists have none. */
+    void (*look)(void *user, struct sma_fetch *fetch);
     /* Forget fetch->way, and set it to NULL; its end is of no interest any more. NULL = there is
      * never one. */
     void (*cancel)(void *user, struct sma_fetch *fetch);
@@ -82,6 +85,15 @@ void sma_fetches_destroy(struct sma_fetches *fetches);
 const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job);
 /** The bytes are all in fetch->fd. Set fetch->call to NULL first, here and below. */
 void sma_fetch_done(struct sma_fetch *fetch);
+/** The look-up is over: what it found is in sma_fetch_context, sma_fetch_more and sma_fetch_name. */
+void sma_fetch_looked(struct sma_fetch *fetch);
+/** What the model is told beside the message. */
+struct sma_buf *sma_fetch_context(struct sma_fetch *fetch);
+/** One more file of this job; a file that is there already is not asked for again. false: there are
+ *  too many, or it is none of ours. */
+bool sma_fetch_more(struct sma_fetch *fetch, struct json_t *json);
+/** What the author of the message is called. */
+void sma_fetch_name(struct sma_fetch *fetch, struct sma_str name);
 /** It will not come; why in plain words, no final dot. */
 void sma_fetch_fail(struct sma_fetch *fetch, const char *why);
 /** Whether a download ended by our own doing, too large or without room on the disk: then it has

@@ -14,8 +14,21 @@ static bool read_item(const json_t *json, const struct sma_file_shape *shape,
         .size = sma_json_int(json, "size", 1, INT64_MAX, -1),
         .json = json,
     };
+    item->is_lookup = item->path.len == 0 && shape->is_lookup != NULL;
+    if (item->is_lookup)
+        return item->kind.len > 0 && shape->is_lookup(item);
     return item->kind.len > 0 && sma_attach_is_path(shape->folder, item->path) &&
            shape->is_good(item);
+}
+
+bool sma_file_list_add(struct sma_file_list *list, const struct sma_file_shape *shape, json_t *json)
+{
+    struct sma_file_item item;
+    if (list->count == SMA_ATTACHMENT_COUNT_MAX || !read_item(json, shape, &item) ||
+        json_array_append(list->root, json) != 0)
+        return false;
+    list->items[list->count++] = item;
+    return true;
 }
 
 enum sma_err sma_file_list_parse(struct sma_str text, const struct sma_file_shape *shape,

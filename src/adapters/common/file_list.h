@@ -19,6 +19,7 @@ struct sma_file_item
     struct sma_str path;       /* relative to the project: the folder and one plain name */
     struct sma_str name;       /* as the sender called it, untrusted; may be empty */
     int64_t size;              /* as the platform said; -1 = not said */
+    bool is_lookup;            /* words are asked for, no file: without a path */
     const struct json_t *json; /* all of it */
 };
 struct sma_file_list
@@ -32,12 +33,17 @@ struct sma_file_shape
 {
     const char *folder; /* of its attachments, relative to the project, with a slash at its end */
     bool (*is_good)(const struct sma_file_item *item); /* its own members can be asked for */
+    /* What has no path asks for words, and can be asked for. NULL: nothing does. */
+    bool (*is_lookup)(const struct sma_file_item *item);
 };
 
 /** OK: release with sma_file_list_fini | BADINPUT: not ours, or empty | NOMEM */
 SMA_CHECKED enum sma_err sma_file_list_parse(struct sma_str text,
                                              const struct sma_file_shape *shape,
                                              struct sma_file_list *ret_list);
+/** One more, as it would stand in the text; takes a reference to it. false: no room, or not ours. */
+SMA_CHECKED bool sma_file_list_add(struct sma_file_list *list, const struct sma_file_shape *shape,
+                                   struct json_t *json);
 void sma_file_list_fini(struct sma_file_list *list); /* accepts a zeroed struct */
 
 #endif

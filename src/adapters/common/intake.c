@@ -3,6 +3,7 @@
 
 #include "answers.h"
 
+#include "sma/labels.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -193,6 +194,14 @@ enum sma_err sma_intake_ask(struct sma_intake *intake, const struct sma_ingress 
     return SMA_ERR_OK;
 }
 
+/* "The bot does not answer": the log says why at DEBUG, the counter always. */
+static void count_ignored(const char *platform, const char *why)
+{
+    char name[SMA_LABEL_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%s: %s", platform, why);
+    SMA_FAMILY_ADD(platform_ignored_total, sma_label_place(SMA_LABEL_IGNORED, sma_str(name)), 0, 1);
+}
+
 enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platform_event *event,
                               const struct sma_origin *origin)
 {
@@ -201,6 +210,7 @@ enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platfo
     if (event->ingress == NULL) {
         sma_ctx_log(platform->ctx, SMA_LOG_DEBUG, "%s: event %.*s ignored: %s", platform->ops->name,
                     (int)event->type.len, event->type.len == 0 ? "" : event->type.ptr, event->why);
+        count_ignored(platform->ops->name, event->why);
         sma_press_answer(intake, origin->press_id, SMA_STR(""), SMA_VERDICT_ACCEPTED);
         return SMA_TOOK_FINISHED;
     }

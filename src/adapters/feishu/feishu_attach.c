@@ -31,6 +31,20 @@ static void put_preparation(struct feishu_reading *reading, const char *kind,
     sma_buf_put_char(out, '}');
 }
 
+void feishu_look(struct feishu_reading *reading, const char *kind, struct sma_str id, bool is_first)
+{
+    struct sma_buf *out = &reading->preparation;
+    bool is_name = strcmp(kind, FEISHU_LOOK_NAME) == 0;
+    sma_buf_put_text(out, out->len == 0 ? "[{" : ",{");
+    sma_buf_put_json_key(out, "kind");
+    sma_buf_put_json_string(out, sma_str(kind));
+    sma_buf_put_json_key(out, is_name ? "user_id" : "message_id");
+    sma_buf_put_json_string(out, id);
+    if (is_first)
+        sma_buf_put_text(out, ",\"is_first\":true");
+    sma_buf_put_char(out, '}');
+}
+
 size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sma_str file_key,
                      struct sma_str name)
 {
@@ -67,4 +81,13 @@ static bool is_good_file(const struct sma_file_item *item)
            feishu_id_is_good(sma_json_str(item->json, "file_key"));
 }
 
-const struct sma_file_shape feishu_file_shape = {FEISHU_CACHE_FOLDER, is_good_file};
+static bool is_lookup(const struct sma_file_item *item)
+{
+    if (sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_NAME)))
+        return feishu_id_is_good(sma_json_str(item->json, "user_id"));
+    return (sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_QUOTE)) ||
+            sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_FORWARD))) &&
+           feishu_id_is_good(sma_json_str(item->json, "message_id"));
+}
+
+const struct sma_file_shape feishu_file_shape = {FEISHU_CACHE_FOLDER, is_good_file, is_lookup};

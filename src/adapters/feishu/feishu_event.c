@@ -38,7 +38,8 @@ static bool is_user_id(struct sma_str id)
 
 struct sma_str feishu_actor_id(const json_t *ids)
 {
-    static const char *const names[] = {"user_id", "open_id", "union_id"};
+    static const char *const names[] = {"open_id", "user_id", "union_id",
+                                        "employee_id" /* of old events */};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         struct sma_str id = sma_json_str(ids, names[i]);
         if (is_user_id(id))
@@ -59,6 +60,27 @@ int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *objec
 {
     int64_t now = reading->options->now_wall_ms, time = feishu_raw_time_ms(object, key);
     return time == 0 || time > now ? now : time;
+}
+
+/* Before open_id came first, a project knew people by user_id where the app may see it. It is one
+ * tenant's: the same user_id of another is somebody else. */
+static void put_alias(struct feishu_reading *reading, const json_t *ids, struct sma_str tenant)
+{
+    struct sma_str alias = sma_json_str(ids, "user_id");
+    struct sma_str ours = sma_json_str(sma_json_get(reading->root, "header"), "tenant_key");
+    bool is_same = ours.len == 0 || tenant.len == 0 || sma_str_is_equal(ours, tenant);
+    struct sma_ingress *ingress = &reading->event.ingress;
+    if (is_same && is_user_id(alias) && !sma_str_is_equal(alias, ingress->route.user_id))
+        ingress->user_alias = alias;
+}
+
+bool feishu_fill_route_of(struct feishu_reading *reading, struct sma_str chat_id,
+                          struct sma_str chat_type, const struct feishu_author *author)
+{
+    if (!feishu_fill_route(reading, chat_id, chat_type, feishu_actor_id(author->ids)))
+        return false;
+    put_alias(reading, author->ids, author->tenant);
+    return true;
 }
 
 bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
@@ -147,8 +169,8 @@ static void read_callback(struct feishu_reading *reading, const json_t *event, c
     }
     /* The platform does not say what kind of chat it is: an empty chat type sends answers as new
      * messages. */
-    if (!feishu_fill_route(reading, sma_json_str(place, "open_chat_id"), SMA_STR(""),
-                           feishu_actor_id(ids)))
+    if (!feishu_fill_route_of(reading, sma_json_str(place, "open_chat_id"), SMA_STR(""),
+                              &(struct feishu_author){ids, sma_json_str(ids, "tenant_key")}))
         return;
     struct sma_ingress *ingress = &reading->event.ingress;
     struct sma_str message_id = sma_json_str(place, "open_message_id");
@@ -282,7 +304,7 @@ static enum sma_err read_envelope(struct feishu_reading *reading, struct sma_err
     return SMA_ERR_OK;
 }
 
-static enum sma_err buffers_err(const struct feishu_reading *reading)
+enum sma_err feishu_reading_err(const struct feishu_reading *reading)
 {
     const struct sma_buf *const all[] = {&reading->lines,  &reading->preparation, &reading->body,
                                          &reading->text,   &reading->chat_key,    &reading->meta,
@@ -294,7 +316,7 @@ static enum sma_err buffers_err(const struct feishu_reading *reading)
     return SMA_ERR_OK;
 }
 
-static void fini_reading(struct feishu_reading *reading)
+void feishu_reading_destroy(struct feishu_reading *reading)
 {
     struct sma_buf *const all[] = {&reading->lines,  &reading->preparation, &reading->body,
                                    &reading->text,   &reading->chat_key,    &reading->meta,
@@ -306,7 +328,7 @@ static void fini_reading(struct feishu_reading *reading)
     free(reading);
 }
 
-static struct feishu_reading *new_reading(const struct feishu_event_options *options)
+struct feishu_reading *feishu_reading_create(const struct feishu_event_options *options)
 {
     struct feishu_reading *reading = calloc(1, sizeof *reading);
     if (reading == NULL)
@@ -329,7 +351,7 @@ enum sma_err feishu_event_parse(const struct feishu_event_options *options, stru
     if (body.len > FEISHU_EVENT_BYTES_MAX)
         return sma_fail(error, SMA_ERR_TOOBIG, "feishu: an event of %zu bytes, the limit is %d",
                         body.len, FEISHU_EVENT_BYTES_MAX);
-    struct feishu_reading *reading = new_reading(options);
+    struct feishu_reading *reading = feishu_reading_create(options);
     if (reading == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "feishu: no memory to read an event");
     enum sma_err err = sma_json_load_brief(body, true, &reading->root);
@@ -337,7 +359,7 @@ enum sma_err feishu_event_parse(const struct feishu_event_options *options, stru
         err = read_envelope(reading, error);
     else
         err = sma_fail(error, err, "feishu: an event is not JSON: %s", sma_err_text(err));
-    enum sma_err full = buffers_err(reading);
+    enum sma_err full = feishu_reading_err(reading);
     if (err == SMA_ERR_OK && full == SMA_ERR_NOMEM)
         err = sma_fail(error, SMA_ERR_NOMEM, "feishu: no memory to read an event");
     if (err == SMA_ERR_OK && full != SMA_ERR_OK)
@@ -347,6 +369,6 @@ enum sma_err feishu_event_parse(const struct feishu_event_options *options, stru
             reading->event.ingress = (struct sma_ingress){0};
         each(user, &reading->event);
     }
-    fini_reading(reading);
+    feishu_reading_destroy(reading);
     return err;
 }

@@ -44,6 +44,7 @@
 #define FEISHU_EVENT_BYTES_MAX (4 * 1024 * 1024)
 #define FEISHU_CACHE_FOLDER ".ship/.cache/feishu/"
 
+struct json_t;
 struct feishu_event_options
 {
     struct sma_str
@@ -55,6 +56,10 @@ struct feishu_event_options
     uint8_t adapter;     /* actor id, goes into the route */
     int64_t now_wall_ms; /* stamp of events without a time, and the latest time believed */
     uint64_t read_ns;    /* when the event's bytes were read */
+    /* What a person is called; empty = not known. NULL: nobody is. */
+    struct sma_str (*find_name)(const void *user, struct sma_str open_id);
+    const void *user;
+    bool may_ask_names; /* a name that is not known is looked up */
 };
 enum feishu_event_kind
 {
@@ -84,6 +89,28 @@ typedef void feishu_event_fn(void *user, const struct feishu_event *event);
 SMA_CHECKED enum sma_err feishu_event_parse(const struct feishu_event_options *options,
                                             struct sma_str body, feishu_event_fn *each, void *user,
                                             struct sma_error *error);
+
+/* -- look-ups: what is read before the run, beside files --------------------------------------- */
+#define FEISHU_LOOK_QUOTE "quoted message"       /* message_id; is_first: a topic's first message */
+#define FEISHU_LOOK_FORWARD "forwarded messages" /* message_id: the message that holds them */
+#define FEISHU_LOOK_NAME "name of its author"    /* user_id */
+
+/* One message as GET /im/v1/messages/{id} tells it. */
+struct feishu_item
+{
+    struct sma_str text;        /* what it says, without attachment lines */
+    struct sma_str lines;       /* its `@attach` lines */
+    struct sma_str preparation; /* as of an ingress: its files */
+    struct sma_str sender_id;
+    bool is_ours, is_program; /* ours: of this app */
+    int64_t date_ms;
+};
+typedef void feishu_item_fn(void *user, const struct feishu_item *item);
+/** Read one element of data.items and call each() for it. @return OK | BADINPUT: no message, deleted |
+ *  TOOBIG | NOMEM */
+SMA_CHECKED enum sma_err feishu_item_read(const struct feishu_event_options *options,
+                                          const struct json_t *json, feishu_item_fn *each,
+                                          void *user);
 
 /* -- attachments ------------------------------------------------------------------------------- */
 /* Of ingress.preparation: with "message_id" and "file_key", see feishu_put_resource_path. */

@@ -26,6 +26,7 @@ struct feishu_reading
     struct feishu_event event;
     struct feishu_mention mentions[FEISHU_MENTION_COUNT_MAX];
     size_t mention_count;
+    bool is_forward_of_many, is_reply_to_first, wants_name;
     bool is_bot_mentioned, is_bot_removed; /* removed: its placeholder stood in the text */
     /* attachments */
     struct sma_str message_id;
@@ -48,11 +49,23 @@ bool feishu_id_is_good(struct sma_str id);
 /** Route and what all ingresses share. false: the chat id is unusable, the event is IGNORED. */
 bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
                        struct sma_str chat_type, struct sma_str user_id);
-/** The first present of user_id, open_id, union_id. */
+/** The same for an author with all his ids; tenant: whose they are, empty = not said. */
+struct feishu_author
+{
+    const json_t *ids;
+    struct sma_str tenant;
+};
+bool feishu_fill_route_of(struct feishu_reading *reading, struct sma_str chat_id,
+                          struct sma_str chat_type, const struct feishu_author *author);
+/** The first present of open_id, user_id, union_id: an open_id is there whatever rights the app has. */
 struct sma_str feishu_actor_id(const json_t *ids);
 /** Milliseconds of a time given as text or number in s, ms or us; not later than now; now when
  *  there is none. */
 int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *object, const char *key);
+
+struct feishu_reading *feishu_reading_create(const struct feishu_event_options *options);
+void feishu_reading_destroy(struct feishu_reading *reading);
+enum sma_err feishu_reading_err(const struct feishu_reading *reading);
 
 /* -- feishu_message.c -- */
 void feishu_read_message(struct feishu_reading *reading, const json_t *event);
@@ -69,6 +82,9 @@ void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, str
 void feishu_put_post(struct feishu_reading *reading, const json_t *content);
 
 /* -- feishu_attach.c -- */
+/** Note one look-up: kind is FEISHU_LOOK_*, id its message or person. */
+void feishu_look(struct feishu_reading *reading, const char *kind, struct sma_str id,
+                 bool is_first);
 /**
  * Note one attachment: its @attach line and its preparation. The same file twice in a message is
  * fetched once.

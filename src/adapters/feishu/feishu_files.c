@@ -177,5 +177,6 @@ const struct sma_fetch_ops feishu_fetch_ops = {
     .name = "feishu",
     .shape = &feishu_file_shape,
     .start = start_fetch,
+    .look = feishu_look_up,
     .ask_role = ask_role,
 };

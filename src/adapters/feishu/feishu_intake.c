@@ -25,6 +25,9 @@ struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint
         .adapter = (uint8_t)sma_ctx_self(feishu->ctx),
         .now_wall_ms = sma_ctx_wall(feishu->ctx),
         .read_ns = read_ns,
+        .find_name = feishu_name_of,
+        .user = feishu,
+        .may_ask_names = feishu_may_ask_names(feishu),
     };
 }
 

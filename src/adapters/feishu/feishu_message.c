@@ -227,7 +227,7 @@ static bool put_other(struct feishu_reading *reading, struct sma_str type)
 enum text_kind
 {
     TEXT_RUNS,   /* a message to answer */
-    TEXT_NOTED,  /* recorded, not answered */
+    TEXT_NOTED,  /* recorded; answered where it can only be meant for us */
     TEXT_NOTHING /* not recorded either */
 };
 
@@ -257,7 +257,7 @@ static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str
     else if (sma_str_is_equal(type, SMA_STR("share_user")))
         put_words(&reading->body, "shared contact", sma_json_str(content, "user_id"));
     else if (sma_str_is_equal(type, SMA_STR("merge_forward")))
-        put_words(&reading->body, "forwarded messages, whose text is not included", SMA_STR(""));
+        put_words(&reading->body, "forwarded messages", SMA_STR(""));
     else if (sma_str_is_equal(type, SMA_STR("system")))
         return TEXT_NOTHING;
     else if (sma_str_is_equal(type, SMA_STR("sticker"))) {
@@ -285,6 +285,9 @@ static void put_meta(struct feishu_reading *reading, struct sma_str chat_type)
 {
     sma_buf_put_text(&reading->meta, "{\"chatType\":");
     sma_buf_put_json_string(&reading->meta, chat_type);
+    struct sma_str name = reading->event.ingress.route.user_name;
+    if (name.len > 0)
+        sma_buf_put_json_member(&reading->meta, "name", name);
     if (reading->attachment_count > 0)
         sma_buf_printf(&reading->meta, ",\"attachments\":%zu", reading->attachment_count);
     sma_buf_put_char(&reading->meta, '}');
@@ -302,9 +305,36 @@ static void set_kind(struct feishu_reading *reading, enum text_kind text_kind)
     if (control == SMA_CONTROL_UNKNOWN && ingress->addressed == SMA_ADDRESSED_NONE)
         control = SMA_CONTROL_NONE;
     ingress->control = (uint8_t)control;
-    ingress->kind = text_kind == TEXT_NOTED       ? SMA_EVENT_NOTE
+    bool is_note = text_kind == TEXT_NOTED && ingress->addressed == SMA_ADDRESSED_NONE;
+    ingress->kind = is_note                       ? SMA_EVENT_NOTE
                     : control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE
                                                   : SMA_EVENT_CONTROL;
+}
+
+/* What people call the bot here. */
+static struct sma_str our_name(const struct feishu_reading *reading)
+{
+    for (size_t i = 0; i < reading->mention_count; i++)
+        if (reading->mentions[i].is_bot && reading->mentions[i].name.len > 0)
+            return reading->mentions[i].name;
+    return SMA_STR("bot");
+}
+
+/* What has to be asked for before the model understands the message: what it answers, what it
+ * forwards, who says it. Chatter is not worth it. In a topic every message answers the first one,
+ * which is looked at once in a while. */
+static void put_lookups(struct feishu_reading *reading)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    struct sma_str parent = ingress->reply_to_id;
+    if (ingress->addressed == SMA_ADDRESSED_NONE)
+        return;
+    if (reading->is_forward_of_many)
+        feishu_look(reading, FEISHU_LOOK_FORWARD, reading->message_id, false);
+    if (parent.len > 0)
+        feishu_look(reading, FEISHU_LOOK_QUOTE, parent, reading->is_reply_to_first);
+    if (reading->wants_name)
+        feishu_look(reading, FEISHU_LOOK_NAME, ingress->route.user_id, false);
 }
 
 /* body and lines are written: the rest of the ingress. */
@@ -313,6 +343,11 @@ static void finish(struct feishu_reading *reading, struct sma_str chat_type,
 {
     struct sma_ingress *ingress = &reading->event.ingress;
     put_text(reading);
+    if (text_kind != TEXT_NOTHING && reading->is_bot_removed && reading->text.len == 0) {
+        /* Its name alone is a question, too; it stays, for a text must not be empty. */
+        sma_buf_put_char(&reading->text, '@');
+        sma_attach_put_label(&reading->text, our_name(reading), SMA_NAME_BYTES_MAX);
+    }
     if (text_kind == TEXT_NOTHING || sma_str_trim(sma_buf_str(&reading->text)).len == 0) {
         feishu_ignore(reading,
                       text_kind == TEXT_NOTHING ? "a message of the system" : "an empty text");
@@ -324,9 +359,12 @@ static void finish(struct feishu_reading *reading, struct sma_str chat_type,
     ingress->text = sma_buf_str(&reading->text);
     ingress->context = sma_buf_str(&reading->context);
     ingress->meta_json = sma_buf_str(&reading->meta);
-    if (reading->attachment_count > 0) {
+    if (ingress->kind == SMA_EVENT_MESSAGE)
+        put_lookups(reading);
+    if (reading->preparation.len > 0) {
         sma_buf_put_char(&reading->preparation, ']');
         ingress->preparation = sma_buf_str(&reading->preparation);
+        ingress->is_whole = reading->attachment_count == 0;
     }
 }
 
@@ -341,22 +379,50 @@ static bool is_program(const struct feishu_reading *reading, const json_t *sende
            (app_id.len > 0 && sma_str_is_equal(sma_json_str(sender, "id"), app_id));
 }
 
+/* Events name nobody: what a person is called was asked for before, or is asked for now. */
+static void put_person_name(struct feishu_reading *reading)
+{
+    const struct feishu_event_options *options = reading->options;
+    struct sma_route *route = &reading->event.ingress.route;
+    bool is_open_id = sma_str_starts_with(route->user_id, SMA_STR("ou_"));
+    if (!is_open_id || options->find_name == NULL)
+        return;
+    route->user_name = options->find_name(options->user, route->user_id);
+    reading->wants_name = route->user_name.len == 0 && options->may_ask_names;
+}
+
 /* Shared by both shapes: where it was said and by whom. false: the event is IGNORED. */
 static bool place(struct feishu_reading *reading, struct sma_str chat_id, struct sma_str chat_type,
-                  struct sma_str user_id)
+                  const struct feishu_author *author)
 {
+    struct sma_ingress *ingress = &reading->event.ingress;
     if (!feishu_id_is_good(reading->message_id)) {
         feishu_ignore(reading, "no usable message id");
         return false;
     }
-    if (!feishu_fill_route(reading, chat_id, chat_type, user_id))
+    if (!feishu_fill_route_of(reading, chat_id, chat_type, author))
         return false;
-    if (user_id.len == 0 && reading->event.ingress.is_group) {
+    if (ingress->route.user_id.len == 0 && ingress->is_group) {
         feishu_ignore(reading, "a group message of nobody");
         return false;
     }
-    reading->event.ingress.route.message_id = reading->message_id;
+    ingress->route.message_id = reading->message_id;
+    put_person_name(reading);
     return true;
+}
+
+/* A topic is a conversation of its own; what is said outside of topics keeps the chat's key. */
+static void put_topic(struct feishu_reading *reading, struct sma_str thread_id)
+{
+    struct sma_route *route = &reading->event.ingress.route;
+    if (!feishu_id_is_good(thread_id))
+        return;
+    route->thread_id = thread_id;
+    if (!reading->event.ingress.is_group)
+        return;
+    sma_buf_put_text(&reading->chat_key, ":topic:");
+    sma_buf_put_str(&reading->chat_key, thread_id);
+    route->chat_key = sma_buf_str(&reading->chat_key);
 }
 
 /* Whose words these are, what they answer, and when they were said. In a topic every message
@@ -372,9 +438,13 @@ static void put_provenance(struct feishu_reading *reading, const json_t *message
     ingress->is_reply = parent.len > 0 || sma_json_str(message, "root_id").len > 0;
     if (feishu_id_is_good(parent))
         ingress->reply_to_id = parent;
+    struct sma_str root = sma_json_str(message, "root_id");
+    reading->is_forward_of_many = sma_str_is_equal(type, SMA_STR("merge_forward"));
+    reading->is_reply_to_first =
+        sma_json_str(message, "thread_id").len > 0 && sma_str_is_equal(parent, root);
     ingress->is_edited = ingress->sent_ms > 0 && changed_ms > ingress->sent_ms + EDIT_MS_MIN;
-    ingress->is_forward = sma_str_is_equal(type, SMA_STR("merge_forward")) ||
-                          sma_json_str(message, "upper_message_id").len > 0;
+    ingress->is_forward =
+        reading->is_forward_of_many || sma_json_str(message, "upper_message_id").len > 0;
 }
 
 /* "ts" of the old envelope: seconds with a fraction. */
@@ -400,7 +470,8 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event)
     chat_type.len = chat_type.len > SMA_ID_BYTES_MAX ? 0 : chat_type.len;
     reading->message_id = sma_json_str(message, "message_id");
     reading->date_ms = feishu_time_ms(reading, message, "create_time");
-    if (!place(reading, sma_json_str(message, "chat_id"), chat_type, feishu_actor_id(ids)))
+    if (!place(reading, sma_json_str(message, "chat_id"), chat_type,
+               &(struct feishu_author){ids, sma_json_str(sender, "tenant_key")}))
         return;
     enum sma_err err =
         sma_json_load_brief(sma_json_str(message, "content"), true, &reading->content);
@@ -411,14 +482,7 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event)
         return;
     }
     put_provenance(reading, message, sma_json_str(message, "message_type"));
-    struct sma_str thread_id = sma_json_str(message, "thread_id");
-    if (feishu_id_is_good(thread_id))
-        reading->event.ingress.route.thread_id = thread_id;
-    else if (sma_json_str(message, "parent_id").len >
-             0) /* in a topic every message replies to its first */
-        sma_buf_put_text(&reading->context,
-                         "This message replies to an earlier message of the chat, "
-                         "whose text is not included here.");
+    put_topic(reading, sma_json_str(message, "thread_id"));
     read_mentions(reading, sma_json_get(message, "mentions"));
     read_mentions(reading, sma_json_get(reading->content, "mentions"));
     finish(reading, chat_type, put_by_type(reading, sma_json_str(message, "message_type")));
@@ -435,11 +499,12 @@ void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
         return;
     }
     reading->message_id = sma_json_str(event, "open_message_id");
-    struct sma_str user_id = sma_json_str(event, "employee_id");
-    if (user_id.len == 0)
-        user_id = feishu_actor_id(event);
-    if (!place(reading, sma_json_str(event, "open_chat_id"), chat_type, user_id))
+    if (!place(reading, sma_json_str(event, "open_chat_id"), chat_type,
+               &(struct feishu_author){.ids = event}))
         return;
+    struct sma_str employee = sma_json_str(event, "employee_id");
+    if (!sma_str_is_equal(employee, reading->event.ingress.route.user_id))
+        reading->event.ingress.user_alias = employee;
     put_provenance(reading, event, sma_json_str(event, "msg_type"));
     reading->event.ingress.sent_ms = envelope_time_ms(reading->root);
     /* The members of the content stand in the event itself. */
@@ -458,4 +523,43 @@ void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
         return;
     }
     finish(reading, chat_type, put_by_type(reading, type));
+}
+
+/* -- messages that are read later -------------------------------------------------------------- */
+enum sma_err feishu_item_read(const struct feishu_event_options *options, const json_t *json,
+                              feishu_item_fn *each, void *user)
+{
+    struct sma_str content = sma_json_str(sma_json_get(json, "body"), "content");
+    const json_t *sender = sma_json_get(json, "sender");
+    struct feishu_reading *reading = feishu_reading_create(options);
+    if (reading == NULL)
+        return SMA_ERR_NOMEM;
+    reading->message_id = sma_json_str(json, "message_id");
+    reading->date_ms = feishu_time_ms(reading, json, "create_time");
+    enum sma_err err =
+        json_is_true(sma_json_get(json, "deleted")) || !feishu_id_is_good(reading->message_id)
+            ? SMA_ERR_BADINPUT
+            : sma_json_load_brief(content, false, &reading->content);
+    if (err == SMA_ERR_OK) {
+        read_mentions(reading, sma_json_get(json, "mentions"));
+        (void)put_by_type(reading, sma_json_str(json, "msg_type"));
+        if (reading->preparation.len > 0)
+            sma_buf_put_char(&reading->preparation, ']');
+        err = feishu_reading_err(reading);
+    }
+    if (err == SMA_ERR_OK) {
+        struct sma_str id = sma_json_str(sender, "id");
+        bool is_program = sma_str_is_equal(sma_json_str(sender, "sender_type"), SMA_STR("app"));
+        each(user, &(struct feishu_item){.text = sma_str_trim(sma_buf_str(&reading->body)),
+                                         .lines = sma_buf_str(&reading->lines),
+                                         .preparation = sma_buf_str(&reading->preparation),
+                                         .sender_id = id,
+                                         .is_program = is_program,
+                                         .is_ours = id.len > 0 &&
+                                                    (sma_str_is_equal(id, options->app_id) ||
+                                                     sma_str_is_equal(id, options->bot_open_id)),
+                                         .date_ms = reading->date_ms});
+    }
+    feishu_reading_destroy(reading);
+    return err;
 }

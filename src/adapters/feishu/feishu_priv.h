@@ -218,6 +218,14 @@ uint64_t feishu_typing_tick(struct feishu *feishu, uint64_t now_ns);
 void feishu_typing_drop(struct feishu *feishu);
 
 /* -- everything -------------------------------------------------------------------------------- */
+#define FEISHU_NAME_COUNT_MAX 512
+#define FEISHU_TOPIC_COUNT_MAX 64
+struct feishu_known_name
+{
+    uint64_t hash, until_ns; /* hash of the id; 0 = free */
+    char open_id[64], name[128];
+};
+
 struct feishu
 {
     struct sma_platform base; /* first: a pointer to the one is a pointer to the other */
@@ -229,11 +237,20 @@ struct feishu
 
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
+    struct feishu_known_name names[FEISHU_NAME_COUNT_MAX];
+    size_t name_next;
+    uint64_t names_refused_ns;               /* until then names are not asked for; 0 = they are */
+    uint64_t topics[FEISHU_TOPIC_COUNT_MAX]; /* whose first message was shown lately, hashed */
+    size_t topic_next;
     struct feishu_progress progress;
     struct feishu_typing typing[FEISHU_TYPING_COUNT_MAX];
     uint64_t typing_hold_ns;
     bool has_no_typing; /* the app has no right to reactions */
 };
+/* -- look-ups before a run (feishu_look.c) ----------------------------------------------------- */
+void feishu_look_up(void *user, struct sma_fetch *fetch); /* of the table of fetches */
+struct sma_str feishu_name_of(const void *user, struct sma_str open_id);
+bool feishu_may_ask_names(const struct feishu *feishu);
 /** The owner must change the app in the console: said at the 1st, 2nd, 4th, ... time. */
 void feishu_tell_scope(struct feishu *feishu, const char *error);
 

@@ -98,4 +98,4 @@ static bool is_good_file(const struct sma_file_item *item)
            sma_str_starts_with(url, SMA_STR("http://"));
 }
 
-const struct sma_file_shape qq_file_shape = {QQ_CACHE_FOLDER, is_good_file};
+const struct sma_file_shape qq_file_shape = {.folder = QQ_CACHE_FOLDER, .is_good = is_good_file};

@@ -192,7 +192,8 @@ static bool is_good_file(const struct sma_file_item *item)
     return file_id.len > 0 && file_id.len <= TELEGRAM_FILE_ID_BYTES_MAX;
 }
 
-const struct sma_file_shape telegram_file_shape = {TELEGRAM_CACHE_FOLDER, is_good_file};
+const struct sma_file_shape telegram_file_shape = {.folder = TELEGRAM_CACHE_FOLDER,
+                                                   .is_good = is_good_file};
 
 /* -- what is no file, in words ----------------------------------------------------------------- */
 

@@ -57,7 +57,7 @@ static bool is_good_file(const struct sma_file_item *item)
     return item->size != 0;
 }
 
-static const struct sma_file_shape file_shape = {FOLDER, is_good_file};
+static const struct sma_file_shape file_shape = {.folder = FOLDER, .is_good = is_good_file};
 
 static void start_call(void *user, struct sma_fetch *fetch, uint32_t left_ms)
 {

@@ -20,7 +20,7 @@ static void recorded_message_is_read(void)
     CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
     CHECK_TEXT("oc_1", seen.chat_id);
     CHECK_TEXT("group", seen.chat_type);
-    CHECK_TEXT("u1", seen.user_id);
+    CHECK_TEXT("ou_user", seen.user_id);
     CHECK_TEXT("", seen.user_name);
     CHECK_TEXT("", seen.language);
     CHECK_TEXT("om_1", seen.key);
@@ -47,7 +47,7 @@ static void recorded_card_press_is_read(void)
     CHECK_TEXT("{\"approve\":\"1\"}", seen.text);
     CHECK_TEXT("ev_card", seen.key);
     CHECK_TEXT("c-tok", seen.callback_token);
-    CHECK_TEXT("u1", seen.user_id);
+    CHECK_TEXT("ou_user", seen.user_id);
     CHECK_TEXT("", seen.chat_type);
     CHECK_INT(SMA_ADDRESSED_REPLY, seen.addressed);
     json_decref(vectors);
@@ -104,8 +104,9 @@ static void mentions_are_resolved_and_the_bots_own_removed(void)
         {"group", "{\"text\":\"a@_user_1b\"}", BOT, "ab", SMA_ADDRESSED_MENTION},
         {"group", "{\"text\":\"one\\ntwo  three @_user_1\"}", BOT, "one\ntwo  three",
          SMA_ADDRESSED_MENTION},
-        {"group", "{\"text\":\"@_user_1\"}", BOT, NULL, SMA_ADDRESSED_NONE},
-        {"group", "{\"text\":\"@_user_1 @_user_1 \"}", BOT, NULL, SMA_ADDRESSED_NONE},
+        /* the name alone is a question, too */
+        {"group", "{\"text\":\"@_user_1\"}", BOT, "@simbot", SMA_ADDRESSED_MENTION},
+        {"group", "{\"text\":\"@_user_1 @_user_1 \"}", BOT, "@simbot", SMA_ADDRESSED_MENTION},
         {"group", "{\"text\":\"@_user_1 hi\"}", TOM, "@Tom hi", SMA_ADDRESSED_NONE},
         {"group", "{\"text\":\"@_user_10 and @_user_1, @_user_1\"}", two, "@Bob and @Ann, @Ann",
          SMA_ADDRESSED_NONE},
@@ -175,18 +176,163 @@ static void commands_are_recognised(void)
     }
 }
 
-static void threads_and_replies_are_routed(void)
+/* Two topics of a group are two conversations; beside them the chat's key stays what it was. */
+static void a_topic_is_a_conversation_of_its_own(void)
 {
     struct seen seen =
         message("group", "text", "{\"text\":\"x\"}", BOT,
                 ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\",\"thread_id\":\"omt_1\"");
     CHECK_TEXT("omt_1", seen.thread);
+    CHECK_TEXT("feishu:chat:oc_1:topic:omt_1", seen.chat_key);
+    CHECK_TEXT("oc_1", seen.chat_id);
+    seen = message("p2p", "text", "{\"text\":\"x\"}", NULL, ",\"thread_id\":\"omt_1\"");
     CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
-    CHECK_TEXT("", seen.context);
-    seen = message("group", "text", "{\"text\":\"x\"}", BOT,
-                   ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\"");
-    CHECK_TEXT("", seen.thread);
-    CHECK(strstr(seen.context, "replies to an earlier message") != NULL);
+    seen = message("group", "text", "{\"text\":\"x\"}", BOT, "");
+    CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
+}
+
+/* What somebody points at is asked for before the run; it is not asked for chatter. */
+static void what_a_message_answers_is_looked_up(void)
+{
+    static const struct
+    {
+        const char *mentions, *more, *preparation;
+    } rows[] = {
+        {BOT, ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\"",
+         "[{\"kind\":\"quoted message\",\"message_id\":\"om_0\"}]"},
+        {BOT, ",\"root_id\":\"om_0\",\"parent_id\":\"om_2\",\"thread_id\":\"omt_1\"",
+         "[{\"kind\":\"quoted message\",\"message_id\":\"om_2\"}]"},
+        {BOT, ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\",\"thread_id\":\"omt_1\"",
+         "[{\"kind\":\"quoted message\",\"message_id\":\"om_0\",\"is_first\":true}]"},
+        {NULL, ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\"", ""},
+        {BOT, ",\"parent_id\":\"../x\"", ""},
+        {BOT, "", ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct seen seen =
+            message("group", "text", "{\"text\":\"@_user_1 x\"}", rows[i].mentions, rows[i].more);
+        CHECK_TEXT(rows[i].preparation, seen.preparation);
+        CHECK_TEXT("x", rows[i].mentions != NULL ? seen.text : "x");
+        /* its own words are all there: "yes" to a card counts at once */
+        CHECK_INT(rows[i].preparation[0] != '\0', seen.is_whole);
+    }
+    struct seen seen =
+        message("p2p", "image", "{\"image_key\":\"img_1\"}", NULL, ",\"parent_id\":\"om_0\"");
+    CHECK(!seen.is_whole && strstr(seen.preparation, "om_0") != NULL);
+    seen = message("p2p", "merge_forward", "{\"x\":\"Merged\"}", NULL, "");
+    CHECK_TEXT("[{\"kind\":\"forwarded messages\",\"message_id\":\"om_1\"}]", seen.preparation);
+    CHECK_TEXT("[forwarded messages]", seen.text);
+}
+
+static struct sma_str only_ann(const void *user, struct sma_str open_id)
+{
+    (void)user;
+    return sma_str_is_equal(open_id, SMA_STR("ou_ann")) ? SMA_STR("Ann") : SMA_STR("");
+}
+
+static struct seen say_with_names(const char *open_id, bool may_ask, bool is_mentioned)
+{
+    char body[1024];
+    struct seen seen = {0};
+    struct sma_error error = {0};
+    struct feishu_event_options options = {.bot_open_id = SMA_STR("ou_bot"),
+                                           .adapter = 9,
+                                           .now_wall_ms = NOW_MS,
+                                           .find_name = only_ann,
+                                           .may_ask_names = may_ask};
+    snprintf(body, sizeof body,
+             "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":"
+             "\"im.message.receive_v1\"},\"event\":{\"sender\":{\"sender_id\":{\"open_id\":\"%s\"},"
+             "\"sender_type\":\"user\"},\"message\":{\"message_id\":\"om_1\",\"chat_id\":\"oc_1\","
+             "\"chat_type\":\"group\",\"message_type\":\"text\",\"content\":\"{\\\"text\\\":"
+             "\\\"hi\\\"}\"%s%s}}}",
+             open_id, is_mentioned ? ",\"mentions\":" : "", is_mentioned ? BOT : "");
+    CHECK_OK(feishu_event_parse(&options, sma_str(body), see, &seen, &error));
+    return seen;
+}
+
+static void names_are_known_or_asked_for(void)
+{
+    struct seen seen = say_with_names("ou_ann", true, true);
+    CHECK_TEXT("Ann", seen.user_name);
+    CHECK_TEXT("{\"chatType\":\"group\",\"name\":\"Ann\"}", seen.meta);
+    CHECK_TEXT("", seen.preparation);
+    seen = say_with_names("ou_bob", true, true);
+    CHECK_TEXT("", seen.user_name);
+    CHECK_TEXT("[{\"kind\":\"name of its author\",\"user_id\":\"ou_bob\"}]", seen.preparation);
+    seen = say_with_names("ou_bob", false, true); /* the app may not see names */
+    CHECK_TEXT("", seen.preparation);
+    seen = say_with_names("ou_bob", true, false); /* chatter */
+    CHECK_TEXT("", seen.preparation);
+}
+
+/* -- messages that are read later -------------------------------------------------------------- */
+static void print_item(void *user, const struct feishu_item *item)
+{
+    struct sma_buf *out = user;
+    sma_buf_printf(out, "%s%s%.*s: %.*s|%.*s", item->is_ours ? "our " : "",
+                   item->is_program ? "app " : "", (int)item->sender_id.len, item->sender_id.ptr,
+                   (int)item->text.len, item->text.len == 0 ? "" : item->text.ptr,
+                   (int)item->lines.len, item->lines.len == 0 ? "" : item->lines.ptr);
+    CHECK((item->lines.len > 0) == (item->preparation.len > 0));
+}
+
+static void an_older_message_is_read_like_a_new_one(void)
+{
+    static const struct
+    {
+        const char *item, *wanted; /* NULL: BADINPUT */
+    } rows[] = {
+        {"{\"message_id\":\"om_2\",\"msg_type\":\"text\",\"create_time\":\"1763755000000\","
+         "\"sender\":"
+         "{\"id\":\"ou_a\",\"id_type\":\"open_id\",\"sender_type\":\"user\"},\"mentions\":[{"
+         "\"key\":"
+         "\"@_user_1\",\"id\":\"ou_t\",\"name\":\"Tom\"}],\"body\":{\"content\":\"{\\\"text\\\":"
+         "\\\"hi @_user_1\\\"}\"}}",
+         "ou_a: hi @Tom|"},
+        {"{\"message_id\":\"om_2\",\"msg_type\":\"text\",\"sender\":{\"id\":\"cli_"
+         "0123456789abcdef\","
+         "\"id_type\":\"app_id\",\"sender_type\":\"app\"},\"body\":{\"content\":\"{\\\"text\\\":"
+         "\\\"me\\\"}\"}}",
+         "our app cli_0123456789abcdef: me|"},
+        {"{\"message_id\":\"om_2\",\"deleted\":true,\"msg_type\":\"text\",\"body\":{\"content\":\"{"
+         "}\"}}",
+         NULL},
+        {"{\"message_id\":\"om_2\",\"msg_type\":\"text\",\"body\":{\"content\":\"x\"}}", NULL},
+        {"{}", NULL},
+        {"5", NULL},
+    };
+    const struct feishu_event_options options = {.app_id = SMA_STR("cli_0123456789abcdef"),
+                                                 .now_wall_ms = NOW_MS};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_buf out;
+        sma_buf_init(&out, 4096);
+        json_t *json = json_loads(rows[i].item, JSON_DECODE_ANY, NULL);
+        CHECK(json != NULL);
+        enum sma_err err = feishu_item_read(&options, json, print_item, &out);
+        CHECK_ERR(rows[i].wanted == NULL ? SMA_ERR_BADINPUT : SMA_ERR_OK, err);
+        CHECK_STR(rows[i].wanted == NULL ? "" : rows[i].wanted, sma_buf_str(&out));
+        sma_buf_fini(&out);
+        json_decref(json);
+    }
+}
+
+/* The same path as when the message came by itself: what is there is not fetched again. */
+static void a_file_has_one_path_whoever_points_at_it(void)
+{
+    struct seen seen = message("p2p", "image", "{\"image_key\":\"img_1\"}", NULL, "");
+    const struct feishu_event_options options = {.now_wall_ms = NOW_MS};
+    struct sma_buf out;
+    sma_buf_init(&out, 4096);
+    json_t *json = json_loads(
+        "{\"message_id\":\"om_1\",\"msg_type\":\"image\",\"create_time\":\"1763755000123\","
+        "\"sender\":{\"id\":\"ou_user\"},\"body\":{\"content\":\"{\\\"image_key\\\":\\\"img_1\\\"}"
+        "\"}}",
+        0, NULL);
+    CHECK_OK(feishu_item_read(&options, json, print_item, &out));
+    CHECK(strstr(out.ptr, seen.text) != NULL);
+    sma_buf_fini(&out);
+    json_decref(json);
 }
 
 static void other_types_come_in_words(void)
@@ -196,18 +342,18 @@ static void other_types_come_in_words(void)
         const char *type, *content, *text; /* NULL = IGNORED */
         enum sma_event_kind kind;
     } rows[] = {
-        {"sticker", "{\"file_key\":\"f\"}", "[sticker]", SMA_EVENT_NOTE},
+        /* said to us alone, so it is answered */
+        {"sticker", "{\"file_key\":\"f\"}", "[sticker]", SMA_EVENT_MESSAGE},
         {"location", "{\"name\":\"Here\",\"longitude\":\"1.5\",\"latitude\":\"2.5\"}",
          "[location: Here] latitude 2.5, longitude 1.5", SMA_EVENT_MESSAGE},
         {"share_chat", "{\"chat_id\":\"oc_9\"}", "[shared chat: oc_9]", SMA_EVENT_MESSAGE},
         {"share_user", "{\"user_id\":\"ou_9\"}", "[shared contact: ou_9]", SMA_EVENT_MESSAGE},
         {"folder", "{\"file_key\":\"f\",\"file_name\":\"d\"}",
          "[folder, which cannot be fetched: d]", SMA_EVENT_MESSAGE},
-        {"merge_forward", "{\"x\":\"Merged\"}", "[forwarded messages, whose text is not included]",
-         SMA_EVENT_MESSAGE},
+        {"merge_forward", "{\"x\":\"Merged\"}", "[forwarded messages]", SMA_EVENT_MESSAGE},
         {"vote", "{\"topic\":\"Lunch?\",\"options\":[\"a\"]}", "[vote: Lunch?]", SMA_EVENT_MESSAGE},
-        {"hongbao", "{}", "[hongbao]", SMA_EVENT_NOTE},
-        {"never_heard_of", "{\"a\":[]}", "[never_heard_of]", SMA_EVENT_NOTE},
+        {"hongbao", "{}", "[hongbao]", SMA_EVENT_MESSAGE},
+        {"never_heard_of", "{\"a\":[]}", "[never_heard_of]", SMA_EVENT_MESSAGE},
         {"system", "{\"template\":\"{from_user} joined\"}", NULL, SMA_EVENT_NOTE},
         {"text", "[]", NULL, SMA_EVENT_NOTE},
         {"text", "no json", NULL, SMA_EVENT_NOTE},
@@ -243,7 +389,8 @@ static void senders_are_known_by_the_first_id_present(void)
         const char *event, *user; /* NULL = IGNORED */
     } rows[] = {
         {MESSAGE_OF("{\"sender_id\":{\"user_id\":\"u\",\"open_id\":\"o\",\"union_id\":\"n\"}}"),
-         "u"},
+         "o"},
+        {MESSAGE_OF("{\"sender_id\":{\"user_id\":\"u\",\"union_id\":\"n\"}}"), "u"},
         {MESSAGE_OF("{\"sender_id\":{\"user_id\":\"\",\"open_id\":\"o\",\"union_id\":\"n\"}}"),
          "o"},
         {MESSAGE_OF(
@@ -263,6 +410,33 @@ static void senders_are_known_by_the_first_id_present(void)
             CHECK_TEXT(rows[i].user, seen.user_id);
             CHECK_INT(NOW_MS, seen.wall_ms); /* no time given: now */
         }
+    }
+}
+
+/* user_id comes and goes with a right of the app; older projects know people by it. */
+static void user_id_is_another_name_of_the_same_person(void)
+{
+    static const struct
+    {
+        const char *sender, *alias;
+    } rows[] = {
+        {"{\"sender_id\":{\"user_id\":\"u\",\"open_id\":\"o\"},\"tenant_key\":\"t\"}", "u"},
+        {"{\"sender_id\":{\"user_id\":\"u\",\"open_id\":\"o\"}}", "u"},
+        {"{\"sender_id\":{\"user_id\":\"u\",\"open_id\":\"o\"},\"tenant_key\":\"other\"}", ""},
+        {"{\"sender_id\":{\"user_id\":\"\",\"open_id\":\"o\"},\"tenant_key\":\"t\"}", ""},
+        {"{\"sender_id\":{\"user_id\":\"u\"},\"tenant_key\":\"t\"}", ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char event[512];
+        snprintf(event, sizeof event,
+                 "{\"sender\":%s,\"message\":{\"message_id\":\"om_1\",\"chat_id\":\"oc_1\",\"chat_"
+                 "type\":"
+                 "\"p2p\",\"message_type\":\"text\",\"content\":\"{\\\"text\\\":\\\"hi\\\"}\"}}",
+                 rows[i].sender);
+        struct seen seen = parse(with(
+            "{\"event_id\":\"e\",\"event_type\":\"im.message.receive_v1\",\"tenant_key\":\"t\"}",
+            event));
+        CHECK_TEXT(rows[i].alias, seen.user_alias);
     }
 }
 
@@ -553,7 +727,12 @@ int main(void)
     RUN(recorded_sessions_are_read);
     RUN(mentions_are_resolved_and_the_bots_own_removed);
     RUN(commands_are_recognised);
-    RUN(threads_and_replies_are_routed);
+    RUN(a_topic_is_a_conversation_of_its_own);
+    RUN(what_a_message_answers_is_looked_up);
+    RUN(names_are_known_or_asked_for);
+    RUN(an_older_message_is_read_like_a_new_one);
+    RUN(a_file_has_one_path_whoever_points_at_it);
+    RUN(user_id_is_another_name_of_the_same_person);
     RUN(other_types_come_in_words);
     RUN(senders_are_known_by_the_first_id_present);
     RUN(callbacks_carry_what_was_pressed);

@@ -125,6 +125,128 @@ static void roles_are_looked_up_and_remembered(void)
     world_close();
 }
 
+/* -- look-ups ---------------------------------------------------------------------------------- */
+#define MESSAGE "/open-apis/im/v1/messages/"
+#define ITEM(id, type, sender, content)                                                       \
+    "{\"message_id\":\"" id "\",\"msg_type\":\"" type "\",\"create_time\":\"1763755000000\"," \
+    "\"chat_id\":\"oc_1\",\"sender\":{\"id\":\"" sender                                       \
+    "\",\"id_type\":\"open_id\",\"sender_type\":"                                             \
+    "\"user\"},\"body\":{\"content\":\"" content "\"}}"
+#define ITEMS(items) "{\"code\":0,\"msg\":\"success\",\"data\":{\"items\":[" items "]}}"
+#define QUOTE(id, more) "[{\"kind\":\"quoted message\",\"message_id\":\"" id "\"" more "}]"
+
+static void what_is_quoted_is_read_and_its_files_fetched(void)
+{
+    world_open("");
+    platform_script("GET", MESSAGE "om_q", 1, 200, "",
+                    ITEMS(ITEM("om_q", "image", "ou_x", "{\\\"image_key\\\":\\\"img_q\\\"}")));
+    struct world_prepared prepared =
+        prepared_of(world_prepare(QUOTE("om_q", ""), WORLD_GROUP, WORLD_ADA, false));
+    const char *head = "This message is a reply to a message of \"ou_x\"\n@attach photo ";
+    CHECK(strncmp(head, prepared.context, strlen(head)) == 0);
+    char path[512];
+    CHECK_INT(1, sscanf(prepared.context + strlen(head), "%511s", path));
+    CHECK(file_is(path, "content of a file"));
+    CHECK_INT(1, platform_count("GET", MESSAGE "om_q/resources/img_q?type=image"));
+    /* its words in quotes: they are not the speaker's */
+    platform_script("GET", MESSAGE "om_q", 1, 200, "",
+                    ITEMS(ITEM("om_q", "text", "ou_x", "{\\\"text\\\":\\\"bon\\\\njour\\\"}")));
+    prepared = prepared_of(world_prepare(QUOTE("om_q", ""), WORLD_GROUP, WORLD_ADA, false));
+    CHECK_TEXT("This message is a reply to a message of \"ou_x\": \"bon\\njour\"",
+               prepared.context);
+    world_close();
+}
+
+static void what_cannot_be_read_is_named(void)
+{
+    world_open("");
+    platform_script("GET", MESSAGE "om_q", 1, 400, "", "{\"code\":230110,\"msg\":\"deleted\"}");
+    struct world_prepared prepared =
+        prepared_of(world_prepare(QUOTE("om_q", ""), WORLD_GROUP, WORLD_ADA, false));
+    CHECK(strstr(prepared.context, "The quoted message could not be read: ") != NULL);
+    CHECK(strstr(prepared.context, "230110") != NULL);
+    /* trouble that passes is waited out */
+    platform_script("GET", MESSAGE "om_q", 1, 500, "", "");
+    platform_script("GET", MESSAGE "om_q", 1, 200, "",
+                    ITEMS(ITEM("om_q", "text", "ou_x", "{\\\"text\\\":\\\"x\\\"}")));
+    prepared = prepared_of(world_prepare(QUOTE("om_q", ""), WORLD_GROUP, WORLD_ADA, false));
+    CHECK(strstr(prepared.context, ": \"x\"") != NULL);
+    world_close();
+}
+
+/* In a topic every message answers the first one: it is shown once. */
+static void a_topics_first_message_is_shown_once(void)
+{
+    world_open("");
+    platform_script("GET", MESSAGE "om_q", 1, 200, "",
+                    ITEMS(ITEM("om_q", "text", "ou_x", "{\\\"text\\\":\\\"topic\\\"}")));
+    const char *list = QUOTE("om_q", ",\"is_first\":true");
+    struct world_prepared prepared =
+        prepared_of(world_prepare(list, WORLD_GROUP, WORLD_ADA, false));
+    CHECK(strstr(prepared.context, "\"topic\"") != NULL);
+    CHECK_TEXT("", prepared_of(world_prepare(list, WORLD_GROUP, WORLD_ADA, false)).context);
+    CHECK_INT(1, platform_count("GET", MESSAGE "om_q"));
+    world_close();
+}
+
+static void forwarded_messages_are_read_by_one_question(void)
+{
+    world_open("");
+    platform_script(
+        "GET", MESSAGE "om_m", 1, 200, "",
+        ITEMS(ITEM("om_m", "merge_forward", "ou_x", "{\\\"content\\\":\\\"Merged\\\"}") "," ITEM(
+            "om_2",
+            "text", "ou_a", "{\\\"text\\\":\\\"one\\\"}") "," ITEM("om_3", "image", "ou_b",
+                                                                   "{\\\"image_key\\\":\\\"img_"
+                                                                   "1\\\"}") ","
+                                                                             "{\"message_id\":\"om_"
+                                                                             "4\",\"deleted\":"
+                                                                             "true}"));
+    struct world_prepared prepared = prepared_of(world_prepare(
+        "[{\"kind\":\"forwarded messages\",\"message_id\":\"om_m\"}]", WORLD_CHAT, "", false));
+    CHECK_TEXT(
+        "The forwarded messages:\n- \"ou_a\" at 2025-11-21T19:56:40.000Z: \"one\"\n- \"ou_b\" at "
+        "2025-11-21T19:56:40.000Z (with a file that cannot be fetched)",
+        prepared.context);
+    CHECK_INT(1, platform_count("GET", MESSAGE));
+    world_close();
+}
+
+/* Without the right nobody has a name, as ever, and no message waits for it. */
+static void people_are_called_by_their_names(void)
+{
+    const char *list = "[{\"kind\":\"name of its author\",\"user_id\":\"ou_a\"}]";
+    world_open("");
+    platform_script(
+        "GET", "/open-apis/im/v1/chats/" WORLD_GROUP "/members", 1, 200, "",
+        "{\"code\":0,\"msg\":\"success\",\"data\":{\"items\":[{\"member_id_type\":\"open_id\","
+        "\"member_id\":\"ou_b\",\"name\":\"Bo\\nb\"},{\"member_id_type\":\"open_id\","
+        "\"member_id\":\"ou_a\",\"name\":\"Ann\"}],\"has_more\":false}}");
+    struct world_prepared prepared = prepared_of(world_prepare(list, WORLD_GROUP, "ou_a", false));
+    CHECK_TEXT("Ann", prepared.user_name);
+    CHECK_TEXT("", prepared.context);
+    platform_script("GET", MESSAGE "om_q", 1, 200, "",
+                    ITEMS(ITEM("om_q", "text", "ou_b", "{\\\"text\\\":\\\"x\\\"}")));
+    prepared = prepared_of(world_prepare(QUOTE("om_q", ""), WORLD_GROUP, "ou_a", false));
+    CHECK(strstr(prepared.context, "a message of \"Bo b\"") != NULL); /* learned with the others */
+    platform_script("GET", "/open-apis/contact/v3/users/ou_c?user_id_type=open_id", 1, 200, "",
+                    "{\"code\":0,\"msg\":\"success\",\"data\":{\"user\":{\"open_id\":\"ou_c\","
+                    "\"name\":\"Cy\"}}}");
+    prepared = prepared_of(world_prepare("[{\"kind\":\"name of its author\",\"user_id\":\"ou_c\"}]",
+                                         WORLD_CHAT, "ou_c", false));
+    CHECK_TEXT("Cy", prepared.user_name);
+    platform_script("GET", "/open-apis/contact/v3/users/ou_d", 1, 400, "",
+                    "{\"code\":99991672,\"msg\":\"no scope\"}");
+    list = "[{\"kind\":\"name of its author\",\"user_id\":\"ou_d\"}]";
+    prepared = prepared_of(world_prepare(list, WORLD_CHAT, "ou_d", false));
+    CHECK_TEXT("", prepared.user_name);
+    CHECK_TEXT("", prepared.context);
+    WORLD_WAIT(world_log_count("people have no names here") == 1);
+    (void)prepared_of(world_prepare(list, WORLD_CHAT, "ou_d", false));
+    CHECK_INT(1, platform_count("GET", "/open-apis/contact/v3/users/ou_d"));
+    world_close();
+}
+
 int main(void)
 {
     RUN(attachments_come_onto_the_disk);
@@ -134,5 +256,10 @@ int main(void)
     RUN(an_ended_token_costs_no_attachment);
     RUN(lists_that_are_not_ours_fetch_nothing);
     RUN(roles_are_looked_up_and_remembered);
+    RUN(what_is_quoted_is_read_and_its_files_fetched);
+    RUN(what_cannot_be_read_is_named);
+    RUN(a_topics_first_message_is_shown_once);
+    RUN(forwarded_messages_are_read_by_one_question);
+    RUN(people_are_called_by_their_names);
     return check_summary();
 }

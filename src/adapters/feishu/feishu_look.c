@@ -1,0 +1,273 @@
+/*
+ * feishu_look.c — what is asked for before a message's run, beside its files: the message that it
+ * answers, the messages that it forwards, the name of who says it.
+ *
+ * One GET each. Quoted words stand in the context in JSON quotes: they are not the speaker's. Names
+ * are kept for a day; without the right to see them the bot goes on as if there were none, and asks
+ * again after an hour.
+ */
+#include "feishu_priv.h"
+
+#include "feishu_code.h"
+
+#include "runtime/text/attach.h"
+#include "sma/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define TEXT_BYTES_MAX 8192     /* of one quoted message */
+#define FORWARD_BYTES_MAX 32768 /* of all that are forwarded together */
+#define FORWARD_COUNT_MAX 100
+#define NAME_S 86400
+#define REFUSED_S 3600
+#define MEMBER_PAGE "?member_id_type=open_id&page_size=100"
+
+static uint64_t hash_of(struct sma_str id)
+{
+    uint64_t hash = 1469598103934665603u; /* FNV-1a: it only has to spread */
+    for (size_t i = 0; i < id.len; i++)
+        hash = (hash ^ (unsigned char)id.ptr[i]) * 1099511628211u;
+    return hash | 1;
+}
+
+/* -- names ------------------------------------------------------------------------------------- */
+struct sma_str feishu_name_of(const void *user, struct sma_str open_id)
+{
+    const struct feishu *feishu = user;
+    uint64_t hash = hash_of(open_id);
+    for (size_t i = 0; i < FEISHU_NAME_COUNT_MAX; i++) {
+        const struct feishu_known_name *known = &feishu->names[i];
+        if (known->hash == hash && known->until_ns > sma_ctx_now(feishu->ctx) &&
+            sma_str_is_equal(sma_str(known->open_id), open_id))
+            return sma_str(known->name);
+    }
+    return SMA_STR("");
+}
+
+bool feishu_may_ask_names(const struct feishu *feishu)
+{
+    return feishu->names_refused_ns == 0 || sma_ctx_now(feishu->ctx) >= feishu->names_refused_ns;
+}
+
+static void remember(struct feishu *feishu, struct sma_str open_id, struct sma_str name)
+{
+    struct feishu_known_name *known = &feishu->names[feishu->name_next];
+    if (open_id.len == 0 || open_id.len >= sizeof known->open_id || name.len == 0)
+        return;
+    uint64_t hash = hash_of(open_id);
+    for (size_t i = 0; i < FEISHU_NAME_COUNT_MAX; i++)
+        if (feishu->names[i].hash == hash)
+            known = &feishu->names[i];
+    if (known == &feishu->names[feishu->name_next])
+        feishu->name_next = (feishu->name_next + 1) % FEISHU_NAME_COUNT_MAX;
+    struct sma_buf label; /* one line: names are what people call themselves */
+    sma_buf_init(&label, sizeof known->name - 1);
+    sma_attach_put_label(&label, name, sizeof known->name - 1);
+    snprintf(known->name, sizeof known->name, "%s", label.err == SMA_ERR_OK ? label.ptr : "");
+    sma_buf_fini(&label);
+    snprintf(known->open_id, sizeof known->open_id, "%.*s", (int)open_id.len, open_id.ptr);
+    known->hash = hash;
+    known->until_ns = sma_ctx_now(feishu->ctx) + NAME_S * FEISHU_NS_PER_S;
+}
+
+/* Members of a group, or one person. */
+static void on_names(void *state, void *user, const struct sma_net_answer *answer)
+{
+    struct feishu *feishu = state;
+    struct sma_fetch *fetch = user;
+    struct sma_str open_id = sma_json_str(fetch->item->json, "user_id");
+    struct feishu_reply reply = feishu_reply_read(answer);
+    const json_t *data = sma_json_get(reply.root, "data"), *members = sma_json_get(data, "items");
+    fetch->call = NULL;
+    remember(feishu, open_id, sma_json_str(sma_json_get(data, "user"), "name"));
+    for (size_t i = 0; i < json_array_size(members); i++)
+        remember(feishu, sma_json_str(json_array_get(members, i), "member_id"),
+                 sma_json_str(json_array_get(members, i), "name"));
+    if (reply.code > 0 && answer->end == SMA_NET_ANSWERED) {
+        feishu->names_refused_ns = sma_ctx_now(feishu->ctx) + REFUSED_S * FEISHU_NS_PER_S;
+        sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
+                    "feishu: people have no names here (code %lld): the app may see neither the "
+                    "members of groups (im:chat.members:read) nor its contacts "
+                    "(contact:user.base:readonly)",
+                    (long long)reply.code);
+    }
+    json_decref(reply.root);
+    struct sma_str name = feishu_name_of(feishu, open_id);
+    if (name.len > 0)
+        sma_fetch_name(fetch, name);
+    sma_fetch_looked(fetch); /* without it the message is answered as before */
+}
+
+static void put_names_path(struct sma_buf *path, const struct sma_route *route,
+                           struct sma_str open_id)
+{
+    bool is_private = sma_str_is_equal(route->chat_type, SMA_STR("p2p"));
+    sma_buf_put_text(path, is_private ? "/open-apis/contact/v3/users/" : "/open-apis/im/v1/chats/");
+    sma_buf_put_file_name(path, is_private ? open_id : route->chat_id);
+    sma_buf_put_text(path, is_private ? "?user_id_type=open_id" : "/members" MEMBER_PAGE);
+}
+
+/* -- messages ---------------------------------------------------------------------------------- */
+struct looking
+{
+    struct feishu *feishu;
+    struct sma_fetch *fetch;
+    struct sma_buf *out;
+    size_t end; /* of the context; what would go beyond is left out */
+};
+
+static void put_sender(struct looking *looking, const struct feishu_item *item)
+{
+    struct sma_str name = feishu_name_of(looking->feishu, item->sender_id);
+    sma_buf_put_text(looking->out, item->is_program ? "the app " : "");
+    sma_buf_put_json_string(looking->out, name.len > 0 ? name : item->sender_id);
+}
+
+static void put_words(struct looking *looking, const struct feishu_item *item)
+{
+    struct sma_str text = item->text;
+    text.len = sma_utf8_cut(text, TEXT_BYTES_MAX);
+    if (text.len > 0) {
+        sma_buf_put_text(looking->out, ": ");
+        sma_buf_put_json_string(looking->out, text);
+    }
+    sma_buf_put_text(looking->out, text.len < item->text.len ? "… (cut)" : "");
+}
+
+/* Its files are fetched like those that are sent; the same message gives the same paths. */
+static void take_files(struct looking *looking, const struct feishu_item *item)
+{
+    json_t *files = NULL;
+    if (item->preparation.len == 0 || sma_json_load(item->preparation, &files) != SMA_ERR_OK)
+        return;
+    for (size_t i = 0; i < json_array_size(files); i++)
+        (void)sma_fetch_more(looking->fetch, json_array_get(files, i)); /* the line names it */
+    json_decref(files);
+    sma_buf_put_char(looking->out, '\n');
+    sma_buf_put_str(looking->out, item->lines);
+}
+
+static void on_quoted(void *user, const struct feishu_item *item)
+{
+    struct looking *looking = user;
+    sma_buf_put_text(looking->out, looking->out->len > 0 ? "\n" : "");
+    sma_buf_put_text(looking->out, "This message is a reply to ");
+    if (item->is_ours) {
+        sma_buf_put_text(looking->out, "your own message");
+    } else {
+        sma_buf_put_text(looking->out, "a message of ");
+        put_sender(looking, item);
+    }
+    put_words(looking, item);
+    if (!item->is_ours) /* what the bot sent itself it knows */
+        take_files(looking, item);
+}
+
+static void on_forwarded(void *user, const struct feishu_item *item)
+{
+    struct looking *looking = user;
+    if (looking->out->len > looking->end)
+        return;
+    sma_buf_put_text(looking->out, "\n- ");
+    put_sender(looking, item);
+    if (item->date_ms > 0) {
+        sma_buf_put_text(looking->out, " at ");
+        sma_buf_put_iso_time(looking->out, item->date_ms);
+    }
+    put_words(looking, item);
+    if (item->lines.len > 0) /* the platform gives out no files of forwarded messages */
+        sma_buf_put_text(looking->out, " (with a file that cannot be fetched)");
+}
+
+static void read_items(struct looking *looking, const json_t *items)
+{
+    struct feishu_event_options options = feishu_event_options_now(looking->feishu, 0);
+    struct sma_str id = sma_json_str(looking->fetch->item->json, "message_id");
+    bool is_forward = sma_str_is_equal(looking->fetch->item->kind, SMA_STR(FEISHU_LOOK_FORWARD));
+    size_t count = json_array_size(items);
+    if (is_forward)
+        sma_buf_printf(looking->out,
+                       "%sThe forwarded messages:", looking->out->len > 0 ? "\n" : "");
+    for (size_t i = 0; i < count && i <= FORWARD_COUNT_MAX; i++) {
+        const json_t *item = json_array_get(items, i);
+        bool is_it = sma_str_is_equal(sma_json_str(item, "message_id"), id);
+        if (is_it == is_forward) /* a forward lists itself first */
+            continue;
+        /* what cannot be read is left out: it was deleted */
+        (void)!feishu_item_read(&options, item, is_forward ? on_forwarded : on_quoted, looking);
+    }
+}
+
+static void on_message(void *state, void *user, const struct sma_net_answer *answer)
+{
+    struct feishu *feishu = state;
+    struct sma_fetch *fetch = user;
+    struct sma_buf *out = sma_fetch_context(fetch);
+    struct looking looking = {feishu, fetch, out, out->len + FORWARD_BYTES_MAX};
+    struct feishu_reply reply = feishu_reply_read(answer);
+    const json_t *items = sma_json_get(sma_json_get(reply.root, "data"), "items");
+    struct feishu_outcome outcome;
+    char why[256];
+    fetch->call = NULL;
+    if (answer->end == SMA_NET_ANSWERED && reply.code == 0 && json_array_size(items) > 0) {
+        read_items(&looking, items);
+        sma_fetch_looked(fetch);
+    } else {
+        feishu_classify(answer, &outcome);
+        feishu_reply_explain("the question for it", answer, &reply, why, sizeof why);
+        if (outcome.is_scope_missing)
+            feishu_tell_scope(feishu, why);
+        if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP ||
+            outcome.attempt_class == SMA_ATTEMPT_SENT)
+            sma_fetch_fail(fetch, why);
+        else
+            sma_fetch_retry(fetch, why, 0);
+    }
+    json_decref(reply.root);
+}
+
+/* A topic's first message is shown with the first message that answers it, and again when others
+ * were looked at since. */
+static bool was_shown(struct feishu *feishu, struct sma_str message_id)
+{
+    uint64_t hash = hash_of(message_id);
+    for (size_t i = 0; i < FEISHU_TOPIC_COUNT_MAX; i++)
+        if (feishu->topics[i] == hash)
+            return true;
+    feishu->topics[feishu->topic_next] = hash;
+    feishu->topic_next = (feishu->topic_next + 1) % FEISHU_TOPIC_COUNT_MAX;
+    return false;
+}
+
+void feishu_look_up(void *user, struct sma_fetch *fetch)
+{
+    struct feishu *feishu = user;
+    const struct sma_file_item *item = fetch->item;
+    struct sma_str message_id = sma_json_str(item->json, "message_id");
+    bool is_name = sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_NAME));
+    if ((is_name && !feishu_may_ask_names(feishu)) ||
+        (json_is_true(sma_json_get(item->json, "is_first")) && was_shown(feishu, message_id))) {
+        sma_fetch_looked(fetch);
+        return;
+    }
+    struct sma_buf path;
+    sma_buf_init(&path, 4096);
+    if (is_name)
+        put_names_path(&path, sma_fetch_route(fetch->job), sma_json_str(item->json, "user_id"));
+    else
+        feishu_put_message_path(&path, message_id);
+    if (path.err == SMA_ERR_OK)
+        fetch->call =
+            sma_call_start(feishu->base.calls,
+                           &(struct sma_call_options){.method = "GET",
+                                                      .path = sma_buf_str(&path),
+                                                      .may_repeat = true,
+                                                      .total_ms = SMA_FETCH_LOOKUP_MS,
+                                                      .answer_bytes_max = FEISHU_EVENT_BYTES_MAX,
+                                                      .done = is_name ? on_names : on_message,
+                                                      .user = fetch});
+    sma_buf_fini(&path);
+    if (fetch->call == NULL)
+        sma_fetch_fail(fetch, "out of memory");
+}
