@@ -5,6 +5,7 @@
 #include "consent.h"
 #include "intake_priv.h"
 #include "item.h"
+#include "outbox.h"
 #include "people.h"
 #include "record.h"
 #include "runs.h"
@@ -574,6 +575,10 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
 {
     struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     in->stamps.claimed_ns = sma_ctx_now(store->ctx);
+    /* Not every platform says whose message is answered: an answer to ours is meant for us. */
+    if (in->is_group && in->addressed == SMA_ADDRESSED_NONE && in->is_reply && !in->is_forward &&
+        sma_store_is_ours(store, in->route.chat_key, in->reply_to_id))
+        in->addressed = SMA_ADDRESSED_REPLY;
     struct sma_str reason = find_excess(in);
     if (reason.len > 0) {
         refuse_now(store, *msg, 0, reason);

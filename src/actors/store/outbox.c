@@ -466,6 +466,7 @@ static void fini(struct sma_store *store)
     free_values(&store->outbox->outs);
     free(store->outbox->changes);
     free(store->outbox->lost);
+    free(store->outbox->ours);
     free(store->outbox);
 }
 

@@ -66,4 +66,10 @@ void sma_store_forget_aside_messages(struct sma_store *store);
  *  open. */
 void sma_store_put_asides(const struct sma_store *store, struct sma_buf *json);
 
+/* -- ours.c ------------------------------------------------------------------------------------ */
+/** A message of ours was sent in this chat, under this name of the platform's. */
+void sma_store_note_ours(struct sma_store *store, struct sma_str chat_key, struct sma_str id);
+/** Is this message one that we sent there lately? */
+bool sma_store_is_ours(struct sma_store *store, struct sma_str chat_key, struct sma_str id);
+
 #endif

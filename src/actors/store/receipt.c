@@ -106,6 +106,10 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         may_ride(row, receipt) ? sma_store_begin_lazy(store) : sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_state_outbox_update(store->state, &update);
+    if (err == SMA_ERR_OK && is_sent) {
+        sma_store_note_ours(store, sma_store_chat_key(row->chat), receipt->platform_message_id);
+        sma_store_note_ours(store, sma_store_chat_key(row->chat), receipt->reply_id);
+    }
     if (err != SMA_ERR_OK || !receipt->is_final)
         return err;
     if (sma_state_outbox_call(row->id) >= STORE_CARD_CALL)

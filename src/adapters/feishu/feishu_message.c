@@ -539,7 +539,7 @@ enum sma_err feishu_item_read(const struct feishu_event_options *options, const 
     enum sma_err err =
         json_is_true(sma_json_get(json, "deleted")) || !feishu_id_is_good(reading->message_id)
             ? SMA_ERR_BADINPUT
-            : sma_json_load_brief(content, false, &reading->content);
+            : sma_json_load_brief(content, true, &reading->content);
     if (err == SMA_ERR_OK) {
         read_mentions(reading, sma_json_get(json, "mentions"));
         (void)put_by_type(reading, sma_json_str(json, "msg_type"));
