@@ -2,6 +2,8 @@
 #include "run_priv.h"
 #include "sma/text.h"
 
+#include <stdlib.h>
+
 #define NS_PER_MS UINT64_C(1000000)
 #define TELL_WAIT_MS 10000 /* a wait longer than this is told to the chat */
 
@@ -43,6 +45,24 @@ static bool may_wait(const struct sma_run *run, uint32_t targets, int64_t *ret_a
     }
     *ret_asked_ms = asked_ms;
     return may;
+}
+
+void run_store_wait(struct sma_run *run, uint32_t wait_ms, const struct sma_stored_wait *wait,
+                    const struct sma_step_delivery *delivery)
+{
+    run_drop_answer(run);
+    sma_codec_put_wait(&run->answer_data, wait);
+    run->deliveries = calloc(1, sizeof *run->deliveries);
+    if (run->answer_data.err != SMA_ERR_OK || run->deliveries == NULL) {
+        run_finish_failed(run, "out of memory");
+        return;
+    }
+    if (delivery != NULL)
+        run->deliveries[run->delivery_count++] = *delivery;
+    run->wait_ms = wait_ms;
+    run->answer_number = run->next_number++;
+    run->state = RUN_STORING;
+    run_store_answer(run);
 }
 
 /* false: waiting is no use (any more). */

@@ -4,7 +4,6 @@
 
 #include "sma/text.h"
 
-
 /* -- who is asked ------------------------------------------------------------------------------ */
 static void set_target(struct sma_run *run, size_t index)
 {

@@ -1,28 +1,9 @@
-/* run_results.c — what calls resulted in, and what becomes of it: stored, counted, in the session.
+/* run_results.c — what calls resulted in is counted, and a round whose calls all have results ends.
  * See run_priv.h. */
 #include "run_priv.h"
 #include "sma/text.h"
 
 #include <jansson.h>
-
-void run_set_result(struct run_call *call, bool is_error)
-{
-    call->has_result = true;
-    call->is_error = is_error;
-    if (call->result.err !=
-        SMA_ERR_OK) { /* out of memory or absurdly large: still exactly one result */
-        sma_buf_fini(&call->result);
-        sma_buf_init(&call->result, SMA_STEP_BYTES_MAX);
-        call->is_error = true;
-        sma_tool_put_error(&call->result, SMA_STR("The result could not be kept."));
-    }
-}
-
-void run_set_error(struct run_call *call, struct sma_str text)
-{
-    sma_tool_put_error(&call->result, text);
-    run_set_result(call, true);
-}
 
 bool run_is_send(enum sma_tool tool)
 {
@@ -101,101 +82,6 @@ void run_count_result(struct sma_run *run, const struct sma_stored_call *call, b
     failure->count++;
 }
 
-static void put_tool_call(struct sma_run *run, const struct sma_stored_call *call,
-                          struct sma_str output)
-{
-    struct sma_buf *entry = &run->scratch;
-    sma_buf_clear(entry);
-    sma_buf_put_text(entry, run->tool_calls.len == 0 ? "[{\"tool\":" : ",{\"tool\":");
-    sma_buf_put_json_string(entry, call->name);
-    sma_buf_put_text(entry, ",\"input\":");
-    if (call->is_invalid || call->arguments.len == 0)
-        sma_buf_put_json_string(entry, call->arguments);
-    else
-        sma_buf_put_str(entry, call->arguments);
-    sma_buf_put_text(entry, ",\"output\":");
-    sma_buf_put_json_string(entry, output);
-    sma_buf_put_char(entry, '}');
-    /* Over the bound later calls are left out: the list stays valid JSON. */
-    if (entry->err == SMA_ERR_OK && run->tool_calls.len + entry->len <= TOOL_CALLS_BYTES_MAX)
-        sma_buf_put_str(&run->tool_calls, sma_buf_str(entry));
-}
-
-static void note_sent_text(struct sma_run *run, const struct sma_stored_call *call)
-{
-    struct sma_tool_args args;
-    sma_buf_clear(&run->scratch);
-    if (sma_tool_args_parse(SMA_TOOL_SEND, call->arguments, &args, &run->scratch) != SMA_ERR_OK)
-        return;
-    if (run->sent_texts.len > 0)
-        sma_buf_put_text(&run->sent_texts, "\n\n");
-    run->last_sent = run->sent_texts.len;
-    sma_buf_put_str(&run->sent_texts, args.text);
-    sma_tool_args_fini(&args);
-}
-
-/* The round told its own chat something and did nothing else: nobody waits for what would come of
- * it. A send that failed is still to be told in another way. */
-static bool is_said_only(const struct run_round *round)
-{
-    bool is_said = false;
-    for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
-        const struct sma_stored_result *result = &round->results.results[i];
-        enum sma_tool tool = sma_tool_find(round->answer.calls[i].name);
-        if (!run_is_send(tool) || tool == SMA_TOOL_CONTACT_SEND || result->is_error)
-            return false;
-        is_said |= result->is_delivered;
-    }
-    return is_said;
-}
-
-void run_absorb(struct sma_run *run, struct sma_str results)
-{
-    struct run_round *round = run_add_round(run, results);
-    run->is_answered = is_said_only(round) && run->parts.len == 0;
-    for (uint32_t i = 0; round != NULL && i < round->results.count; i++)
-        if (!round->results.results[i].is_error &&
-            run_is_send(sma_tool_find(round->answer.calls[i].name)))
-            run->has_worked = false; /* what the same answer did besides counts as later */
-    for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
-        const struct sma_stored_call *call = &round->answer.calls[i];
-        const struct sma_stored_result *result = &round->results.results[i];
-        enum sma_tool tool = sma_tool_find(call->name);
-        run->has_worked |= !run_is_send(tool);
-        run->has_shown |= !result->is_error && run_is_send(tool) && tool != SMA_TOOL_CONTACT_SEND;
-        put_tool_call(run, call, result->content);
-        run_count_result(run, call, result->is_error);
-        if (result->is_delivered) {
-            run->has_delivered = true;
-            note_sent_text(run, call);
-        }
-    }
-}
-
-bool run_put_results(struct sma_run *run)
-{
-    struct sma_stored_result *results = calloc((size_t)run->call_count + 1, sizeof *results);
-    if (results == NULL) {
-        run_finish_failed(run, "out of memory");
-        return false;
-    }
-    for (uint32_t i = 0; i < run->call_count; i++) {
-        const struct run_call *call = &run->calls[i];
-        run_add_words(run, i);
-        results[i] = (struct sma_stored_result){run->answer.calls[i].id, run->answer.calls[i].name,
-                                                sma_buf_str(&call->result), call->is_error,
-                                                call->is_delivered};
-    }
-    run->tells_time = false;
-    sma_buf_clear(&run->results_data);
-    sma_codec_put_results(&run->results_data, results, run->call_count);
-    free(results);
-    if (run->results_data.err == SMA_ERR_OK)
-        return true;
-    run_finish_failed(run, sma_err_text(run->results_data.err));
-    return false;
-}
-
 bool run_is_known_by_rows(const struct sma_run *run)
 {
     uint32_t row_count = 0;
@@ -208,16 +94,6 @@ bool run_is_known_by_rows(const struct sma_run *run)
             return false;
     }
     return row_count > 0 && !run->has_decisions;
-}
-
-void run_absorb_open(struct sma_run *run)
-{
-    for (uint32_t i = 0; i < run->call_count; i++)
-        if (!run->calls[i].has_result)
-            run_set_error(&run->calls[i], SMA_STR("The user stopped this before it was finished; "
-                                                  "it may have been done in part."));
-    if (run_put_results(run))
-        run_absorb(run, sma_buf_str(&run->results_data));
 }
 
 static void close_round(struct sma_run *run)

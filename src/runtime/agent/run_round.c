@@ -34,24 +34,6 @@ bool run_open_answer(struct sma_run *run)
     return true;
 }
 
-void run_store_wait(struct sma_run *run, uint32_t wait_ms, const struct sma_stored_wait *wait,
-                    const struct sma_step_delivery *delivery)
-{
-    run_drop_answer(run);
-    sma_codec_put_wait(&run->answer_data, wait);
-    run->deliveries = calloc(1, sizeof *run->deliveries);
-    if (run->answer_data.err != SMA_ERR_OK || run->deliveries == NULL) {
-        run_finish_failed(run, "out of memory");
-        return;
-    }
-    if (delivery != NULL)
-        run->deliveries[run->delivery_count++] = *delivery;
-    run->wait_ms = wait_ms;
-    run->answer_number = run->next_number++;
-    run->state = RUN_STORING;
-    run_store_answer(run);
-}
-
 bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
                      struct sma_str line)
 {

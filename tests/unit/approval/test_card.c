@@ -400,7 +400,7 @@ static void the_end_of_a_command_is_seen(void)
         CHECK_INT(i == 1, has(card.text, "ls[6000 blanks]; touch"));
         CHECK_INT(i == 2, has(card.text, "more bytes are not shown]"));
         CHECK_INT(i == 2, sma_card_is_cut(&request));
-        CHECK_INT(i == 2, has(card.text, "approved by the button only"));
+        CHECK_INT(i == 2, has(card.text, "only the button approves it"));
         CHECK_INT(i == 2, !has(card.plain, "yes"));
         end(&buf, &card);
         sma_buf_fini(&command);
