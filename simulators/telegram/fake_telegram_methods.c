@@ -96,39 +96,6 @@ static json_t *tree_of(const struct call *call, const char *name)
     return json_incref(value);
 }
 
-struct window
-{
-    uint64_t *start_ns, length_ns;
-    unsigned *count;
-};
-
-/* Is the call one too many? *ret_wait_s: whole seconds until it is not. */
-static bool is_over_rate(uint64_t now, unsigned limit, struct window window, long *ret_wait_s)
-{
-    if (now - *window.start_ns > window.length_ns) {
-        *window.start_ns = now;
-        *window.count = 0;
-    }
-    *ret_wait_s = (long)((*window.start_ns + window.length_ns - now) / 1000000000u) + 1;
-    return limit > 0 && ++*window.count > limit;
-}
-
-static bool is_flooded(struct fake_telegram *fake, struct chat *chat, long *ret_wait_s)
-{
-    const uint64_t second = 1000000000u;
-    uint64_t now = fake_now_ns();
-    unsigned per_minute = strcmp(chat->type, "private") == 0 ? 0 : fake->group_per_minute;
-    return is_over_rate(now, fake->bot_per_second,
-                        (struct window){&fake->bot_window_ns, second, &fake->bot_window_count},
-                        ret_wait_s) ||
-           is_over_rate(now, fake->chat_per_second,
-                        (struct window){&chat->window_ns, second, &chat->window_count},
-                        ret_wait_s) ||
-           is_over_rate(now, per_minute,
-                        (struct window){&chat->minute_ns, 60 * second, &chat->minute_count},
-                        ret_wait_s);
-}
-
 static void refuse_rate(struct call *call, long wait_s)
 {
     char text[64];
@@ -159,7 +126,7 @@ static struct chat *take_chat(struct call *call)
                strcmp(chat->type, "group") == 0
                    ? "Forbidden: bot was kicked from the group chat"
                    : "Forbidden: bot was kicked from the supergroup chat");
-    else if (strcmp(call->method, "sendchataction") != 0 && is_flooded(fake, chat, &wait_s))
+    else if (strcmp(call->method, "sendchataction") != 0 && fake_is_flooded(fake, chat, &wait_s))
         refuse_rate(call, wait_s);
     return call->is_answered ? NULL : chat;
 }

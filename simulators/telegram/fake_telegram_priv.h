@@ -282,6 +282,9 @@ const char *fake_parse_markdown(struct sma_str text, struct sma_buf *plain);
 /* -- fake_telegram_rules.c --------------------------------------------------------------------- */
 /** What is wrong with a reply_markup; NULL: nothing. */
 const char *fake_check_keyboard(const json_t *markup);
+/** Is this call one too many, for the bot, the chat or a group's minute? It counts.
+ *  *ret_wait_s: whole seconds until one is taken again. */
+bool fake_is_flooded(struct fake_telegram *fake, struct chat *chat, long *ret_wait_s);
 /** What is wrong with the bytes of a photo; NULL: nothing. */
 const char *fake_check_photo(struct sma_str bytes);
 /** What is wrong with a list of reactions; NULL: nothing. *ret_emoji: of the first, NULL to take it

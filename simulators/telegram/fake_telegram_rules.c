@@ -1,5 +1,39 @@
-/* fake_telegram_rules.c — what the platform takes as a keyboard, a reaction, a list of commands. */
+/* fake_telegram_rules.c — what the platform takes: how much, and as a keyboard, a reaction, a list
+ * of commands. */
 #include "fake_telegram_priv.h"
+
+struct window
+{
+    uint64_t *start_ns, length_ns;
+    unsigned *count;
+};
+
+/* Is the call one too many? *ret_wait_s: whole seconds until it is not. */
+static bool is_over_rate(uint64_t now, unsigned limit, struct window window, long *ret_wait_s)
+{
+    if (now - *window.start_ns > window.length_ns) {
+        *window.start_ns = now;
+        *window.count = 0;
+    }
+    *ret_wait_s = (long)((*window.start_ns + window.length_ns - now) / 1000000000u) + 1;
+    return limit > 0 && ++*window.count > limit;
+}
+
+bool fake_is_flooded(struct fake_telegram *fake, struct chat *chat, long *ret_wait_s)
+{
+    const uint64_t second = 1000000000u;
+    uint64_t now = fake_now_ns();
+    unsigned per_minute = strcmp(chat->type, "private") == 0 ? 0 : fake->group_per_minute;
+    return is_over_rate(now, fake->bot_per_second,
+                        (struct window){&fake->bot_window_ns, second, &fake->bot_window_count},
+                        ret_wait_s) ||
+           is_over_rate(now, fake->chat_per_second,
+                        (struct window){&chat->window_ns, second, &chat->window_count},
+                        ret_wait_s) ||
+           is_over_rate(now, per_minute,
+                        (struct window){&chat->minute_ns, 60 * second, &chat->minute_count},
+                        ret_wait_s);
+}
 
 /* What is wrong with a button; NULL: nothing. */
 static const char *check_button(const json_t *button)

@@ -23,16 +23,6 @@ static void start(struct platform_world *world)
                     "\"],\"member\":[\"feishu:" BOB "\"]}}"});
 }
 
-static size_t lines(const struct platform_world *world)
-{
-    char *text = folder_read(&world->world.folder, "count");
-    size_t count = 0;
-    for (const char *at = text; at != NULL && (at = strchr(at, '\n')) != NULL; at++)
-        count++;
-    free(text);
-    return count;
-}
-
 /* Until a card with buttons says it. */
 static struct chat_message await_card(const struct platform_world *world, const char *chat,
                                       const char *part)
@@ -106,12 +96,12 @@ static void a_press_is_answered_and_the_card_changed(void)
     start(&world);
     (void)chat_say(&world, ANN_CHAT, ANN, WANT_COUNT);
     struct chat_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     press(&world, ANN, card.id, "Approve", "Approved.");
     expect_outcome(&world, ANN_CHAT, card.id, "Decided by:");
     chat_expect(&world, ANN_CHAT, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     CHECK_INT(1, chat_count(&world, ANN_CHAT, COUNT_COMMAND));
     (void)chat_say(&world, ANN_CHAT, ANN, WANT_COUNT);
     for (long long until = process_now_ms() + AWAIT_MS;
@@ -122,7 +112,7 @@ static void a_press_is_answered_and_the_card_changed(void)
     expect_outcome(&world, ANN_CHAT, card.id, "Refused: ");
     chat_expect(&world, ANN_CHAT, "Not carried out");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     CHECK(platform_asked(&world, "太晚了") > 0);
     platform_world_stop(&world);
 }
@@ -137,12 +127,12 @@ static void the_owner_of_a_group_decides(void)
     press(&world, BOB, card.id, "Approve", "");
     chat_expect(&world, TEAM, "for an owner or administrator");
     press(&world, BOB, card.id, "Approve", "for an owner or administrator");
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     press(&world, EVE, card.id, "Approve", "");
     expect_outcome(&world, TEAM, card.id, "Approved: ");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -163,11 +153,11 @@ static void a_strangers_own_group_gives_her_nothing(void)
     (void)chat_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
     struct chat_message card = await_card(&world, TEAM, COUNT_COMMAND);
     press(&world, EVE, card.id, "Approve", "for an owner or administrator");
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     press(&world, ANN, card.id, "Refuse", "Refused");
     chat_expect(&world, TEAM, "Result: ");
     platform_settle(&world);
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     (void)chat_say(&world, TEAM, ANN, "@{bot} hello");
     chat_expect(&world, TEAM, "You said: hello");
     (void)chat_say(&world, TEAM, EVE, "@{bot} /clear");
@@ -177,7 +167,7 @@ static void a_strangers_own_group_gives_her_nothing(void)
     press(&world, EVE, second.id, "Approve", "");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -195,7 +185,7 @@ static void say_so(const struct platform_world *world, const char *chat, json_t 
     snprintf(echo, sizeof echo, "You said: %s", mark);
     (void)chat_say(world, BOB_CHAT, BOB, mark);
     chat_expect(world, BOB_CHAT, echo);
-    CHECK_INT(0, lines(world));
+    CHECK_INT(0, platform_lines(world, "count"));
     struct http_answer answer =
         http_ask(world->world.service.port, "/api/approvals", "", NULL, AWAIT_MS);
     CHECK(answer.status == 200 && strstr(answer.body, "\"pending\"") != NULL);
@@ -219,7 +209,7 @@ static void words_that_were_not_meant_are_no_consent(void)
                             "user", ANN, "text", "yes", "reply_to", card.id));
     expect_outcome(&world, ANN_CHAT, card.id, "Approved: ");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -235,12 +225,12 @@ static void a_yes_in_a_group_answers_the_card(void)
     json_decref(platform_do(&world.client, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user",
                             ANN, "text", "@{bot} yes"));
     chat_expect(&world, TEAM, "reply to that message with yes or no");
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     json_decref(platform_do(&world.client, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM,
                             "user", ANN, "text", "@{bot} yes", "reply_to", card.id));
     expect_outcome(&world, TEAM, card.id, "Approved: ");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -260,7 +250,7 @@ static void a_restart_loses_no_card(void)
     expect_outcome(&world, ANN_CHAT, card.id, "Approved: ");
     chat_expect(&world, ANN_CHAT, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 

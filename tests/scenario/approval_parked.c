@@ -34,7 +34,7 @@ static void a_restart_loses_no_question(void)
         approval_await_lines(&world, "count", i + 1);
         approval_await_results(&world, ANN, i + 1);
         platform_settle(&world);
-        CHECK_INT(i + 1, approval_lines(&world, "count"));
+        CHECK_INT(i + 1, platform_lines(&world, "count"));
         CHECK_INT(i + 1, chat_count(&world, ANN, "Result: {\"success\":true"));
     }
     CHECK_INT(2, chat_count(&world, ANN, COUNT_COMMAND)); /* no question came twice */
@@ -53,14 +53,14 @@ static void other_chats_go_on(void)
     chat_expect(&world, BOB, "You said: and how are you");
     approval_press_for(&world, TEAM, ANN, second, "Approve", "Approved.");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
-    CHECK_INT(1, approval_lines(&world, "team"));
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "team"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     (void)chat_say(&world, BOB, BOB, "and now");
     chat_expect(&world, BOB, "You said: and now");
     approval_press_for(&world, ANN, ANN, first, "Approve", "Approved.");
     chat_expect(&world, ANN, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -81,7 +81,7 @@ static void messages_wait_and_are_told_once(void)
     chat_expect(&world, ANN, "lions meanwhile");
     platform_settle(&world);
     CHECK(platform_asked(&world, "whales meanwhile") > 0);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -94,17 +94,17 @@ static void stop_takes_the_question_back(void)
     int64_t card = platform_number(message, "id", 0);
     char *yes = approval_button(message, "Approve");
     json_decref(message);
-    approval_await_receipts(&world);
+    platform_await_receipts(&world);
     (void)chat_say(&world, ANN, ANN, "/stop");
     json_decref(approval_await_outcome(&world, ANN, card, "Cancelled: "));
     json_decref(approval_await_open(&world, 0));
     approval_expect_toast(&world, approval_press_data(&world, ANN, ANN, card, yes), "cancelled");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     (void)chat_say(&world, ANN, ANN, "are you there");
     chat_expect(&world, ANN, "You said: are you there");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     free(yes);
     platform_world_stop(&world);
 }
@@ -119,7 +119,7 @@ static void time_runs_out(void)
     platform_settle(&world);
     CHECK_INT(1, chat_count(&world, ANN, COUNT_COMMAND));
     CHECK(platform_asked(&world, "expired") > 0);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     json_decref(approval_await_open(&world, 0));
     (void)chat_say(&world, ANN, ANN, "are you there");
     chat_expect(&world, ANN, "You said: are you there");
@@ -137,14 +137,14 @@ static void a_changed_script_is_asked_about_again(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
-    CHECK_INT(0, approval_lines(&world, "other"));
+    CHECK_INT(0, platform_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "other"));
     CHECK(platform_asked(&world, "changed") > 0);
     card = approval_ask(&world, ANN, ANN, WANT("sh ./job.sh"), "sh ./job.sh");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     chat_expect(&world, ANN, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "other"));
+    CHECK_INT(1, platform_lines(&world, "other"));
     platform_world_stop(&world);
 }
 
@@ -159,14 +159,14 @@ static void a_changed_recipe_is_asked_about_again(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
-    CHECK_INT(0, approval_lines(&world, "other"));
+    CHECK_INT(0, platform_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "other"));
     CHECK(platform_asked(&world, "changed") > 0);
     card = approval_ask(&world, ANN, ANN, WANT("make all"), "make all");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     chat_expect(&world, ANN, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "other"));
+    CHECK_INT(1, platform_lines(&world, "other"));
     platform_world_stop(&world);
 }
 
@@ -184,7 +184,7 @@ static void a_killed_command_is_not_repeated(void)
     approval_restart(&world, binary);
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     CHECK(platform_asked(&world, "nterrupted") > 0);
     json_decref(approval_await_open(&world, 0));
     platform_world_stop(&world);
@@ -208,7 +208,7 @@ static void a_stop_of_the_service_leaves_the_run_at_its_answer(void)
     platform_settle(&world);
     CHECK(platform_asked(&world, "nterrupted") > 0);
     CHECK_INT(0, platform_asked(&world, "Stopped while it ran"));
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 

@@ -22,7 +22,7 @@ static void start(struct platform_world *world, const char *permissions, const c
 static void expect_open(const struct platform_world *world, size_t count)
 {
     json_decref(approval_await_open(world, count));
-    CHECK_INT(0, approval_lines(world, "count"));
+    CHECK_INT(0, platform_lines(world, "count"));
 }
 
 /* In a group everybody sees the buttons. */
@@ -60,7 +60,7 @@ static void others_in_a_group_change_nothing(void)
     approval_press_for(&world, TEAM, ANN, card, "Approve", "Approved.");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     free(yes);
     platform_world_stop(&world);
 }
@@ -80,7 +80,7 @@ static void an_administrator_of_the_group_decides(void)
     approval_press_for(&world, TEAM, EVE, card, "Approve", "");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -95,7 +95,7 @@ static void stop_of_an_administrator_who_had_to_be_asked_about(void)
     json_decref(approval_await_outcome(&world, TEAM, card, COUNT_COMMAND));
     expect_open(&world, 0);
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -124,11 +124,11 @@ static void the_owner_is_asked_at_home(void)
     char *yes = approval_button(message, "Approve");
     json_decref(message);
     chat_expect(&world, BOB, "An owner or administrator decides this");
-    approval_await_receipts(&world);         /* before it nobody has certainly seen the card */
+    platform_await_receipts(&world);         /* before it nobody has certainly seen the card */
     (void)chat_say(&world, BOB, BOB, "yes"); /* his own word counts nothing */
     chat_expect(&world, BOB, "This is for an owner or administrator to decide.");
     expect_open(&world, 1);
-    approval_await_receipts(&world);
+    platform_await_receipts(&world);
     (void)chat_say(&world, ANN, ANN, "how are you"); /* the owner's own chat is not held up */
     chat_expect(&world, ANN, "You said: how are you");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
@@ -136,7 +136,7 @@ static void the_owner_is_asked_at_home(void)
     chat_expect(&world, BOB, "Approved: " COUNT_COMMAND);
     chat_expect(&world, BOB, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     CHECK_INT(0, chat_count(&world, ANN, "Result: "));
     free(yes);
     platform_world_stop(&world);
@@ -182,7 +182,7 @@ static void a_stranger_is_paired_first(void)
     json_decref(answer);
     platform_settle(&world);
     CHECK_INT(0, platform_asked(&world, "let me in")); /* the model saw nothing of it */
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     approval_cli(&world, binary, 0, "", "pair", "approve", code, NULL);
     chat_expect(&world, CAT, "You can talk to me now.");
     /* a member now: the command is asked about, at the owner's home */
@@ -193,7 +193,7 @@ static void a_stranger_is_paired_first(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     chat_expect(&world, CAT, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -249,7 +249,7 @@ static void a_stranger_who_may_talk_gets_no_tools(void)
         chat_show(&world, CAT);
     CHECK_INT(0, chat_count(&world, CAT, "\"success\":true"));
     CHECK_INT(0, chat_count(&world, CAT, "You are being tested")); /* Agent.md */
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     char *written = folder_read(&world.world.folder, "new.txt");
     CHECK(written == NULL);
     CHECK_INT(0, chat_count(&world, ANN, "greetings"));
@@ -257,7 +257,7 @@ static void a_stranger_who_may_talk_gets_no_tools(void)
     /* the same text of the owner is done at once: the rules allow it */
     (void)chat_say(&world, ANN, ANN, WANT_COUNT);
     chat_expect(&world, ANN, "Result: {\"success\":true");
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -283,7 +283,7 @@ static void a_strangers_own_group_gives_her_nothing(void)
     CHECK_INT(0, platform_asked(&world, "")); /* no request to the model at all */
     CHECK_INT(1, chat_count(&world, TEAM, ""));
     json_decref(approval_await_open(&world, 0));
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     /* the owner speaks there once: from now on the platform's word counts in it */
     (void)chat_say(&world, TEAM, ANN, "@helper_bot hello");
     chat_expect(&world, TEAM, "You said: hello");
@@ -296,7 +296,7 @@ static void a_strangers_own_group_gives_her_nothing(void)
     approval_press_for(&world, TEAM, EVE, card, "Approve", "");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -310,14 +310,14 @@ static void a_member_asks_in_a_strangers_group(void)
     json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
     int64_t card = platform_number(message, "id", 0);
     json_decref(message);
-    approval_await_receipts(&world);
+    platform_await_receipts(&world);
     approval_press_for(&world, TEAM, EVE, card, "Approve", "for an owner or administrator");
     approval_press_for(&world, TEAM, BOB, card, "Approve", "for an owner or administrator");
     expect_open(&world, 1);
     approval_press_for(&world, TEAM, ANN, card, "Approve", "Approved.");
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 

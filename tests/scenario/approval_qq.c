@@ -23,37 +23,12 @@ static void start(struct platform_world *world, const char *members)
                                            "\"]}}"});
 }
 
-static size_t lines(const struct platform_world *world)
-{
-    char *text = folder_read(&world->world.folder, "count");
-    size_t count = 0;
-    for (const char *at = text; at != NULL && (at = strchr(at, '\n')) != NULL; at++)
-        count++;
-    free(text);
-    return count;
-}
-
-/* Words count once the store knows that the card is there; who reads it first knows before the
- * store does. */
-static void await_receipts(const struct platform_world *world)
-{
-    bool is_quiet = false;
-    for (long long until = process_now_ms() + AWAIT_MS; !is_quiet && process_now_ms() < until;) {
-        struct http_answer answer =
-            http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
-        CHECK(answer.status == 200);
-        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
-        http_answer_fini(&answer);
-    }
-    CHECK(is_quiet);
-}
-
 static void await_card(const struct platform_world *world, const char *chat, char card[128])
 {
     json_t *message = chat_await(world, chat, COUNT_COMMAND);
     snprintf(card, 128, "%s", talk_text(message, "id"));
     json_decref(message);
-    await_receipts(world);
+    platform_await_receipts(world);
 }
 
 static void a_press_decides(void)
@@ -78,7 +53,7 @@ static void a_press_decides(void)
     CHECK_INT(0, platform_number(answer, "code", 0));
     json_decref(answer);
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -94,11 +69,11 @@ static void without_the_right_it_is_text(void)
     CHECK(strstr(talk_text(card, "text"), "only 2") != NULL); /* how to answer */
     CHECK_INT(0, json_array_size(json_object_get(card, "buttons")));
     json_decref(card);
-    await_receipts(&world);
+    platform_await_receipts(&world);
     chat_say(&world, ANN, NULL, "1同意，2拒绝");
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     char *other = folder_read(&world.world.folder, "other");
     CHECK(other == NULL);
     platform_world_stop(&world);
@@ -124,14 +99,14 @@ static void an_administrator_of_the_group_decides(void)
                   "M7", "role", "owner", "text", "yes", "quote", "coming to lunch?");
     chat_say(&world, BOB, NULL, "a mark");
     chat_expect(&world, BOB, "You said: a mark");
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     CHECK_INT(0, chat_count(&world, TEAM, "Result: "));
-    await_receipts(&world);
+    platform_await_receipts(&world);
     platform_tell(&world.client, "{s:s,s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user",
                   "M7", "role", "owner", "text", "yes", "reply_to", card);
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -160,7 +135,7 @@ static void a_strangers_own_group_gives_him_nothing(void)
     say_in_team(&world, "M7", "owner", "yes");
     platform_settle(&world);
     CHECK_INT(1, chat_count(&world, TEAM, ""));
-    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, platform_lines(&world, "count"));
     say_in_team(&world, "M1", "member", "hello");
     chat_expect(&world, TEAM, "You said: hello");
     say_in_team(&world, "M7", "owner", WANT_COUNT);
@@ -169,7 +144,7 @@ static void a_strangers_own_group_gives_him_nothing(void)
                   "M7", "role", "owner", "text", "yes", "reply_to", card);
     chat_expect(&world, TEAM, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -186,7 +161,7 @@ static void say_so(const struct platform_world *world, json_t *how)
     snprintf(echo, sizeof echo, "You said: %s", mark);
     chat_say(world, BOB, NULL, mark);
     chat_expect(world, BOB, echo);
-    CHECK_INT(0, lines(world));
+    CHECK_INT(0, platform_lines(world, "count"));
     CHECK_INT(0, chat_count(world, ANN, "Result: "));
 }
 
@@ -204,7 +179,7 @@ static void words_that_were_not_meant_are_no_consent(void)
                             "yes", "reply_to", card));
     chat_expect(&world, ANN, "Result: {\"success\":true");
     platform_settle(&world);
-    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 

@@ -26,7 +26,7 @@ static void expect_done(const struct platform_world *world, int64_t chat, size_t
     approval_await_lines(world, "count", count);
     chat_expect(world, chat, "Result: {\"success\":true");
     platform_settle(world);
-    CHECK_INT(count, approval_lines(world, "count"));
+    CHECK_INT(count, platform_lines(world, "count"));
 }
 
 /* -- one item ---------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static void a_press_runs_the_command_once(void)
     struct platform_world world;
     start(&world, NULL, NULL);
     int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     json_t *outcome = approval_await_outcome(&world, ANN, card, "Approved: " COUNT_COMMAND);
     CHECK(strstr(talk_text(outcome, "text"), "Decided by: ann") != NULL);
@@ -68,7 +68,7 @@ static void a_late_press_says_so(void)
     approval_expect_toast(&world, approval_press_data(&world, ANN, ANN, card, no),
                           "Already decided by ann.");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, platform_lines(&world, "count"));
     CHECK_INT(1, chat_count(&world, ANN, "Result: "));
     free(yes);
     free(no);
@@ -98,7 +98,7 @@ static void words_decide_in_both_languages(void)
         approval_await_results(&world, ANN, i + 1);
         platform_settle(&world);
         done += words[i].is_yes;
-        CHECK_INT(done, approval_lines(&world, "count"));
+        CHECK_INT(done, platform_lines(&world, "count"));
         CHECK_INT(i + 1, chat_count(&world, ANN, "Result: "));
     }
     CHECK_INT(0, chat_count(&world, ANN, "You said:"));    /* no answer was taken for a message */
@@ -126,7 +126,7 @@ static void the_api_decides(void)
         json_decref(approval_await_outcome(&world, ANN, card, i == 0 ? "Approved: " : "Refused: "));
         approval_await_results(&world, ANN, (size_t)i + 1);
         platform_settle(&world);
-        CHECK_INT(1, approval_lines(&world, "count"));
+        CHECK_INT(1, platform_lines(&world, "count"));
         CHECK_INT(i + 1, chat_count(&world, ANN, "Result: "));
         json_decref(approval_api(&world, path, "", 409)); /* once */
     }
@@ -149,15 +149,15 @@ static void only_one_of_two_by_buttons(void)
     int64_t card = approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     CHECK_INT(1, chat_count(&world, ANN, "echo one >> one"));
     approval_press_for(&world, ANN, ANN, card, "2 ✓", "1 of 2");
-    CHECK_INT(0, approval_lines(&world, "two")); /* not before all is decided */
+    CHECK_INT(0, platform_lines(&world, "two")); /* not before all is decided */
     approval_press_for(&world, ANN, ANN, card, "1 ✗", "");
     json_t *outcome = approval_await_outcome(&world, ANN, card, "Refused: echo one");
     CHECK(strstr(talk_text(outcome, "text"), "Approved: echo two") != NULL);
     json_decref(outcome);
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "one"));
-    CHECK_INT(1, approval_lines(&world, "two"));
+    CHECK_INT(0, platform_lines(&world, "one"));
+    CHECK_INT(1, platform_lines(&world, "two"));
     CHECK_INT(1, chat_count(&world, ANN, "Result: "));
     platform_world_stop(&world);
 }
@@ -170,26 +170,26 @@ static void only_one_of_two_by_words(void)
     (void)chat_say(&world, ANN, ANN, "only 2");
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
-    CHECK_INT(0, approval_lines(&world, "one"));
-    CHECK_INT(1, approval_lines(&world, "two"));
+    CHECK_INT(0, platform_lines(&world, "one"));
+    CHECK_INT(1, platform_lines(&world, "two"));
     (void)approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     (void)chat_say(&world, ANN, ANN, "1同意，2拒绝");
     approval_await_results(&world, ANN, 2);
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "one"));
-    CHECK_INT(1, approval_lines(&world, "two"));
+    CHECK_INT(1, platform_lines(&world, "one"));
+    CHECK_INT(1, platform_lines(&world, "two"));
     (void)approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     (void)chat_say(&world, ANN, ANN, "all yes");
     approval_await_results(&world, ANN, 3);
     platform_settle(&world);
-    CHECK_INT(2, approval_lines(&world, "one"));
-    CHECK_INT(2, approval_lines(&world, "two"));
+    CHECK_INT(2, platform_lines(&world, "one"));
+    CHECK_INT(2, platform_lines(&world, "two"));
     (void)approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     (void)chat_say(&world, ANN, ANN, "都不行");
     approval_await_results(&world, ANN, 4);
     platform_settle(&world);
-    CHECK_INT(2, approval_lines(&world, "one"));
-    CHECK_INT(2, approval_lines(&world, "two"));
+    CHECK_INT(2, platform_lines(&world, "one"));
+    CHECK_INT(2, platform_lines(&world, "two"));
     CHECK_INT(4, chat_count(&world, ANN, "Result: "));
     platform_world_stop(&world);
 }
@@ -287,8 +287,8 @@ static void the_model_may_refuse_and_never_agree(void)
     int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
     (void)chat_say(&world, ANN, ANN, "ok I suppose that one is harmless [[judge approve]]");
     chat_expect(&world, ANN, "reply to that message with yes or no");
-    approval_await_receipts(&world);
-    CHECK_INT(0, approval_lines(&world, "count"));
+    platform_await_receipts(&world);
+    CHECK_INT(0, platform_lines(&world, "count"));
     (void)chat_say(&world, ANN, ANN, "yes");
     json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
     expect_done(&world, ANN, 1);
@@ -306,7 +306,7 @@ static void the_model_may_refuse_and_never_agree(void)
     approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
     chat_expect(&world, ANN, "You said: ok and how is the weather"); /* an ordinary message */
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -330,11 +330,11 @@ static void a_swayed_model_makes_no_consent(void)
         snprintf(text, sizeof text, "%s [[judge approve]]", words[i]);
         (void)chat_say(&world, ANN, ANN, text);
         chat_expect(&world, ANN, "reply to that message with yes or no");
-        CHECK_INT(0, approval_lines(&world, "count"));
+        CHECK_INT(0, platform_lines(&world, "count"));
         approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
         approval_await_results(&world, ANN, 1);
         platform_settle(&world);
-        CHECK_INT(0, approval_lines(&world, "count"));
+        CHECK_INT(0, platform_lines(&world, "count"));
         platform_world_stop(&world);
     }
 }
@@ -354,7 +354,7 @@ static void say_so(const struct platform_world *world, int64_t chat, json_t *how
     (void)chat_say(world, BOB, BOB, mark);
     chat_expect(world, BOB, echo);
     json_decref(approval_await_open(world, 1));
-    CHECK_INT(0, approval_lines(world, "count"));
+    CHECK_INT(0, platform_lines(world, "count"));
 }
 
 static void words_that_were_not_meant_are_no_consent(void)
@@ -382,7 +382,7 @@ static void words_that_were_not_meant_are_no_consent(void)
     json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
     approval_await_lines(&world, "count", 1);
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 
@@ -397,14 +397,14 @@ static void a_yes_in_a_group_answers_the_card(void)
     say_so(&world, TEAM, json_pack("{s:s}", "text", "yes"));
     say_so(&world, TEAM, json_pack("{s:s}", "text", "@helper_bot yes"));
     chat_expect(&world, TEAM, "reply to that message with yes or no");
-    approval_await_receipts(&world);
+    platform_await_receipts(&world);
     json_decref(platform_do(&world.client, "{s:s,s:I,s:i,s:s,s:I}", "do", "say", "chat",
                             (json_int_t)TEAM, "user", ANN, "text", "yes", "reply_to",
                             (json_int_t)card));
     json_decref(approval_await_outcome(&world, TEAM, card, "Approved: "));
     approval_await_lines(&world, "count", 1);
     platform_settle(&world);
-    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(1, platform_lines(&world, "count"));
     platform_world_stop(&world);
 }
 

@@ -418,7 +418,7 @@ static void a_failing_call_is_not_repeated_for_ever(void)
     (void)chat_say(&world, ANN, ANN, "go on trying");
     approval_await_asked(&world, "this very call has failed 3 times", 2);
     platform_settle(&world);
-    CHECK_INT(3, approval_lines(&world, "tried"));
+    CHECK_INT(3, platform_lines(&world, "tried"));
     platform_world_stop(&world);
 }
 

@@ -198,20 +198,6 @@ char *approval_button(const json_t *message, const char *text)
     return strdup("");
 }
 
-void approval_await_receipts(const struct platform_world *world)
-{
-    bool is_quiet = false;
-    for (long long until = process_now_ms() + AWAIT_MS; !is_quiet && process_now_ms() < until;) {
-        struct http_answer answer =
-            http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
-        CHECK(answer.status == 200 && strstr(answer.body, "\"outbox\":{\"open\":") != NULL);
-        /* the store says it itself: gauges lag behind a batch */
-        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
-        http_answer_fini(&answer);
-    }
-    CHECK(is_quiet);
-}
-
 int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part)
 {
@@ -223,29 +209,19 @@ int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t u
         json_decref(card);
     } while (id <= said && process_now_ms() < until);
     CHECK(id > said);
-    approval_await_receipts(world);
+    platform_await_receipts(world);
     return id;
 }
 
 /* -- what it left behind ----------------------------------------------------------------------- */
-size_t approval_lines(const struct platform_world *world, const char *name)
-{
-    char *text = folder_read(&world->world.folder, name);
-    size_t count = 0;
-    for (const char *at = text; at != NULL && (at = strchr(at, '\n')) != NULL; at++)
-        count++;
-    free(text);
-    return count;
-}
-
 void approval_await_lines(const struct platform_world *world, const char *name, size_t count)
 {
     long long until = process_now_ms() + AWAIT_MS;
-    while (approval_lines(world, name) < count && process_now_ms() < until)
+    while (platform_lines(world, name) < count && process_now_ms() < until)
         process_pause_ms(2);
-    if (approval_lines(world, name) != count)
+    if (platform_lines(world, name) != count)
         chat_show(world, ANN);
-    CHECK_INT(count, approval_lines(world, name));
+    CHECK_INT(count, platform_lines(world, name));
 }
 
 void approval_await_asked(const struct platform_world *world, const char *part, size_t count)

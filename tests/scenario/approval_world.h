@@ -50,9 +50,6 @@ void approval_press_for(const struct platform_world *world, int64_t chat, int64_
                         int64_t message_id, const char *button, const char *part);
 /** Data of the button with this text, "" when there is none; free it. */
 char *approval_button(const json_t *message, const char *text);
-/** Until it is stored where every card stands: a press before that is answered by a message of its
- *  own, not by an edit. */
-void approval_await_receipts(const struct platform_world *world);
 /** Ask, and wait for the card and its receipt. @return the card's message id */
 int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part);
@@ -67,8 +64,6 @@ char *approval_agree(const struct platform_world *world, const char *text);
 /** approval_agree; it must contain `part`. */
 void approval_do_for(const struct platform_world *world, const char *text, const char *part);
 
-/** Lines of a file of the project; 0 when it is not there. */
-size_t approval_lines(const struct platform_world *world, const char *name);
 /** Until the file has so many lines. */
 void approval_await_lines(const struct platform_world *world, const char *name, size_t count);
 /** Until the model was asked `count` times with `part` in the body. */

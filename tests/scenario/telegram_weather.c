@@ -14,26 +14,10 @@ static const char *binary, *fake_model;
 static struct platform_world world;
 static unsigned message_number;
 
-static void set_fault(const char *method, const char *kind, int times)
-{
-    platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
-                  "kind", kind, "times", times, "ms", 2, "bytes", 7);
-}
-
 static void set_status(const char *method, int status, int seconds, int times)
 {
     platform_tell(&world.client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
                   "kind", "status", "status", status, "seconds", seconds, "times", times);
-}
-
-/* Until the service has met it. */
-static void await_fault(void)
-{
-    long long until = process_now_ms() + AWAIT_MS;
-    while (platform_get(&world.client, "faults_left", "{s:s}", "do", "counters") > 0 &&
-           process_now_ms() < until)
-        process_pause_ms(2);
-    CHECK_INT(0, platform_get(&world.client, "faults_left", "{s:s}", "do", "counters"));
 }
 
 /* Say something and see it answered `low` to `high` times. */
@@ -55,8 +39,8 @@ static void talk_through(size_t low, size_t high)
 static void polling_survives(const char *kind)
 {
     fprintf(stderr, "   getUpdates: %s\n", kind);
-    set_fault("getUpdates", kind, 1);
-    await_fault(); /* by a poll that waits now, or has failed */
+    platform_fault(&world, "getUpdates", kind, 1);
+    platform_await_none(&world, "faults_left"); /* by a poll that waits now, or has failed */
     talk_through(1, 1);
 }
 
@@ -73,18 +57,18 @@ static void refused_polls_are_tried_again(void)
     for (size_t i = 0; i < SMA_COUNT_OF(statuses); i++) {
         fprintf(stderr, "   getUpdates: %d\n", statuses[i]);
         set_status("getUpdates", statuses[i], 0, i == 0 ? 3 : 1);
-        await_fault();
+        platform_await_none(&world, "faults_left");
         talk_through(1, 1);
     }
     set_status("getUpdates", 429, 1, 1);
-    await_fault();
+    platform_await_none(&world, "faults_left");
     talk_through(1, 1);
 }
 
 static void a_half_open_poll_is_given_up(void)
 {
-    set_fault("getUpdates", "half_open", 1);
-    await_fault();
+    platform_fault(&world, "getUpdates", "half_open", 1);
+    platform_await_none(&world, "faults_left");
     long long asked = process_now_ms();
     talk_through(1, 1);
     CHECK(process_now_ms() - asked < 25000); /* its own time and ten seconds */
@@ -156,18 +140,18 @@ static void refused_sends_are_tried_again(void)
         set_status("sendMessage", statuses[i], 0, 1);
         talk_through(1, 1);
     }
-    set_fault("sendMessage", "close", 1);
+    platform_fault(&world, "sendMessage", "close", 1);
     talk_through(1, 1);
-    set_fault("sendMessage", "html", 1);
+    platform_fault(&world, "sendMessage", "html", 1);
     talk_through(1, 1);
-    set_fault("sendMessage", "slow", 1);
+    platform_fault(&world, "sendMessage", "slow", 1);
     talk_through(1, 1);
 }
 
 /* While it answers with failures of its own, nothing is given up. */
 static void an_outage_of_sending_is_outlasted(void)
 {
-    set_fault("sendMessage", "html", 4);
+    platform_fault(&world, "sendMessage", "html", 4);
     talk_through(1, 1);
     set_status("sendMessage", 500, 0, 4);
     talk_through(1, 1);
@@ -177,9 +161,9 @@ static void an_outage_of_sending_is_outlasted(void)
  * so. */
 static void an_unknown_end_is_told_in_the_log(void)
 {
-    set_fault("sendMessage", "close", 2);
+    platform_fault(&world, "sendMessage", "close", 2);
     chat_say(&world, ANN, ANN, "into the void");
-    await_fault();
+    platform_await_none(&world, "faults_left");
     platform_settle(&world);
     CHECK_INT(0, chat_count(&world, ANN, "into the void"));
     char *log = folder_read(&world.world.folder, "service.log");
@@ -194,7 +178,7 @@ static void an_answer_that_is_lost_may_double_once(void)
     static const char *const kinds[] = {"lose_answer", "cut", "garbage"};
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
         fprintf(stderr, "   sendMessage: %s\n", kinds[i]);
-        set_fault("sendMessage", kinds[i], 1);
+        platform_fault(&world, "sendMessage", kinds[i], 1);
         talk_through(1, 2);
     }
 }
@@ -233,11 +217,11 @@ static void a_user_who_blocks_the_bot_stops_nobody_else(void)
 static void a_start_in_bad_weather_comes_up_by_itself(void)
 {
     CHECK_INT(0, service_stop(&world.world.service));
-    set_fault("deleteWebhook", "html", 1);
-    set_fault("getMe", "close", 1);
-    set_fault("getMe", "garbage", 1);
-    set_fault("setMyCommands", "close", 2);
-    set_fault("getUpdates", "close", 1);
+    platform_fault(&world, "deleteWebhook", "html", 1);
+    platform_fault(&world, "getMe", "close", 1);
+    platform_fault(&world, "getMe", "garbage", 1);
+    platform_fault(&world, "setMyCommands", "close", 2);
+    platform_fault(&world, "getUpdates", "close", 1);
     chat_say(&world, ANN, ANN, "said while it was down.");
     service_start(&world.world.service, binary, &world.world.folder);
     chat_expect(&world, ANN, "You said: said while it was down.");
