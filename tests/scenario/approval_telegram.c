@@ -38,7 +38,7 @@ static void a_press_runs_the_command_once(void)
     CHECK_INT(0, platform_lines(&world, "count"));
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     json_t *outcome = approval_await_outcome(&world, ANN, card, "Approved: " COUNT_COMMAND);
-    CHECK(strstr(talk_text(outcome, "text"), "Decided by: ann") != NULL);
+    CHECK(strstr(talk_text(outcome, "text"), "Decided by: Ann (@ann)") != NULL);
     json_decref(outcome);
     expect_done(&world, ANN, 1);
     CHECK_INT(1, chat_count(&world, ANN, "Result: "));
@@ -64,9 +64,9 @@ static void a_late_press_says_so(void)
     chat_expect(&world, ANN, "Result: ");
     platform_settle(&world);
     approval_expect_toast(&world, approval_press_data(&world, ANN, ANN, card, yes),
-                          "Already decided by ann.");
+                          "Already decided by Ann (@ann).");
     approval_expect_toast(&world, approval_press_data(&world, ANN, ANN, card, no),
-                          "Already decided by ann.");
+                          "Already decided by Ann (@ann).");
     platform_settle(&world);
     CHECK_INT(0, platform_lines(&world, "count"));
     CHECK_INT(1, chat_count(&world, ANN, "Result: "));

@@ -46,7 +46,8 @@ bool sma_store_let_go_chat(struct sma_store *store, struct sma_state_chat *state
 /** Chats that were made by an undone transaction exist no more. */
 void sma_store_drop_undone_chats(struct sma_store *store);
 void sma_store_chat_free(struct sma_store *store, struct store_chat *chat);
-/** A key without the topic: `feishu:chat:oc_x:topic:omt_y` is a conversation of the chat feishu:chat:oc_x. */
+/** A key without the topic: `feishu:chat:oc_x:topic:omt_y` is a conversation of the chat
+ *  feishu:chat:oc_x. */
 struct sma_str sma_store_chat_base(struct sma_str key);
 static inline struct sma_str sma_store_chat_key(const struct store_chat *chat)
 {

@@ -94,7 +94,7 @@ struct store_outbox
     uint32_t aside_count;   /* used ones */
     uint32_t aside_rows;    /* deliveries of all of them */
     int64_t aside_first_ms; /* none of these is older */
-    uint64_t *ours; /* messages of ours that were sent, hashed (ours.c); NULL = none yet */
+    uint64_t *ours;         /* messages of ours that were sent, hashed (ours.c); NULL = none yet */
     uint32_t ours_next;
     bool is_ours_read; /* those of before the start, too */
 };

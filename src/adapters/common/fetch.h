@@ -85,7 +85,8 @@ void sma_fetches_destroy(struct sma_fetches *fetches);
 const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job);
 /** The bytes are all in fetch->fd. Set fetch->call to NULL first, here and below. */
 void sma_fetch_done(struct sma_fetch *fetch);
-/** The look-up is over: what it found is in sma_fetch_context, sma_fetch_more and sma_fetch_name. */
+/** The look-up is over: what it found is in sma_fetch_context, sma_fetch_more and
+ *  sma_fetch_name. */
 void sma_fetch_looked(struct sma_fetch *fetch);
 /** What the model is told beside the message. */
 struct sma_buf *sma_fetch_context(struct sma_fetch *fetch);

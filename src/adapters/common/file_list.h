@@ -41,7 +41,8 @@ struct sma_file_shape
 SMA_CHECKED enum sma_err sma_file_list_parse(struct sma_str text,
                                              const struct sma_file_shape *shape,
                                              struct sma_file_list *ret_list);
-/** One more, as it would stand in the text; takes a reference to it. false: no room, or not ours. */
+/** One more, as it would stand in the text; takes a reference to it. false: no room, or not
+ *  ours. */
 SMA_CHECKED bool sma_file_list_add(struct sma_file_list *list, const struct sma_file_shape *shape,
                                    struct json_t *json);
 void sma_file_list_fini(struct sma_file_list *list); /* accepts a zeroed struct */

@@ -106,8 +106,8 @@ struct feishu_item
     int64_t date_ms;
 };
 typedef void feishu_item_fn(void *user, const struct feishu_item *item);
-/** Read one element of data.items and call each() for it. @return OK | BADINPUT: no message, deleted |
- *  TOOBIG | NOMEM */
+/** Read one element of data.items and call each() for it. @return OK | BADINPUT: no message,
+ *  deleted | TOOBIG | NOMEM */
 SMA_CHECKED enum sma_err feishu_item_read(const struct feishu_event_options *options,
                                           const struct json_t *json, feishu_item_fn *each,
                                           void *user);

@@ -57,7 +57,8 @@ struct feishu_author
 };
 bool feishu_fill_route_of(struct feishu_reading *reading, struct sma_str chat_id,
                           struct sma_str chat_type, const struct feishu_author *author);
-/** The first present of open_id, user_id, union_id: an open_id is there whatever rights the app has. */
+/** The first present of open_id, user_id, union_id: an open_id is there whatever rights the app
+ *  has. */
 struct sma_str feishu_actor_id(const json_t *ids);
 /** Milliseconds of a time given as text or number in s, ms or us; not later than now; now when
  *  there is none. */
@@ -67,7 +68,7 @@ struct feishu_reading *feishu_reading_create(const struct feishu_event_options *
 void feishu_reading_destroy(struct feishu_reading *reading);
 enum sma_err feishu_reading_err(const struct feishu_reading *reading);
 
-/* -- feishu_message.c -- */
+/* -- feishu_message.c -------------------------------------------------------------------------- */
 void feishu_read_message(struct feishu_reading *reading, const json_t *event);
 void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event);
 /** Append text with placeholders and <at> tags resolved, the bot's own removed. */
@@ -77,11 +78,11 @@ void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, st
 void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str who,
                         struct sma_str name);
 
-/* -- feishu_post.c -- */
+/* -- feishu_post.c ----------------------------------------------------------------------------- */
 /** Rich text (or a card's reduced form) as Markdown into reading->body. */
 void feishu_put_post(struct feishu_reading *reading, const json_t *content);
 
-/* -- feishu_attach.c -- */
+/* -- feishu_attach.c --------------------------------------------------------------------------- */
 /** Note one look-up: kind is FEISHU_LOOK_*, id its message or person. */
 void feishu_look(struct feishu_reading *reading, const char *kind, struct sma_str id,
                  bool is_first);

@@ -52,7 +52,8 @@ void telegram_in_put_chat(struct telegram_in *in, const struct telegram_chat *ch
     ingress->is_group = !chat->is_private;
 }
 
-/* "First Last" into `name`. No '@' in it: what stands behind one is a handle, which is given once. */
+/* "First Last" into `name`. No '@' in it: what stands behind one is a handle, which is given
+ * once. */
 static void put_display_name(struct sma_buf *name, const json_t *user)
 {
     static const char *const parts[] = {"first_name", "last_name"};

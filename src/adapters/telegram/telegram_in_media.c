@@ -134,8 +134,9 @@ static const json_t *choose_photo(const json_t *sizes, size_t bytes_max)
     return best != NULL ? best : smallest;
 }
 
-/* What may be fetched, in the order in which it is named. An animation comes with a document that is
- * the same; animated stickers are no pictures that a model can look at, so they are only named. */
+/* What may be fetched, in the order in which it is named. An animation comes with a document
+ * that is the same; animated stickers are no pictures that a model can look at, so they are only
+ * named. */
 static const struct file_kind
 {
     const char *member, *kind, *name, *hidden_by;

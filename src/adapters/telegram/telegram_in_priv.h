@@ -127,8 +127,8 @@ void telegram_in_put_rich_text(const struct telegram_bot *bot, const json_t *ric
 /* -- telegram_in_context.c --------------------------------------------------------------------- */
 /** Is reply_to_message an answer of a person, not the one that every message of a topic carries? */
 bool telegram_in_is_real_reply(const json_t *message);
-/** Append in words: forwarded from whom, in reply to what, in whose name; with_files: and what of the
- *  answered message is to be fetched. */
+/** Append in words: forwarded from whom, in reply to what, in whose name; with_files: and what
+ *  of the answered message is to be fetched. */
 void telegram_in_put_context(struct telegram_in *in, const json_t *message, bool with_files);
 /** Append text as a JSON string, at most max bytes of it; what is left out is marked with an
  *  ellipsis. */

@@ -195,13 +195,13 @@ static void forwarded_messages_are_read_by_one_question(void)
     platform_script(
         "GET", MESSAGE "om_m", 1, 200, "",
         ITEMS(ITEM("om_m", "merge_forward", "ou_x", "{\\\"content\\\":\\\"Merged\\\"}") "," ITEM(
-            "om_2",
-            "text", "ou_a", "{\\\"text\\\":\\\"one\\\"}") "," ITEM("om_3", "image", "ou_b",
-                                                                   "{\\\"image_key\\\":\\\"img_"
-                                                                   "1\\\"}") ","
-                                                                             "{\"message_id\":\"om_"
-                                                                             "4\",\"deleted\":"
-                                                                             "true}"));
+            "om_2", "text", "ou_a",
+            "{\\\"text\\\":\\\"one\\\"}") "," ITEM("om_3", "image", "ou_b",
+                                                   "{\\\"image_key\\\":\\\"img_"
+                                                   "1\\\"}") ","
+                                                             "{\"message_id\":\"om_"
+                                                             "4\",\"deleted\":"
+                                                             "true}"));
     struct world_prepared prepared = prepared_of(world_prepare(
         "[{\"kind\":\"forwarded messages\",\"message_id\":\"om_m\"}]", WORLD_CHAT, "", false));
     CHECK_TEXT(

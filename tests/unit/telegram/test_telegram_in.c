@@ -509,7 +509,8 @@ static void a_topic_is_a_chat_of_its_own(void)
                 &seen);
     CHECK_TEXT("telegram:chat:-100777:topic:40", seen.chat_key);
     CHECK_TEXT("40", seen.thread_id);
-    CHECK_TEXT("{\"chatType\":\"supergroup\",\"messageThreadId\":40,\"username\":\"ann\",\"name\":\"Ann\"}",
+    CHECK_TEXT("{\"chatType\":\"supergroup\",\"messageThreadId\":40,\"username\":\"ann\",\"name\":"
+               "\"Ann\"}",
                seen.meta);
     see_message("supergroup", "\"text\":\"x\",\"message_thread_id\":40", &seen);
     CHECK_TEXT("telegram:chat:-100777", seen.chat_key);
@@ -583,7 +584,8 @@ static void dates_are_handed_on_and_never_in_the_future(void)
     CHECK(seen.wall_ms == NOW_MS && seen.sent_ms == 0);
 }
 
-/* People are called what they call themselves; the handle, which is one person's, stands beside it. */
+/* People are called what they call themselves; the handle, which is one person's, stands beside
+ * it. */
 static void people_have_their_names(void)
 {
     static const struct
