@@ -52,6 +52,8 @@ SMA_CHECKED enum sma_err sma_store_judge_in_time(struct sma_store *store, struct
 /** A message came: does the date that its platform gave it agree with our clock? is_too_old: it is
  *  older than backlogMaxS. */
 void sma_store_note_clock(struct sma_store *store, const struct sma_ingress *in, bool is_too_old);
+/** How far this platform's clock is known to be ahead of ours; 0 = it is not. */
+int64_t sma_store_slow_ms(const struct sma_store *store, const struct sma_ingress *in);
 
 /* -- notice.c ---------------------------------------------------------------------------------- */
 /** Tell those that have to wait; inside the transaction, after the pump. */

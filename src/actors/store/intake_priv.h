@@ -71,6 +71,7 @@ struct store_skew
     uint64_t since_ns; /* when it came */
     uint32_t count;
     bool is_told;
+    int64_t slow_ms; /* by how much the last date of the future was; 0 = none since one agreed */
 };
 
 struct store_intake

@@ -10,7 +10,8 @@
  *
  * Platforms bring unacknowledged events again after minutes or hours and in no order, and keep what
  * came while the program was away. What is answered is read from the chat's turns, so a restart
- * forgets nothing.
+ * forgets nothing. While the platform's clock is known to be ahead of ours by more than
+ * `backlogLateS`, dates tell no order: nothing counts as overtaken then.
  */
 #include "intake.h"
 #include "intake_priv.h"
@@ -84,9 +85,9 @@ static SMA_CHECKED enum sma_err find_late(struct sma_store *store, const struct 
         return SMA_ERR_OK;
     }
     bool is = false;
-    enum sma_err err = age_ms > backlog.late_ms && chat != NULL
-                           ? is_overtaken(store, chat, in->sent_ms, &is)
-                           : SMA_ERR_OK;
+    bool is_late = age_ms > backlog.late_ms && sma_store_slow_ms(store, in) <= backlog.late_ms;
+    enum sma_err err =
+        is_late && chat != NULL ? is_overtaken(store, chat, in->sent_ms, &is) : SMA_ERR_OK;
     if (is)
         *ret_late = STORE_OVERTAKEN;
     return err;

@@ -42,7 +42,10 @@ static bool is_steady(struct sma_store *store, struct store_skew *skew, int64_t 
 {
     uint64_t now_ns = sma_ctx_now(store->ctx);
     if (skew->count == 0 || llabs((long long)(age_ms - skew->age_ms)) > SPREAD_MS)
-        *skew = (struct store_skew){.age_ms = age_ms, .since_ns = now_ns, .is_told = skew->is_told};
+        *skew = (struct store_skew){.age_ms = age_ms,
+                                    .slow_ms = skew->slow_ms,
+                                    .since_ns = now_ns,
+                                    .is_told = skew->is_told};
     skew->count++;
     return skew->count >= FAST_COUNT && now_ns - skew->since_ns >= FAST_NS;
 }
@@ -55,6 +58,8 @@ void sma_store_note_clock(struct sma_store *store, const struct sma_ingress *in,
     struct store_skew *skew = &store->intake->skews[adapter];
     const char *platform = store->adapters[adapter].adapter->ops->name;
     int64_t age_ms = sma_ctx_wall(store->ctx) - in->sent_ms;
+    if (age_ms < -AGREES_MS)
+        skew->slow_ms = -age_ms;
     if (age_ms < -AGREES_MS || is_too_old) {
         tell(store, platform, skew, age_ms);
     } else if (age_ms > FAST_MS) {
@@ -64,4 +69,10 @@ void sma_store_note_clock(struct sma_store *store, const struct sma_ingress *in,
         *skew = (struct store_skew){0};
         sma_link_clock(platform, 0);
     }
+}
+
+int64_t sma_store_slow_ms(const struct sma_store *store, const struct sma_ingress *in)
+{
+    int adapter = sma_store_adapter_of(store, &in->route);
+    return adapter < 0 ? 0 : store->intake->skews[adapter].slow_ms;
 }

@@ -219,6 +219,35 @@ static void a_message_of_the_future_says_that_the_clock_is_slow(void)
     sma_links_reset();
 }
 
+/* Dates that lie further in the future than what counts as late tell no order, until one agrees. */
+static void a_clock_known_to_be_wrong_makes_nothing_overtaken(void)
+{
+    static const struct
+    {
+        int64_t ahead_ms;
+        bool agrees_since;
+        enum sma_verdict verdict;
+    } rows[] = {{7 * DAY_MS, false, SMA_VERDICT_ACCEPTED},
+                {31 * MINUTE_MS, false, SMA_VERDICT_ACCEPTED},
+                {29 * MINUTE_MS, false, SMA_VERDICT_IGNORED},
+                {7 * DAY_MS, true, SMA_VERDICT_IGNORED}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct world world;
+        make_world(&world);
+        open_world(&world);
+        CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "future", -rows[i].ahead_ms));
+        finish_next(&world);
+        if (rows[i].agrees_since) {
+            CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "now", 100));
+            finish_next(&world);
+        }
+        CHECK_INT(rows[i].verdict, say_old(&world, "old", HOUR_MS));
+        CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "older", DAY_MS + 1000));
+        end_world(&world);
+        sma_links_reset();
+    }
+}
+
 /* A backlog is late by many times and comes at once; a clock that is fast makes everything late
  * by one. */
 static void messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast(void)
@@ -261,6 +290,7 @@ int main(void)
     RUN(an_old_command_does_nothing);
     RUN(nobody_is_told_who_waits_for_nothing);
     RUN(a_message_of_the_future_says_that_the_clock_is_slow);
+    RUN(a_clock_known_to_be_wrong_makes_nothing_overtaken);
     RUN(messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast);
     return check_summary();
 }
