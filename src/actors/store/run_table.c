@@ -1,5 +1,6 @@
 /* run_table.c — the runs in memory, and the messages whose run is another's. See runs.h. */
 #include "consent.h"
+#include "outbox.h"
 #include "runs_priv.h"
 #include "store.h"
 #include "trouble.h"
@@ -72,6 +73,7 @@ void sma_store_publish_runs(struct sma_store *store)
 {
     SMA_METRIC_SET(inbox_waiting, sma_queue_waiting(store->queue));
     SMA_METRIC_SET(runs_open, store->runs->open_count);
+    SMA_METRIC_SET(outbox_open, sma_store_outbox_counts(store).open);
     SMA_METRIC_SET(runs_waiting_for_model, store->runs->wait_count);
     SMA_METRIC_SET(claims, (int64_t)sma_state_claim_count(store->state));
 }

@@ -8,6 +8,8 @@
 #include "actors/store/outbox_priv.h"
 #include "actors/store/trouble.h"
 
+#include "sma/metrics.h"
+
 static struct world w;
 
 static uint64_t begin_run(const char *chat, const char *id)
@@ -54,7 +56,9 @@ static void rows_of_a_chat_go_one_after_the_other(void)
     uint64_t one = next_id(NULL), three_id = next_id(NULL);
     CHECK(one == sma_state_outbox_id(seq, 1, 0) && three_id == sma_state_outbox_id(seq, 1, 2));
     CHECK(next_id(NULL) == 0);
+    CHECK_INT(3, (long long)sma_gauge_get(SMA_GAUGE_outbox_open));
     finish_row(one, SMA_DELIVERY_FAILED);
+    CHECK_INT(2, (long long)sma_gauge_get(SMA_GAUGE_outbox_open));
     uint64_t two = next_id(NULL);
     CHECK(two == sma_state_outbox_id(seq, 1, 1));
     finish_row(two, SMA_DELIVERY_SENT);
