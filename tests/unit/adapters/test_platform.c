@@ -7,6 +7,7 @@
 #include "adapters/common/platform.h"
 
 #include "sma/config.h"
+#include "sma/labels.h"
 #include "sma/sim.h"
 #include "support/check.h"
 
@@ -327,6 +328,30 @@ static void at_the_limit_nothing_is_taken_until_there_is_room(void)
     close_world();
 }
 
+/* "The bot does not answer": why is counted, and the store is not asked. */
+static void events_of_no_interest_are_counted_by_platform_and_reason(void)
+{
+    static const char *const reasons[] = {"by a bot", "no text", "by a bot"};
+    sma_labels_reset();
+    open_world();
+    for (size_t i = 0; i < SMA_COUNT_OF(reasons); i++) {
+        struct sma_platform_event event = {.why = reasons[i]};
+        struct sma_origin origin = {.press_id = SMA_STR("")};
+        CHECK_INT(SMA_TOOK_FINISHED, sma_intake_take(&testing->base.intake, &event, &origin));
+    }
+    rest();
+    CHECK_INT(0, (long long)question_count);
+    struct sma_buf text;
+    sma_buf_init(&text, 1 << 16);
+    sma_labels_format(&text);
+    CHECK(strstr(text.ptr, "\nsma_platform_ignored_total{reason=\"testing: by a bot\"} 2\n") !=
+          NULL);
+    CHECK(strstr(text.ptr, "\nsma_platform_ignored_total{reason=\"testing: no text\"} 1\n") !=
+          NULL);
+    sma_buf_fini(&text);
+    close_world();
+}
+
 static void a_webhook_is_answered_with_the_verdict(void)
 {
     open_world();
@@ -454,6 +479,7 @@ int main(void)
 {
     RUN(events_are_settled_by_their_own_verdict_in_any_order);
     RUN(at_the_limit_nothing_is_taken_until_there_is_room);
+    RUN(events_of_no_interest_are_counted_by_platform_and_reason);
     RUN(a_webhook_is_answered_with_the_verdict);
     RUN(a_late_button_is_answered_once);
     RUN(presses_beyond_the_calls_wait_in_line);
