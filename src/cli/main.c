@@ -113,7 +113,9 @@ int main(int argc, char **argv)
         return sma_cli_help(argc > 2 ? argv[2] : NULL);
     for (size_t i = 0; i < SMA_COUNT_OF(COMMANDS); i++)
         if (strcmp(word, COMMANDS[i].name) == 0)
-            return COMMANDS[i].run(argc - 1, argv + 1);
+            return argc == 3 && strcmp(argv[2], "--help") == 0
+                       ? sma_cli_help(word)
+                       : COMMANDS[i].run(argc - 1, argv + 1);
     if (word[0] != '-' && !is_folder(word))
         return refuse_word(word);
     return sma_cli_start(argc, argv);

@@ -36,6 +36,9 @@ static void words_are_understood_or_refused(void)
     EXPECT(0, "shipmyagent chat", "help");
     EXPECT(0, "--port", "help", "start");
     EXPECT(1, "there is no command nope", "help", "nope");
+    EXPECT(0, "--interactive-web", "start", "--help");
+    EXPECT(0, "shipmyagent chat [FOLDER] [options]", "chat", "--help");
+    EXPECT(0, "shipmyagent policy check", "policy", "--help");
     EXPECT(1, "did you mean `shipmyagent start`", "strat");
     EXPECT(1, "neither a command nor a folder", "zzzzzzzz");
     EXPECT(1, "option -q is unknown", "start", "-q");
