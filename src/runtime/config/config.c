@@ -264,13 +264,16 @@ static enum sma_err load_ship_json(struct loading *loading)
     if (loading->root == NULL)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s:%d:%d: not valid JSON: %s; mend that line", loading->file, where.line,
-                        where.column, where.text);
+                        where.column,
+                        json_error_code(&where) == json_error_null_character
+                            ? "\\u0000 is not allowed here" /* jansson names its own flag */
+                            : where.text);
     loading->llm_written = json_deep_copy(json_object_get(loading->root, "llm"));
     struct sma_variables variables = {config_find_variable, config_note_missing, loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
-    struct config_check check = {loading->file,  loading->platforms, loading->warn, loading->user,
-                                 loading->error, &loading->unused,   &loading->late};
+    struct config_check check = {loading->file,  loading->platforms, loading->warn,  loading->user,
+                                 loading->error, &loading->unused,   &loading->late, NULL};
     return sma_config_validate(&check, loading->root);
 }
 

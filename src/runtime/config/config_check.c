@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #define PATH_BYTES_MAX 256
+#define UNKNOWN_KEYS_TOLD_MAX 20 /* what is beyond is told as a number */
 
 /* One table at the place in the file that it speaks of. */
 struct place
@@ -33,6 +34,14 @@ struct nearest
     char name[PATH_BYTES_MAX];
 };
 
+/* Up to three letters, but less than all of a short name: of "k0" nothing is the nearest. */
+static unsigned distance_limit(const char *unknown)
+{
+    const char *dot = strrchr(unknown, '.');
+    size_t len = strlen(dot == NULL ? unknown : dot + 1);
+    return len < 4 ? (unsigned)len : 4;
+}
+
 static void compare(struct nearest *nearest, const char *unknown, const char *known)
 {
     unsigned distance = sma_text_distance(sma_str(unknown), sma_str(known));
@@ -46,6 +55,8 @@ static void warn_unknown(const struct config_check *check, const char *shown,
                          const struct nearest *nearest)
 {
     char line[1024];
+    if (++*check->unknown_count > UNKNOWN_KEYS_TOLD_MAX)
+        return;
     bool is_near = nearest->name[0] != '\0';
     (void)snprintf(line, sizeof line, "%s: unknown key %s is ignored%s%s%s", check->file, shown,
                    is_near ? "; did you mean " : "", nearest->name, is_near ? "?" : "");
@@ -54,7 +65,7 @@ static void warn_unknown(const struct config_check *check, const char *shown,
 
 static void warn_unknown_member(const struct place *place, const char *shown)
 {
-    struct nearest nearest = {.distance = 4};
+    struct nearest nearest = {.distance = distance_limit(shown)};
     for (const struct sma_params *table = place->table; table != NULL; table = table->shared)
         for (size_t i = 0; i < table->count; i++) {
             char known[PATH_BYTES_MAX];
@@ -200,7 +211,7 @@ static const struct sma_params *find_platform(const struct config_check *check, 
 static void warn_unknown_platform(const struct config_check *check, const char *place,
                                   const char *shown)
 {
-    struct nearest nearest = {.distance = 4};
+    struct nearest nearest = {.distance = distance_limit(shown)};
     for (const struct sma_params *const *at = check->platforms; *at != NULL; at++) {
         char known[PATH_BYTES_MAX];
         join(known, place, (*at)->name);
@@ -245,6 +256,16 @@ enum sma_err sma_config_validate(const struct config_check *check, const json_t 
     if (!json_is_object(root))
         return sma_fail(check->error, SMA_ERR_BADINPUT, "%s: must hold one JSON object { ... }",
                         check->file);
-    struct place place = {check, &config_params, ""};
-    return check_members(&place, "", root);
+    size_t unknown_count = 0;
+    struct config_check counting = *check;
+    counting.unknown_count = &unknown_count;
+    struct place place = {&counting, &config_params, ""};
+    enum sma_err err = check_members(&place, "", root);
+    if (unknown_count > UNKNOWN_KEYS_TOLD_MAX) {
+        char line[1024];
+        (void)snprintf(line, sizeof line, "%s: %zu more unknown keys are ignored", check->file,
+                       unknown_count - UNKNOWN_KEYS_TOLD_MAX);
+        check->warn(check->user, line);
+    }
+    return err;
 }

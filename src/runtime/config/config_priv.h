@@ -49,6 +49,7 @@ struct config_check
     struct sma_error *error;
     struct sma_buf *unused; /* names of what has no effect are added to it */
     struct sma_buf *late;   /* names and values that count from the next start; lines */
+    size_t *unknown_count;  /* of sma_config_validate */
 };
 void config_note_late(struct sma_buf *late, const char *shown, const json_t *value); /* late.c */
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to

@@ -42,8 +42,8 @@ static enum sma_err read_names(const json_t *list, struct sma_exec_options *opti
         const char *text = json_string_value(name);
         if (text == NULL || text[0] == '\0' || strchr(text, '=') != NULL)
             return sma_fail(error, SMA_ERR_BADINPUT,
-                            "ship.json: permissions.exec_shell.env[%zu] is not the name of a "
-                            "variable",
+                            "ship.json: permissions.exec_shell.env[%zu] must be the name of a "
+                            "variable, like \"CI\"",
                             index);
         options->env_names[options->env_count] = strdup(text);
         if (options->env_names[options->env_count] == NULL)

@@ -429,6 +429,8 @@ static void wrong_files_give_one_line(void)
     }
     project("{\"name\":\"\xff\"}", NULL);
     refuse("not valid JSON");
+    project("{\"name\":\"\\u0000\"}", NULL);
+    refuse("\\u0000 is not allowed here; mend that line");
 }
 
 static void unknown_keys_name_the_nearest(void)
@@ -442,6 +444,26 @@ static void unknown_keys_name_the_nearest(void)
     CHECK(strstr(warnings, "unknown key zzzzzzzzz is ignored\n") != NULL);
     CHECK(strstr(warnings, "did you mean adapters.telegram?") != NULL);
     sma_config_destroy(config);
+}
+
+/* Thousands of them do not hide what else is said at start. */
+static void unknown_keys_are_told_up_to_a_number(void)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 64 * 1024);
+    sma_buf_put_text(&buf, "{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"merge\":true}");
+    for (int i = 0; i < 1000; i++)
+        sma_buf_printf(&buf, ",\"k%d\":1", i);
+    sma_buf_put_text(&buf, "}");
+    project(buf.ptr, NULL);
+    struct sma_config *config = load();
+    CHECK(strstr(warnings, "unknown key k0 is ignored\n") != NULL);
+    CHECK(strstr(warnings, "unknown key k19 is ignored\n") != NULL);
+    CHECK(strstr(warnings, "unknown key k20 ") == NULL);
+    CHECK(strstr(warnings, "ship.json: 980 more unknown keys are ignored\n") != NULL);
+    CHECK(strstr(warnings, "found permissions.merge") != NULL);
+    sma_config_destroy(config);
+    sma_buf_fini(&buf);
 }
 
 /* A deny list that nobody reads because of a letter protects nobody. */
@@ -507,6 +529,7 @@ int main(void)
     RUN(what_is_over_is_kept_as_told);
     RUN(wrong_files_give_one_line);
     RUN(unknown_keys_name_the_nearest);
+    RUN(unknown_keys_are_told_up_to_a_number);
     RUN(unknown_members_of_permissions_name_the_nearest);
     RUN(unknown_members_of_an_adapter_name_the_nearest);
     RUN(deep_json_is_refused);
