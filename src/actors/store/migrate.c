@@ -16,8 +16,6 @@
 
 #include <stdlib.h>
 
-/* -- the history ------------------------------------------------------------------------------- */
-
 /* -- the transaction --------------------------------------------------------------------------- */
 static void put_initiator_key(struct sma_buf *buf, struct sma_str chat_key)
 {
