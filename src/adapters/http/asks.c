@@ -107,39 +107,3 @@ enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
         http->pending_ingress_count--;
     return SMA_ERR_OK;
 }
-
-uint32_t http_watch_find(const struct sma_http *http, uint64_t seq)
-{
-    uint32_t watch = http->watch_buckets[seq % HTTP_BUCKET_COUNT];
-    while (watch != HTTP_NONE && http->watches[watch].seq != seq)
-        watch = http->watches[watch].next;
-    return watch;
-}
-
-uint32_t http_watch_create(struct sma_http *http, uint64_t seq)
-{
-    uint32_t watch = http->free_watch;
-    if (watch == HTTP_NONE)
-        return HTTP_NONE;
-    http->free_watch = http->watches[watch].next;
-    uint32_t *bucket = &http->watch_buckets[seq % HTTP_BUCKET_COUNT];
-    http->watches[watch] =
-        (struct http_watch){.seq = seq, .first_conn = HTTP_NONE, .next = *bucket};
-    *bucket = watch;
-    http->watch_count++;
-    return watch;
-}
-
-void http_watch_destroy(struct sma_http *http, uint32_t watch)
-{
-    uint32_t *link = &http->watch_buckets[http->watches[watch].seq % HTTP_BUCKET_COUNT];
-    while (*link != watch) {
-        SMA_ASSERT(*link != HTTP_NONE);
-        link = &http->watches[*link].next;
-    }
-    SMA_ASSERT(http->watches[watch].first_conn == HTTP_NONE);
-    *link = http->watches[watch].next;
-    http->watches[watch].next = http->free_watch;
-    http->free_watch = watch;
-    http->watch_count--;
-}

@@ -182,18 +182,6 @@ static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_erro
     return SMA_ERR_OK;
 }
 
-void http_report_when_done(struct sma_http *http)
-{
-    if (http->is_intake_off && !http->is_intake_reported && http->pending_ingress_count == 0) {
-        http->is_intake_reported = true;
-        sma_ctx_life_done(http->ctx, SMA_PHASE_INTAKE_OFF);
-    }
-    if (http->is_closing && !http->is_close_reported && http->pages.leave_count == 0) {
-        http->is_close_reported = true;
-        sma_ctx_life_done(http->ctx, SMA_PHASE_CLOSE);
-    }
-}
-
 /* Whoever still waits is told where the result will be; what can be written at once is written, the
  * rest is cut. */
 static void close_all(struct sma_http *http)

@@ -36,8 +36,10 @@
     (24u * 1024 * 1024) /* one response; a stored result fits with escapes */
 #define HTTP_STREAM_BACKLOG_BYTES \
     (256u * 1024) /* unsent bytes of an event stream; progress is dropped over it */
-#define HTTP_PIPELINE_BYTES_MAX 16384 /* read ahead while a request is being answered */
-#define HTTP_KEPT_BUFFER_BYTES 65536  /* a larger buffer is given back after its request */
+#define HTTP_PIPELINE_BYTES_MAX 16384      /* read ahead while a request is being answered */
+#define HTTP_KEPT_BUFFER_BYTES 65536       /* a larger buffer is given back after its request */
+#define HTTP_READ_BYTES 4096               /* room for one read */
+#define HTTP_BODY_READ_BYTES (256u * 1024) /* the same of a large body */
 #define HTTP_LINGER_S 2
 #define HTTP_STREAM_BEAT_S 15
 #define HTTP_HALF_CLOSED_S 5 /* a client that sends no more is waited with this long */
@@ -87,11 +89,21 @@ enum http_route
     HTTP_ROUTE_PAGE,
 };
 
+struct http_conn;
+struct sma_http;
+/* What conn.c leaves to whoever gave the connection its place. */
+struct http_conn_ops
+{
+    void (*advance)(struct http_conn *conn);      /* bytes of a request have come */
+    void (*next_request)(struct http_conn *conn); /* the answer is written, another may follow */
+    void (*place_free)(struct sma_http *http);    /* a connection is closed */
+};
 struct http_conn
 {
     uv_tcp_t tcp;
     uv_write_t write;
     struct sma_http *server;
+    const struct http_conn_ops *ops;
     uint32_t index, generation;
     uint32_t next_free;
     uint32_t watch, watch_next, watch_previous; /* HTTP_NONE = none */
@@ -221,19 +233,25 @@ struct sma_http
 SMA_CHECKED enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error);
 void http_server_stop_listening(struct sma_http *http);
 
-/* -- server.c: connections --------------------------------------------------------------------- */
+/* -- server.c: requests, deadlines ------------------------------------------------------------- */
 /** libuv's callback: a connection waits on the listener. */
 void http_on_connection(uv_stream_t *listener, int status);
+void http_server_tick(struct sma_http *http);
+
+/* -- conn.c: one connection -------------------------------------------------------------------- */
+uint64_t http_now(const struct sma_http *http);
+struct http_conn *http_conn_find(struct sma_http *http, uint32_t index, uint32_t generation);
+void http_conn_deadline(struct http_conn *conn, uint64_t deadline_ns);
+void http_conn_deadline_in(struct http_conn *conn, uint64_t ns);
+void http_conn_start_reading(struct http_conn *conn);
+/** Forget the first bytes of conn->in. */
+void http_conn_consume(struct http_conn *conn, size_t bytes);
 /** Send what stands in conn->out. */
 void http_conn_flush(struct http_conn *conn);
 /** The response to the current request is complete in conn->out: send it, then the next request or
  *  the end. */
 void http_conn_finish(struct http_conn *conn);
 void http_conn_close(struct http_conn *conn);
-void http_conn_deadline(struct http_conn *conn, uint64_t deadline_ns);
-struct http_conn *http_conn_find(struct sma_http *http, uint32_t index, uint32_t generation);
-void http_server_tick(struct sma_http *http);
-uint64_t http_now(const struct sma_http *http);
 
 /* -- room.c: who has to leave ------------------------------------------------------------------ */
 /** What stands for one machine in the count of its connections: the IPv4 address, or the first half
@@ -277,10 +295,7 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
 void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
                              struct sma_msg *msg);
 
-/** Append what GET /api/status answers. */
-void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json);
-
-/* -- http.c ------------------------------------------------------------------------------------ */
+/* -- phases.c -------------------------------------------------------------------------------- */
 /** Tell the supervisor which phase of the end is over. */
 void http_report_when_done(struct sma_http *http);
 
@@ -292,6 +307,12 @@ void http_pages_tell(struct sma_http *http, struct sma_str store_json);
 /** Say goodbye to all. */
 void http_pages_leave(struct sma_http *http);
 void http_pages_stop(struct sma_http *http);
+
+/* -- status.c ---------------------------------------------------------------------------------- */
+/** Append "timestamp":"...", the time of day. */
+void http_put_timestamp(struct sma_http *http, struct sma_buf *buf);
+/** Append what GET /api/status answers. */
+void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json);
 
 /* -- seen.c ------------------------------------------------------------------------------------ */
 /** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */
@@ -312,7 +333,6 @@ void http_run_peeked(struct sma_http *http, const struct http_pending *pending,
                      struct sma_msg *msg);
 /** Wait for run `seq` on behalf of conn. FULL: too many are waited for. */
 SMA_CHECKED enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq);
-void http_watch_leave(struct http_conn *conn);
 void http_watch_result(struct sma_http *http, const struct http_pending *pending,
                        struct sma_msg *msg);
 void http_watch_progress(struct sma_http *http, const struct sma_progress *progress);
@@ -348,9 +368,13 @@ SMA_CHECKED enum sma_err http_ask_adapter(struct http_conn *conn, struct http_we
 /** Forget the question and copy what was known of it. NOTFOUND when it is none of ours. */
 SMA_CHECKED enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
                                            struct http_pending *ret_pending);
+
+/* -- watches.c: runs that are waited for ------------------------------------------------------- */
 uint32_t http_watch_find(const struct sma_http *http, uint64_t seq);
 uint32_t http_watch_create(struct sma_http *http, uint64_t seq);
 void http_watch_destroy(struct sma_http *http, uint32_t watch);
+/** The connection waits for its run no more. */
+void http_watch_leave(struct http_conn *conn);
 
 /* -- body.c: the JSON of POST /api/execute. Pure ----------------------------------------------- */
 struct http_execute_body

@@ -158,33 +158,6 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
 
 /* -- answers at once --------------------------------------------------------------------------- */
 
-static void put_timestamp(struct sma_http *http, struct sma_buf *buf)
-{
-    sma_buf_put_json_key(buf, "timestamp");
-    sma_buf_put_char(buf, '"');
-    sma_buf_put_iso_time(buf, sma_ctx_wall(http->ctx));
-    sma_buf_put_char(buf, '"');
-}
-
-/* Why not all is well; empty when it is. */
-static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
-{
-    const char *reasons[4];
-    size_t count = 0;
-    if (sma_gauge_get(SMA_GAUGE_disk_degraded) != 0)
-        reasons[count++] = "the disk is almost full: no new messages are accepted";
-    if (http->is_intake_off)
-        reasons[count++] = "the service is stopping";
-    if (sma_gauge_get(SMA_GAUGE_store_troubles) != 0)
-        reasons[count++] = "something stored is damaged or cannot be reached: see store.troubles";
-    if (sma_health_count() != 0)
-        reasons[count++] = "a platform or a model waits for somebody to act: see store.trouble";
-    for (size_t i = 0; i < count; i++) {
-        sma_buf_put_text(buf, i == 0 ? "" : ",");
-        sma_buf_put_json_string(buf, sma_str(reasons[i]));
-    }
-}
-
 /* Asked without a token: it says how we are, not why; GET /api/status does. 503 only when nothing
  * new is accepted: what concerns a chat or a row does not take the service away from all others. */
 static void respond_health(struct http_conn *conn)
@@ -196,7 +169,7 @@ static void respond_health(struct http_conn *conn)
     struct sma_buf body;
     sma_buf_init(&body, 1024);
     sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");
-    put_timestamp(http, &body);
+    http_put_timestamp(http, &body);
     sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\"}"
                                                                      : ",\"sandbox\":\"off\"}");
     http_respond(conn, is_open ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
@@ -351,31 +324,6 @@ static void ask_trace(struct http_conn *conn, const struct sma_http_request *req
     else
         http_respond_error(conn, 404, NULL, "No such run");
     sma_buf_fini(&asked);
-}
-
-/* The members of the old program first, then the store's own. */
-void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json)
-{
-    sma_buf_put_text(body, "{\"name\":\"shipmyagent\",\"status\":\"running\"");
-    sma_buf_put_text(body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\""
-                                                                    : ",\"sandbox\":\"off\"");
-    put_timestamp(http, body);
-    sma_buf_put_json_key(body, "agent");
-    sma_buf_put_json_string(body, sma_str(http->config->name));
-    sma_buf_put_json_key(body, "version");
-    sma_buf_put_json_string(body, SMA_STR(SMA_VERSION));
-    sma_buf_put_json_key(body, "degraded");
-    sma_buf_put_char(body, '[');
-    put_reasons(http, body);
-    sma_buf_put_char(body, ']');
-    sma_buf_put_json_key(body, "connections");
-    sma_buf_put_u64(body, http->open_count);
-    http_put_seen(http, body);
-    sma_buf_put_json_key(body, "store");
-    sma_buf_put_str(body, store_json.len > 0 ? store_json : SMA_STR("{}"));
-    sma_buf_put_json_key(body, "latency");
-    sma_metrics_format_latencies(body);
-    sma_buf_put_char(body, '}');
 }
 
 static void respond_status(struct http_conn *conn, struct sma_str store_json)

@@ -122,20 +122,6 @@ enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq)
     return SMA_ERR_OK;
 }
 
-void http_watch_leave(struct http_conn *conn)
-{
-    struct sma_http *http = conn->server;
-    if (conn->watch == HTTP_NONE)
-        return;
-    if (conn->watch_previous == HTTP_NONE)
-        http->watches[conn->watch].first_conn = conn->watch_next;
-    else
-        http->conns[conn->watch_previous]->watch_next = conn->watch_next;
-    if (conn->watch_next != HTTP_NONE)
-        http->conns[conn->watch_next]->watch_previous = conn->watch_previous;
-    conn->watch = conn->watch_next = conn->watch_previous = HTTP_NONE;
-}
-
 /* -- telling ----------------------------------------------------------------------------------- */
 
 static void end_stream(struct http_conn *conn, struct sma_str json)

@@ -1,0 +1,57 @@
+/* status.c — what GET /api/status and the pages are told. */
+#include "http_priv.h"
+
+#include "sma/health.h"
+#include "sma/metrics.h"
+
+void http_put_timestamp(struct sma_http *http, struct sma_buf *buf)
+{
+    sma_buf_put_json_key(buf, "timestamp");
+    sma_buf_put_char(buf, '"');
+    sma_buf_put_iso_time(buf, sma_ctx_wall(http->ctx));
+    sma_buf_put_char(buf, '"');
+}
+
+/* Why not all is well; empty when it is. */
+static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
+{
+    const char *reasons[4];
+    size_t count = 0;
+    if (sma_gauge_get(SMA_GAUGE_disk_degraded) != 0)
+        reasons[count++] = "the disk is almost full: no new messages are accepted";
+    if (http->is_intake_off)
+        reasons[count++] = "the service is stopping";
+    if (sma_gauge_get(SMA_GAUGE_store_troubles) != 0)
+        reasons[count++] = "something stored is damaged or cannot be reached: see store.troubles";
+    if (sma_health_count() != 0)
+        reasons[count++] = "a platform or a model waits for somebody to act: see store.trouble";
+    for (size_t i = 0; i < count; i++) {
+        sma_buf_put_text(buf, i == 0 ? "" : ",");
+        sma_buf_put_json_string(buf, sma_str(reasons[i]));
+    }
+}
+
+/* The members of the old program first, then the store's own. */
+void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json)
+{
+    sma_buf_put_text(body, "{\"name\":\"shipmyagent\",\"status\":\"running\"");
+    sma_buf_put_text(body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\""
+                                                                    : ",\"sandbox\":\"off\"");
+    http_put_timestamp(http, body);
+    sma_buf_put_json_key(body, "agent");
+    sma_buf_put_json_string(body, sma_str(http->config->name));
+    sma_buf_put_json_key(body, "version");
+    sma_buf_put_json_string(body, SMA_STR(SMA_VERSION));
+    sma_buf_put_json_key(body, "degraded");
+    sma_buf_put_char(body, '[');
+    put_reasons(http, body);
+    sma_buf_put_char(body, ']');
+    sma_buf_put_json_key(body, "connections");
+    sma_buf_put_u64(body, http->open_count);
+    http_put_seen(http, body);
+    sma_buf_put_json_key(body, "store");
+    sma_buf_put_str(body, store_json.len > 0 ? store_json : SMA_STR("{}"));
+    sma_buf_put_json_key(body, "latency");
+    sma_metrics_format_latencies(body);
+    sma_buf_put_char(body, '}');
+}
