@@ -140,19 +140,6 @@ void ws_conn_fail(struct sma_ws_conn *conn, struct sma_str words)
     ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
 }
 
-void ws_conn_on_deadline(struct sma_ws_conn *conn)
-{
-    if (conn->phase == WS_DIALLING)
-        net_dial_describe_wait(conn->dial, conn->ask.connect_ms, conn->reason, sizeof conn->reason);
-    else
-        ws_conn_set_reason(conn, "cannot connect to %s: %s took longer than %u ms", conn->url.host,
-                           conn->phase == WS_SHAKING ? "the TLS handshake"
-                                                     : "the answer to the upgrade",
-                           conn->ask.connect_ms);
-    ws_conn_kill_wsi(conn);
-    ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
-}
-
 /* -- callbacks of the library ----------------------------------------------------------------- */
 /* 0: the certificate is accepted as far as OpenSSL did. The library asks for each of the chain,
  * the server's own last. */

@@ -55,22 +55,6 @@ static int receive(struct sma_ws_conn *conn, struct lws *wsi, const char *bytes,
     return result;
 }
 
-/* The library tells of a frame when WS_READ_BYTES of it have come. */
-void ws_check_announced(struct sma_ws *ws)
-{
-    for (struct sma_ws_conn *conn = ws->conns, *next; conn != NULL; conn = next) {
-        next = conn->next;
-        if (conn->phase != WS_OPEN || conn->is_paused ||
-            lws_remaining_packet_payload(conn->wsi) <=
-                conn->ask.message_bytes_max - conn->message.len)
-            continue;
-        conn->end_code = LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE;
-        (void)lws_callback_on_writable(conn->wsi);
-        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the peer sent a message over the limit");
-        return; /* the list may have changed: the rest in the next turn */
-    }
-}
-
 /* -- what waits to be sent -------------------------------------------------------------------- */
 static void set_cork(struct lws *wsi, int is_on)
 {

@@ -4,7 +4,7 @@
  * Traps of the packaged versions that are avoided here; each has a test in
  * tests/unit/ws/test_ws_traps.c:
  *  - 4.1.6 closes a descriptor twice in lws_context_destroy, a turn of the loop apart: in a
- *    program with threads the second is somebody else's. So the context is left (ws_lws_close).
+ *    program with threads the second is somebody else's. So the context is left (destroy).
  *  - 4.1.6 exchanges a process-wide index when a context is made with TLS: another thread's
  *    handshake then loses its connection. Only the virtual host has the option for TLS.
  *  - 4.3.5 counts users of a process-wide log without a lock, and asserts on the count: each
@@ -21,19 +21,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define WS_MAGIC 0x57534f43u
 #define NEVER_S 3600 /* the library's time-outs: ours are shorter */
-
-void ws_unref(struct sma_ws *ws)
-{
-    SMA_ASSERT(ws->use_count > 0);
-    if (--ws->use_count > 0)
-        return;
-    SSL_CTX_free(ws->tls);
-    explicit_bzero(&ws->proxy, sizeof ws->proxy);
-    ws->magic = 0;
-    free(ws);
-}
 
 /* -- TLS -------------------------------------------------------------------------------------- */
 static enum sma_err make_tls(struct sma_ws *ws, const char *ca_file, struct sma_error *error)
@@ -216,14 +204,43 @@ static void on_closer(uv_idle_t *closer)
     }
 }
 
-void ws_lws_close(struct sma_ws *ws)
+/* What it has of a connection is killed in the loop's next turn: this may be a callback of the
+ * library's. */
+void sma_ws_close(struct sma_ws *ws)
 {
+    if (ws == NULL)
+        return;
+    SMA_ASSERT(!ws->is_closing);
+    ws->is_closing = true;
+    net_names_close(&ws->names);
+    for (struct sma_ws_conn *conn = ws->conns, *next; conn != NULL; conn = next) {
+        next = conn->next;
+        ws_conn_bury(conn);
+    }
     (void)uv_idle_start(&ws->closer, on_closer);
+}
+
+/* -- the beginning ---------------------------------------------------------------------------- */
+/* The library tells of a frame when WS_READ_BYTES of it have come: one that announces too much and
+ * sends no more is found here, after each turn's reads. */
+static void check_announced(struct sma_ws *ws)
+{
+    for (struct sma_ws_conn *conn = ws->conns, *next; conn != NULL; conn = next) {
+        next = conn->next;
+        if (conn->phase != WS_OPEN || conn->is_paused ||
+            lws_remaining_packet_payload(conn->wsi) <=
+                conn->ask.message_bytes_max - conn->message.len)
+            continue;
+        conn->end_code = LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE;
+        (void)lws_callback_on_writable(conn->wsi);
+        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the peer sent a message over the limit");
+        return; /* the list may have changed: the rest in the next turn */
+    }
 }
 
 static void on_check(uv_check_t *check)
 {
-    ws_check_announced(check->data);
+    check_announced(check->data);
 }
 
 enum sma_err sma_ws_open(struct sma_ctx *ctx, const struct sma_ws_options *options,

@@ -1,7 +1,8 @@
 /*
  * ws_priv.h — what the files of the WebSocket client share.
  *
- * ws.c         the public face, sending, the end of a connection
+ * ws.c         the public face, sending
+ * ws_conn.c    one connection: its deadline, its end
  * ws_connect.c from a URL to an open connection: TCP by dial.c, then libwebsockets does TLS and
  * the upgrade
  * ws_event.c   what libwebsockets tells: messages, close frames, ends
@@ -25,6 +26,8 @@
 #include <libwebsockets.h>
 #include <uv.h>
 
+#define WS_MAGIC 0x57534f43u
+#define WS_CONN_MAGIC 0x5753434eu
 #define WS_URL_BYTES_MAX 8192
 #define WS_REQUEST_BYTES_MAX 16384 /* request line and headers; more is BADINPUT */
 #define WS_HEAD_BYTES_MAX 16384    /* of the answer; over it NOT_CONNECTED */
@@ -92,10 +95,12 @@ struct sma_ws_conn
     char reason[WS_REASON_BYTES];
 };
 
-/* ws.c */
+/* ws_conn.c */
 void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms);
 void ws_conn_set_reason(struct sma_ws_conn *conn, const char *format, ...) SMA_PRINTF(2, 3);
-/** Tell the user. What the library still has of it lingers. */
+/** It is over. What the library still has of it lingers. */
+void ws_conn_bury(struct sma_ws_conn *conn);
+/** The same, and tell the user. */
 void ws_conn_finish(struct sma_ws_conn *conn, const struct sma_ws_closed *closed);
 void ws_conn_finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, const char *reason);
 /** The library has forgotten it; gone, if the user has too. */
@@ -108,11 +113,11 @@ void ws_conn_drop_first(struct sma_ws_conn *conn);
  *  before it is linked. */
 struct sma_ws_conn *ws_conn_create(struct sma_ws *ws, const struct sma_ws_ask *ask);
 void ws_conn_link(struct sma_ws_conn *conn);
+void ws_unref(struct sma_ws *ws);
 
 /* ws_connect.c */
 SMA_CHECKED enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask);
 SMA_CHECKED enum sma_err ws_conn_begin(struct sma_ws_conn *conn);
-void ws_conn_on_deadline(struct sma_ws_conn *conn);
 /** It did not come to be open. words: the library's, used when we have none of our own. */
 void ws_conn_fail(struct sma_ws_conn *conn, struct sma_str words);
 /** Its callbacks on the way: 0, or the library closes the connection. */
@@ -123,8 +128,6 @@ int ws_conn_look_at_certificate(struct sma_ws_conn *conn, X509_STORE_CTX *store,
 /* ws_event.c */
 int ws_on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                 size_t len);
-/** After each turn's reads: a frame that announces too much and sends no more is found here. */
-void ws_check_announced(struct sma_ws *ws);
 
 /* -- ws_lws.c --------------------------------------------------------------------------------- */
 #define WS_STATIC_COUNT_MAX 8
@@ -157,9 +160,6 @@ struct sma_ws
     lws_log_cx_t log; /* the process-wide one asserts on a counter that threads spoil */
 #endif
 };
-void ws_unref(struct sma_ws *ws);
-/** Let go of the library once the last connection is gone. */
-void ws_lws_close(struct sma_ws *ws);
 /** @return NULL: TLS cannot be prepared */
 struct lws_vhost *ws_vhost(struct sma_ws *ws, bool is_tls);
 struct lws_vhost *ws_page_vhost(struct sma_ws *ws);
