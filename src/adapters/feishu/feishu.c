@@ -61,13 +61,6 @@ static void close_state(void *state)
     feishu->socket.state = FEISHU_SOCKET_IDLE;
 }
 
-void feishu_tell_scope(struct feishu *feishu, const char *error)
-{
-    (void)sma_adapter_health_set(&feishu->base.health, SMA_CAUSE_RIGHTS, error);
-    if (sma_adapter_is_worth_telling(++feishu->scope_count))
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times)", error, feishu->scope_count);
-}
-
 /* -- messages ---------------------------------------------------------------------------------- */
 static void take_progress(void *state, struct sma_msg **msg)
 {

@@ -14,14 +14,6 @@
 #define BOT_FILE_BYTES_MAX 4096
 #define PATH_BYTES_MAX 4096
 
-/* -- trouble ----------------------------------------------------------------------------------- */
-void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text)
-{
-    if (sma_adapter_health_set(&feishu->base.health, cause, text))
-        sma_ctx_log(feishu->ctx, SMA_LOG_ERROR, "feishu: %s; trying again every %d minutes", text,
-                    FEISHU_FATAL_S / 60);
-}
-
 static uint64_t delay_after(struct feishu *feishu, const struct sma_login_error *error,
                             unsigned failure_count)
 {

@@ -1,6 +1,6 @@
 /*
  * feishu_event_priv.h — one event while it is read: shared by feishu_event.c, feishu_message.c,
- * feishu_post.c and feishu_attach.c only.
+ * feishu_mention.c, feishu_post.c, feishu_attach.c and feishu_reading.c only.
  *
  * Invariants: slices in `event` point into the JSON trees, the buffers or constant text; all live
  * until each() is through.
@@ -44,8 +44,11 @@ static inline void feishu_ignore(struct feishu_reading *reading, const char *why
     reading->event.kind = FEISHU_EVENT_IGNORED;
     reading->event.why = why;
 }
+/* -- feishu_reading.c -- */
 /** An id that may stand in keys and URLs: printable ASCII without URL syntax, not only dots. */
 bool feishu_id_is_good(struct sma_str id);
+/** Who speaks is only compared and stored, so any visible text will do. */
+bool feishu_is_user_id(struct sma_str id);
 /** Route and what all ingresses share. false: the chat id is unusable, the event is IGNORED. */
 bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
                        struct sma_str chat_type, struct sma_str user_id);
@@ -71,6 +74,10 @@ enum sma_err feishu_reading_err(const struct feishu_reading *reading);
 /* -- feishu_message.c -------------------------------------------------------------------------- */
 void feishu_read_message(struct feishu_reading *reading, const json_t *event);
 void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event);
+
+/* -- feishu_mention.c -- */
+bool feishu_is_bot_id(const struct feishu_reading *reading, struct sma_str open_id);
+void feishu_read_mentions(struct feishu_reading *reading, const json_t *mentions);
 /** Append text with placeholders and <at> tags resolved, the bot's own removed. */
 void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str text);
 /** Append "@Name" for a mention key or an open_id; the bot's own: nothing. name: what else is

@@ -17,20 +17,6 @@
 #define TOAST_BYTES_MAX 2048
 #define NOTICE_BYTES_MAX 300 /* a toast is a line or two; escaped it may take six times as much */
 
-struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns)
-{
-    return (struct feishu_event_options){
-        .bot_open_id = sma_str(feishu->identity.bot.open_id),
-        .app_id = sma_str(feishu->settings.app_id),
-        .adapter = (uint8_t)sma_ctx_self(feishu->ctx),
-        .now_wall_ms = sma_ctx_wall(feishu->ctx),
-        .read_ns = read_ns,
-        .find_name = feishu_name_of,
-        .user = feishu,
-        .may_ask_names = feishu_may_ask_names(feishu),
-    };
-}
-
 /* -- verdicts ---------------------------------------------------------------------------------- */
 /* What the core says to whoever pressed; without its words, the fewest of our own. */
 static void put_toast(void *state, const struct sma_origin *origin,

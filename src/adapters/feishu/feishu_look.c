@@ -45,9 +45,23 @@ struct sma_str feishu_name_of(const void *user, struct sma_str open_id)
     return SMA_STR("");
 }
 
-bool feishu_may_ask_names(const struct feishu *feishu)
+static bool may_ask_names(const struct feishu *feishu)
 {
     return feishu->names_refused_ns == 0 || sma_ctx_now(feishu->ctx) >= feishu->names_refused_ns;
+}
+
+struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns)
+{
+    return (struct feishu_event_options){
+        .bot_open_id = sma_str(feishu->identity.bot.open_id),
+        .app_id = sma_str(feishu->settings.app_id),
+        .adapter = (uint8_t)sma_ctx_self(feishu->ctx),
+        .now_wall_ms = sma_ctx_wall(feishu->ctx),
+        .read_ns = read_ns,
+        .find_name = feishu_name_of,
+        .user = feishu,
+        .may_ask_names = may_ask_names(feishu),
+    };
 }
 
 static void remember(struct feishu *feishu, struct sma_str open_id, struct sma_str name)
@@ -246,7 +260,7 @@ void feishu_look_up(void *user, struct sma_fetch *fetch)
     const struct sma_file_item *item = fetch->item;
     struct sma_str message_id = sma_json_str(item->json, "message_id");
     bool is_name = sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_NAME));
-    if ((is_name && !feishu_may_ask_names(feishu)) ||
+    if ((is_name && !may_ask_names(feishu)) ||
         (json_is_true(sma_json_get(item->json, "is_first")) && was_shown(feishu, message_id))) {
         sma_fetch_looked(fetch);
         return;

@@ -81,8 +81,6 @@ struct feishu_identity
 void feishu_bot_begin(struct feishu *feishu);
 /** @return when to look again */
 uint64_t feishu_bot_tick(struct feishu *feishu, uint64_t now_ns);
-/** Show what stands in the way for good, and say it once until it changes. */
-void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text);
 
 /* -- the long connection (feishu_socket.c) ----------------------------------------------------- */
 enum feishu_socket_state
@@ -127,7 +125,6 @@ enum sma_took feishu_take(struct feishu *feishu, const struct feishu_event *even
 /** One whole event from the connection: asks, or acknowledges what needs no store. */
 void feishu_intake_frame(struct feishu *feishu, const struct feishu_frame *frame,
                          struct sma_str payload, uint64_t read_ns);
-struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
 
 /* -- webhook (feishu_webhook.c) ---------------------------------------------------------------- */
 extern const struct sma_webhook_ops feishu_webhook_ops;
@@ -249,8 +246,13 @@ struct feishu
 };
 /* -- look-ups before a run (feishu_look.c) ----------------------------------------------------- */
 void feishu_look_up(void *user, struct sma_fetch *fetch); /* of the table of fetches */
+/** What events are read with, names that are known too. */
+struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
 struct sma_str feishu_name_of(const void *user, struct sma_str open_id);
-bool feishu_may_ask_names(const struct feishu *feishu);
+
+/* -- what is wrong (feishu_trouble.c) ---------------------------------------------------------- */
+/** Show what stands in the way for good, and say it once until it changes. */
+void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text);
 /** The owner must change the app in the console: said at the 1st, 2nd, 4th, ... time. */
 void feishu_tell_scope(struct feishu *feishu, const char *error);
 
