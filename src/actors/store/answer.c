@@ -55,7 +55,7 @@ static bool decides(const struct reading *reading)
 
 static SMA_CHECKED enum sma_err rule_words(struct sma_store *store, struct reading *reading,
                                            const struct sma_route *route,
-                                           struct store_ruling *ret_ruling)
+                                           struct store_decision *ret_decision)
 {
     struct store_word word = {.route = route,
                               .approved = reading->answer.approved_mask,
@@ -64,19 +64,19 @@ static SMA_CHECKED enum sma_err rule_words(struct sma_store *store, struct readi
                               .grant_rule = reading->answer.grant_rule,
                               .grant_s = reading->answer.grant_s,
                               .via = "words"};
-    return sma_store_rule(store, &reading->it, &word, ret_ruling);
+    return sma_store_rule(store, &reading->it, &word, ret_decision);
 }
 
 /* The row is over: what was decided is its result. */
 static SMA_CHECKED enum sma_err finish(struct sma_store *store, uint64_t seq,
-                                       const struct store_ruling *ruling)
+                                       const struct store_decision *decision)
 {
     enum sma_err err = sma_state_finish(
         store->state, &(struct sma_state_finish){.seq = seq,
                                                  .state = SMA_ROW_DONE,
                                                  .outcome = SMA_OUTCOME_OK,
-                                                 .is_success = ruling->status == 200,
-                                                 .output = sma_str(ruling->text),
+                                                 .is_success = decision->status == 200,
+                                                 .output = sma_str(decision->text),
                                                  .wall_ms = sma_ctx_wall(store->ctx)});
     if (err == SMA_ERR_OK)
         sma_store_note_finished(store, seq);
@@ -86,11 +86,11 @@ static SMA_CHECKED enum sma_err finish(struct sma_store *store, uint64_t seq,
 /* Words that decided: the outcome's card is the answer, unless there is more to say or nothing was
  * decided. */
 static SMA_CHECKED enum sma_err finish_words(struct sma_store *store, const struct sma_route *route,
-                                             uint64_t seq, const struct store_ruling *ruling)
+                                             uint64_t seq, const struct store_decision *decision)
 {
-    SMA_TRY(finish(store, seq, ruling));
-    if (ruling->needs_telling || ruling->status != 200)
-        SMA_TRY(sma_store_tell(store, route, seq, sma_str(ruling->text)));
+    SMA_TRY(finish(store, seq, decision));
+    if (decision->needs_telling || decision->status != 200)
+        SMA_TRY(sma_store_tell(store, route, seq, sma_str(decision->text)));
     return SMA_ERR_OK;
 }
 
@@ -118,25 +118,25 @@ static SMA_CHECKED enum sma_err tell_unclear(struct sma_store *store, struct sto
 
 /* -- presses ----------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct sma_route *route,
-                                           struct sma_str data, struct store_ruling *ret_ruling)
+                                           struct sma_str data, struct store_decision *ret_decision)
 {
     struct sma_card_press press;
     char id[SMA_STATE_APPROVAL_ID_BYTES + 1] = "";
     if (sma_card_verify(store->consent->key, data, &press) != SMA_ERR_OK) {
-        sma_store_rule_late(store, route, SMA_STR(""), ret_ruling);
+        sma_store_rule_late(store, route, SMA_STR(""), ret_decision);
         return SMA_ERR_OK;
     }
     for (size_t i = 0; i < sizeof press.id; i++)
         snprintf(id + 2 * i, 3, "%02x", press.id[i]);
     struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
     if (approval == NULL) {
-        sma_store_rule_late(store, route, sma_str(id), ret_ruling);
+        sma_store_rule_late(store, route, sma_str(id), ret_decision);
         return SMA_ERR_OK;
     }
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);
     if (err == SMA_ERR_CORRUPT && approval->is_broken) {
-        sma_store_rule_late(store, route, SMA_STR(""), ret_ruling);
+        sma_store_rule_late(store, route, SMA_STR(""), ret_decision);
         return SMA_ERR_OK;
     }
     if (err != SMA_ERR_OK)
@@ -151,7 +151,7 @@ static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct
         word.grant_s = 600;
     if (press.action == SMA_CARD_ALWAYS)
         word.grant_s = SMA_GRANT_ALWAYS;
-    err = sma_store_rule(store, &it, &word, ret_ruling);
+    err = sma_store_rule(store, &it, &word, ret_decision);
     sma_store_case_fini(&it);
     return err;
 }
@@ -159,14 +159,14 @@ static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct
 enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    struct store_ruling ruling;
-    SMA_TRY(rule_press(store, &in->route, in->text, &ruling));
-    bool is_held = ruling.status == 403 && ruling.is_role_open &&
+    struct store_decision decision;
+    SMA_TRY(rule_press(store, &in->route, in->text, &decision));
+    bool is_held = decision.status == 403 && decision.is_role_open &&
                    chat->held_count < SMA_CHAT_WAITING_COUNT_MAX;
     struct store_acceptance how = {.row_state = is_held ? SMA_ROW_WAITING : SMA_ROW_DONE,
                                    .may_answer = is_held,
                                    .is_press = true};
-    bool has_decided = ruling.status == 200;
+    bool has_decided = decision.status == 200;
     struct sma_accepted accepted = {.verdict = is_held || has_decided ? SMA_VERDICT_ACCEPTED
                                                                       : SMA_VERDICT_IGNORED};
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
@@ -176,10 +176,10 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
         sma_buf_clear(&store->scratch.text);
         sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),
                           SMA_NOTICE_BUTTON_TAKEN);
-        snprintf(ruling.text, sizeof ruling.text, "%.*s", (int)store->scratch.text.len,
+        snprintf(decision.text, sizeof decision.text, "%.*s", (int)store->scratch.text.len,
                  store->scratch.text.ptr);
     }
-    accepted.notice = sma_str(ruling.text);
+    accepted.notice = sma_str(decision.text);
     sma_store_accept_later(store, msg, &accepted);
     return SMA_ERR_OK;
 }
@@ -294,12 +294,12 @@ static SMA_CHECKED enum sma_err decide_now(struct sma_store *store, struct store
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_acceptance how = {.row_state = SMA_ROW_RUNNING};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
-    struct store_ruling ruling;
+    struct store_decision decision;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK)
-        err = rule_words(store, reading, &in->route, &ruling);
+        err = rule_words(store, reading, &in->route, &decision);
     if (err == SMA_ERR_OK)
-        err = finish_words(store, &in->route, accepted.seq, &ruling);
+        err = finish_words(store, &in->route, accepted.seq, &decision);
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg, &accepted);
     return err;
@@ -485,11 +485,12 @@ static SMA_CHECKED enum sma_err write_facts(struct sma_store *store, uint64_t se
 static SMA_CHECKED enum sma_err conclude_press(struct sma_store *store, struct store_chat *chat,
                                                uint64_t seq, const struct held *held)
 {
-    struct store_ruling ruling;
-    SMA_TRY(rule_press(store, &held->facts.route, held->text, &ruling));
-    SMA_TRY(finish(store, seq, &ruling));
-    if ((ruling.needs_telling || ruling.status != 200) && sma_store_may_refuse_again(store, chat))
-        SMA_TRY(sma_store_tell(store, &held->facts.route, seq, sma_str(ruling.text)));
+    struct store_decision decision;
+    SMA_TRY(rule_press(store, &held->facts.route, held->text, &decision));
+    SMA_TRY(finish(store, seq, &decision));
+    if ((decision.needs_telling || decision.status != 200) &&
+        sma_store_may_refuse_again(store, chat))
+        SMA_TRY(sma_store_tell(store, &held->facts.route, seq, sma_str(decision.text)));
     return SMA_ERR_OK;
 }
 
@@ -520,11 +521,11 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
         *ret_is_over = decides(&reading);
         is_judged = reading.answer.kind == SMA_ANSWER_MAYBE && reading.permitted != 0 && may_run &&
                     store->consent->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
-        struct store_ruling ruling;
+        struct store_decision decision;
         if (*ret_is_over) {
-            err = rule_words(store, &reading, &held->facts.route, &ruling);
+            err = rule_words(store, &reading, &held->facts.route, &decision);
             if (err == SMA_ERR_OK)
-                err = finish_words(store, &held->facts.route, seq, &ruling);
+                err = finish_words(store, &held->facts.route, seq, &decision);
             (void)sma_queue_remove(store->queue, chat->id, seq);
         }
         sma_store_case_fini(&reading.it);
@@ -566,13 +567,13 @@ enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_cha
 static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
                                             const struct sma_judged *judged, struct store_case *it,
                                             const struct held *held,
-                                            struct store_ruling *ret_ruling)
+                                            struct store_decision *ret_decision)
 {
     struct store_word word = {.route = &held->facts.route,
                               .refused = judged->refused_mask,
                               .response = judged->response,
                               .via = "model"};
-    return judged->refused_mask == 0 ? SMA_ERR_OK : sma_store_rule(store, it, &word, ret_ruling);
+    return judged->refused_mask == 0 ? SMA_ERR_OK : sma_store_rule(store, it, &word, ret_decision);
 }
 
 /* It waits as any message, and its author is told how to agree, or what the chat waits for. */
@@ -594,12 +595,12 @@ static SMA_CHECKED enum sma_err act_on_judgement(struct sma_store *store, struct
                                                  const struct sma_judged *judged,
                                                  struct store_case *it, struct held *held)
 {
-    struct store_ruling ruling = {.status = 404};
-    SMA_TRY(it == NULL ? SMA_ERR_OK : rule_judged(store, judged, it, held, &ruling));
-    if (ruling.status != 200)
+    struct store_decision decision = {.status = 404};
+    SMA_TRY(it == NULL ? SMA_ERR_OK : rule_judged(store, judged, it, held, &decision));
+    if (decision.status != 200)
         return make_ordinary(store, chat, judged->seq, held, judged->seems_to_agree ? it : NULL);
     (void)sma_queue_remove(store->queue, chat->id, judged->seq);
-    return finish_words(store, &held->facts.route, judged->seq, &ruling);
+    return finish_words(store, &held->facts.route, judged->seq, &decision);
 }
 
 static SMA_CHECKED enum sma_err conclude_judged(struct sma_store *store, struct store_chat *chat,

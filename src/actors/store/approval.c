@@ -136,7 +136,7 @@ enum sma_err sma_store_load_consent(struct sma_store *store)
         err = load_one(store, &list.items[i], &rows);
     sma_state_rows_free(&rows);
     if (err == SMA_ERR_OK)
-        err = sma_store_load_burials(store);
+        err = sma_store_load_supersessions(store);
     sma_store_take_clocks(store);
     return err;
 }

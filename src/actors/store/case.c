@@ -219,7 +219,7 @@ enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it
     bool goes_on = state != SMA_STATE_APPROVAL_CANCELLED;
     SMA_TRY(goes_on ? add_decision(store, it, number) : SMA_ERR_OK);
     SMA_TRY(write_row(store, it, state));
-    SMA_TRY(sma_store_forget_burial(store, it->approval));
+    SMA_TRY(sma_store_forget_superseded(store, it->approval));
     SMA_TRY(sma_store_send_outcome(store, it, number, by));
     audit_end(store, approval, state);
     struct store_chat *chat = approval->chat;
@@ -244,7 +244,7 @@ enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq)
     enum sma_err err = sma_store_cancel_message(store, seq);
     if (err == SMA_ERR_NOTFOUND)
         err = SMA_ERR_OK;
-    while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+    while (err == SMA_ERR_OK && sma_store_take_collected(store, seq, &collected))
         err = sma_store_cancel_message(store, collected);
     return err;
 }
@@ -291,7 +291,7 @@ enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *a
     if (err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND) /* its id may be what is damaged */
         err = sma_state_asked_drop(store->state, seq);
     if (err == SMA_ERR_OK)
-        err = sma_store_forget_burial(store, approval);
+        err = sma_store_forget_superseded(store, approval);
     if (err != SMA_ERR_OK)
         return err;
     sma_store_touch_projection(store, approval->id);

@@ -31,8 +31,8 @@ bool sma_store_approval_is_told(const struct store_approval *approval);
 void sma_store_approval_note_told(struct store_approval *approval);
 /** We say something else in this chat: words there do not mean the requests above it any more. In
  *  the open transaction. */
-SMA_CHECKED enum sma_err sma_store_bury_approvals(struct sma_store *store,
-                                                  const struct store_chat *chat);
+SMA_CHECKED enum sma_err sma_store_supersede_approvals(struct sma_store *store,
+                                                       const struct store_chat *chat);
 /** A request was delivered, or will not be: its clock starts. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id);
 /** Refuse what nobody answered in time; inside the transaction or opening it. */

@@ -22,8 +22,8 @@ struct store_sight
         *next; /* of its chat, older requests first; the first one's prev is the last */
     struct store_approval *approval;
     struct store_chat *chat;
-    uint8_t place;  /* 0: the run's own chat; 1 ...: a home, as in the key of its card */
-    bool is_buried; /* we said something else there since: words there may mean that */
+    uint8_t place;      /* 0: the run's own chat; 1 ...: a home, as in the key of its card */
+    bool is_superseded; /* we said something else there since: words there may mean that */
 };
 
 /* A parked run: people are asked. In memory while it is open, made from its rows; state.db has the
@@ -124,7 +124,7 @@ struct store_approval *sma_store_approval_by_id(const struct sma_store *store, s
 struct store_sight *sma_store_first_sight(const struct sma_store *store,
                                           const struct store_chat *chat);
 /** The one request that words said in this chat can mean, as it is shown there. *ret_count: how
- *  many could be meant; those of other chats that are buried only when there is nothing else. */
+ *  many could be meant; those of other chats that are superseded only when there is nothing else. */
 struct store_sight *sma_store_sight_meant(const struct sma_store *store,
                                           const struct store_chat *chat, uint32_t *ret_count);
 /** Its rows cannot be used: it is given up with the next batch. */
@@ -133,10 +133,10 @@ void sma_store_approval_break(struct sma_store *store, struct store_approval *ap
  *  could not be given up. */
 void sma_store_condemn(struct sma_store *store, uint64_t seq, bool is_stuck);
 void sma_store_pardon(struct sma_store *store, uint64_t seq); /* it is given up */
-/** The marks of what is buried: read, and gone with the request. */
-SMA_CHECKED enum sma_err sma_store_load_burials(struct sma_store *store);
-SMA_CHECKED enum sma_err sma_store_forget_burial(struct sma_store *store,
-                                                 const struct store_approval *approval);
+/** The marks of what is superseded: read, and gone with the request. */
+SMA_CHECKED enum sma_err sma_store_load_supersessions(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_forget_superseded(struct sma_store *store,
+                                                     const struct store_approval *approval);
 
 /* -- clock.c ----------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
@@ -206,7 +206,7 @@ struct store_word
     int64_t grant_s;
     const char *via;
 };
-struct store_ruling
+struct store_decision
 {
     int status;         /* as in sma_decided */
     bool is_role_open;  /* 403: the platform may know that he may */
@@ -218,13 +218,13 @@ struct store_ruling
  *  person. */
 SMA_CHECKED enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
                                         const struct store_word *word,
-                                        struct store_ruling *ret_ruling);
+                                        struct store_decision *ret_decision);
 /** Which items may this person decide? *ret_is_role_open: the platform may know more. */
 uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *it,
                              const struct sma_route *route, bool *ret_is_role_open);
 /** What became of a request that is not open any more, or was never there. */
 void sma_store_rule_late(struct sma_store *store, const struct sma_route *route, struct sma_str id,
-                         struct store_ruling *ret_ruling);
+                         struct store_decision *ret_decision);
 /** A route's person, as people are told. */
 struct sma_str sma_store_name_of(const struct sma_route *route);
 

@@ -54,7 +54,7 @@ static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct s
     while (sma_queue_take_below(store->queue, chat->id, mark, &seq)) {
         enum sma_err err = sma_store_cancel_message(store, seq);
         /* It may be a run from before this start, not resumed yet, that answers others too. */
-        while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+        while (err == SMA_ERR_OK && sma_store_take_collected(store, seq, &collected))
             err = sma_store_cancel_message(store, collected);
         if (err != SMA_ERR_OK)
             return err;

@@ -22,24 +22,24 @@
 #define WHO_BYTES_MAX 200
 #define ID_BYTES_MIN 6
 
-static void put_text(struct store_ruling *ruling, int status, const struct sma_buf *text)
+static void put_text(struct store_decision *decision, int status, const struct sma_buf *text)
 {
     size_t len = text->err == SMA_ERR_OK && text->ptr != NULL ? text->len : 0;
-    len = sma_utf8_cut((struct sma_str){text->ptr, len}, sizeof ruling->text - 1);
+    len = sma_utf8_cut((struct sma_str){text->ptr, len}, sizeof decision->text - 1);
     if (len > 0)
-        memcpy(ruling->text, text->ptr, len);
-    ruling->text[len] = '\0';
-    ruling->status = status;
+        memcpy(decision->text, text->ptr, len);
+    decision->text[len] = '\0';
+    decision->status = status;
 }
 
 static void rule_notice(struct sma_store *store, const struct sma_route *route,
-                        struct store_ruling *ruling, int status, enum sma_notice notice,
+                        struct store_decision *decision, int status, enum sma_notice notice,
                         const char *detail)
 {
     struct sma_buf text;
     sma_buf_init(&text, 4096);
     sma_notice_format(&text, sma_store_language(store, route), notice, detail);
-    put_text(ruling, status, &text);
+    put_text(decision, status, &text);
     sma_buf_fini(&text);
 }
 
@@ -64,7 +64,7 @@ static bool asks_for_others(const struct sma_store *store, const struct store_ca
 {
     uint32_t place = 0;
     uint64_t seq;
-    while (sma_store_next_orphan(store, it->approval->seq, &place, &seq)) {
+    while (sma_store_next_collected(store, it->approval->seq, &place, &seq)) {
         struct sma_state_head head;
         if (sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK ||
             !sma_str_is_equal(head.user_id, it->facts.route.user_id))
@@ -116,30 +116,30 @@ static void read_late(const struct sma_state_approval *row, char by[WHO_BYTES_MA
 }
 
 void sma_store_rule_late(struct sma_store *store, const struct sma_route *route, struct sma_str id,
-                         struct store_ruling *ret_ruling)
+                         struct store_decision *ret_decision)
 {
     struct sma_state_rows rows = {0};
     struct sma_state_approval row = {0};
     char by[WHO_BYTES_MAX] = "";
-    *ret_ruling = (struct store_ruling){.status = 404};
+    *ret_decision = (struct store_decision){.status = 404};
     enum sma_err err =
         id.len > 0 ? sma_state_approval_read(store->state, id, &rows, &row) : SMA_ERR_NOTFOUND;
     if (err != SMA_ERR_OK) {
-        rule_notice(store, route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        rule_notice(store, route, ret_decision, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
     } else if (row.state == SMA_STATE_APPROVAL_EXPIRED) {
-        rule_notice(store, route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
+        rule_notice(store, route, ret_decision, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
     } else if (row.state == SMA_STATE_APPROVAL_CANCELLED) {
-        rule_notice(store, route, ret_ruling, 410, SMA_NOTICE_APPROVAL_CANCELLED, "");
+        rule_notice(store, route, ret_decision, 410, SMA_NOTICE_APPROVAL_CANCELLED, "");
     } else {
         read_late(&row, by);
-        rule_notice(store, route, ret_ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
+        rule_notice(store, route, ret_decision, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
     }
     sma_state_rows_free(&rows);
 }
 
 /* Only some items were said, and they are decided; others are still open. */
 static void rule_known(struct sma_store *store, const struct store_case *it,
-                       const struct store_word *word, struct store_ruling *ruling)
+                       const struct store_word *word, struct store_decision *decision)
 {
     char by[WHO_BYTES_MAX] = "";
     for (uint32_t i = 0; i < it->request.item_count; i++) {
@@ -148,7 +148,7 @@ static void rule_known(struct sma_store *store, const struct store_case *it,
             snprintf(by, sizeof by, "%.*s", (int)sma_utf8_cut(item->by, sizeof by - 1),
                      item->by.ptr);
     }
-    rule_notice(store, word->route, ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
+    rule_notice(store, word->route, decision, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
 }
 
 /* -- deciding ---------------------------------------------------------------------------------- */
@@ -259,7 +259,8 @@ static SMA_CHECKED enum sma_err decide_items(struct sma_store *store, struct sto
 }
 
 static void describe(struct sma_store *store, const struct store_word *word, uint32_t count,
-                     uint32_t open, const struct sma_error *no_grant, struct store_ruling *ruling)
+                     uint32_t open, const struct sma_error *no_grant,
+                     struct store_decision *decision)
 {
     struct sma_buf text;
     enum sma_language language = sma_store_language(store, word->route);
@@ -274,15 +275,15 @@ static void describe(struct sma_store *store, const struct store_word *word, uin
         sma_buf_put_char(&text, ' ');
         sma_notice_format(&text, language, SMA_NOTICE_GRANT_REFUSED, no_grant->text);
     }
-    put_text(ruling, 200, &text);
+    put_text(decision, 200, &text);
     sma_buf_fini(&text);
-    ruling->is_closed = open == 0;
-    ruling->needs_telling = open > 0 || no_grant->code != SMA_ERR_OK;
+    decision->is_closed = open == 0;
+    decision->needs_telling = open > 0 || no_grant->code != SMA_ERR_OK;
 }
 
 static SMA_CHECKED enum sma_err apply(struct sma_store *store, struct store_case *it,
                                       const struct store_word *word,
-                                      struct store_ruling *ret_ruling)
+                                      struct store_decision *ret_decision)
 {
     struct sma_buf actor;
     struct sma_error no_grant = {0};
@@ -297,7 +298,7 @@ static SMA_CHECKED enum sma_err apply(struct sma_store *store, struct store_case
     if (err == SMA_ERR_OK)
         err = sma_store_case_write(store, it, sma_store_name_of(word->route), &is_closed);
     if (err == SMA_ERR_OK)
-        describe(store, word, count, open, &no_grant, ret_ruling);
+        describe(store, word, count, open, &no_grant, ret_decision);
     sma_buf_fini(&actor);
     return err;
 }
@@ -306,27 +307,27 @@ struct application
 {
     struct store_case *it;
     const struct store_word *word;
-    struct store_ruling *ruling;
+    struct store_decision *decision;
 };
 
 static enum sma_err apply_item(struct sma_store *store, void *ctx)
 {
     struct application *of = ctx;
-    return apply(store, of->it, of->word, of->ruling);
+    return apply(store, of->it, of->word, of->decision);
 }
 
 /* What cannot be written down for what is stored of the request ends it: nothing was decided. */
 static SMA_CHECKED enum sma_err apply_alone(struct sma_store *store, struct store_case *it,
                                             const struct store_word *word,
-                                            struct store_ruling *ret_ruling)
+                                            struct store_decision *ret_decision)
 {
-    struct application of = {.it = it, .word = word, .ruling = ret_ruling};
+    struct application of = {.it = it, .word = word, .decision = ret_decision};
     bool is_damaged;
     enum sma_err err = sma_store_on_request(store, it->approval, apply_item, &of, &is_damaged);
     if (err == SMA_ERR_OK && is_damaged) {
         it->approval = NULL;
-        *ret_ruling = (struct store_ruling){.status = 404};
-        rule_notice(store, word->route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        *ret_decision = (struct store_decision){.status = 404};
+        rule_notice(store, word->route, ret_decision, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
     }
     return err;
 }
@@ -337,49 +338,50 @@ static bool is_out_of_time(const struct sma_store *store, const struct store_app
 }
 
 enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
-                            const struct store_word *said, struct store_ruling *ret_ruling)
+                            const struct store_word *said, struct store_decision *ret_decision)
 {
-    *ret_ruling = (struct store_ruling){.status = 403};
+    *ret_decision = (struct store_decision){.status = 403};
     struct store_word word = *said;
     struct sma_consent_word counts;
     enum sma_consent_verdict verdict = sma_consent_rule(
         &(struct sma_consent_word){
             .approved = said->approved,
             .refused = said->refused,
-            .permitted = sma_store_permitted(store, it, said->route, &ret_ruling->is_role_open),
+            .permitted = sma_store_permitted(store, it, said->route, &ret_decision->is_role_open),
             .open = sma_store_case_mask(it),
             .is_out_of_time = is_out_of_time(store, it->approval)},
         &counts);
     switch (verdict) {
     case SMA_CONSENT_TOO_LATE: /* the end of this batch refuses it */
-        ret_ruling->is_role_open = false;
-        rule_notice(store, said->route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
+        ret_decision->is_role_open = false;
+        rule_notice(store, said->route, ret_decision, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
         return SMA_ERR_OK;
     case SMA_CONSENT_NOT_YOURS:
-        rule_notice(store, said->route, ret_ruling, 403, SMA_NOTICE_APPROVAL_NOT_YOURS, "");
+        rule_notice(store, said->route, ret_decision, 403, SMA_NOTICE_APPROVAL_NOT_YOURS, "");
         return SMA_ERR_OK;
     case SMA_CONSENT_ALREADY:
-        rule_known(store, it, said, ret_ruling);
+        rule_known(store, it, said, ret_decision);
         return SMA_ERR_OK;
     default:
         word.approved = counts.approved;
         word.refused = counts.refused;
-        return apply_alone(store, it, &word, ret_ruling);
+        return apply_alone(store, it, &word, ret_decision);
     }
 }
 
 /* -- DECIDE ------------------------------------------------------------------------------------ */
 static void answer_decided(struct sma_store *store, const struct sma_msg *question,
-                           const struct store_ruling *ruling)
+                           const struct store_decision *decision)
 {
-    const struct sma_decided decided = {.status = ruling->status, .text = sma_str(ruling->text)};
+    const struct sma_decided decided = {.status = decision->status,
+                                        .text = sma_str(decision->text)};
     struct sma_msg *answer = sma_store_made(store, sma_msg_make_decided(&decided));
     sma_store_answer_later(store, question, &answer, 0);
 }
 
-/* Which request is meant; otherwise the ruling says why none is. */
+/* Which request is meant; otherwise the decision says why none is. */
 static struct store_approval *find_wanted(struct sma_store *store, const struct sma_decide *decide,
-                                          struct store_ruling *ruling)
+                                          struct store_decision *decision)
 {
     struct sma_state_rows rows = {0};
     struct store_approval *approval = NULL;
@@ -389,15 +391,15 @@ static struct store_approval *find_wanted(struct sma_store *store, const struct 
                            ? SMA_ERR_NOTFOUND
                            : sma_state_approval_ids(store->state, decide->id, &rows, ids, &count);
     if (err != SMA_ERR_OK) {
-        rule_notice(store, &decide->route, ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        rule_notice(store, &decide->route, decision, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
     } else if (count > 1) {
-        ruling->status = 400;
-        snprintf(ruling->text, sizeof ruling->text,
+        decision->status = 400;
+        snprintf(decision->text, sizeof decision->text,
                  "several requests have an id that begins so; give more of it");
     } else {
         approval = sma_store_approval_by_id(store, ids[0]);
         if (approval == NULL)
-            sma_store_rule_late(store, &decide->route, ids[0], ruling);
+            sma_store_rule_late(store, &decide->route, ids[0], decision);
     }
     sma_state_rows_free(&rows);
     return approval;
@@ -410,14 +412,14 @@ static uint64_t mask_of(const struct store_case *it)
 
 static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct sma_decide *decide,
                                            struct store_approval *approval,
-                                           struct store_ruling *ret_ruling)
+                                           struct store_decision *ret_decision)
 {
     struct store_case it;
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_store_case_open(store, approval, &it);
     if (err == SMA_ERR_CORRUPT && approval->is_broken) { /* the end of this batch gives it up */
-        rule_notice(store, &decide->route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        rule_notice(store, &decide->route, ret_decision, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
         return SMA_ERR_OK;
     }
     if (err != SMA_ERR_OK)
@@ -436,12 +438,12 @@ static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct
         *(decide->is_approved ? &word.approved : &word.refused) = mask_of(&it);
     if (((word.approved | word.refused) & ~mask_of(&it)) != 0 ||
         (word.approved & word.refused) != 0) {
-        ret_ruling->status = 400;
-        snprintf(ret_ruling->text, sizeof ret_ruling->text,
+        ret_decision->status = 400;
+        snprintf(ret_decision->text, sizeof ret_decision->text,
                  "the request has items 1 to %u, and each can be approved or refused",
                  it.request.item_count);
     } else {
-        err = sma_store_rule(store, &it, &word, ret_ruling);
+        err = sma_store_rule(store, &it, &word, ret_decision);
     }
     sma_store_case_fini(&it);
     return err;
@@ -450,19 +452,21 @@ static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct
 static void decide_approval(struct sma_store *store, const struct sma_msg *msg,
                             const struct sma_decide *decide)
 {
-    struct store_ruling ruling = {.status = 503, .text = "the service cannot write now; try again"};
+    struct store_decision decision = {.status = 503,
+                                      .text = "the service cannot write now; try again"};
     enum sma_err err = SMA_ERR_OK;
     sma_store_check_disk(store);
     if (sma_store_may_write(store)) {
-        struct store_approval *approval = find_wanted(store, decide, &ruling);
+        struct store_approval *approval = find_wanted(store, decide, &decision);
         if (approval != NULL)
-            err = decide_one(store, decide, approval, &ruling);
+            err = decide_one(store, decide, approval, &decision);
     }
     if (err != SMA_ERR_OK) {
         sma_store_fail_batch(store, err);
-        ruling = (struct store_ruling){.status = 503, .text = "it could not be stored; try again"};
+        decision =
+            (struct store_decision){.status = 503, .text = "it could not be stored; try again"};
     }
-    answer_decided(store, msg, &ruling);
+    answer_decided(store, msg, &decision);
 }
 
 void sma_store_decide(struct sma_store *store, struct sma_msg **msg)

@@ -172,7 +172,7 @@ static SMA_CHECKED enum sma_err wake_recorded(struct sma_store *store, struct st
         return err;
     err = sma_state_set_run(store->state, seq, SMA_ROW_WAITING, group->leader);
     if (err == SMA_ERR_OK)
-        err = sma_store_add_orphan(store, group->leader, seq);
+        err = sma_store_add_collected(store, group->leader, seq);
     if (err == SMA_ERR_OK && facts.preparation.len > 0)
         err = sma_store_hold(store, group->chat, seq, &facts.route, group, false);
     return err;
@@ -196,7 +196,7 @@ enum sma_err sma_store_group_join(struct sma_store *store, struct store_group *g
     SMA_ASSERT(group->leader != 0);
     sma_store_group_touch(store, group);
     sma_queue_set_held(store->queue, group->chat->id, group->leader, true);
-    return sma_store_add_orphan(store, group->leader, seq);
+    return sma_store_add_collected(store, group->leader, seq);
 }
 
 void sma_store_group_settle(struct sma_store *store, struct store_group *group)

@@ -76,7 +76,7 @@ static SMA_CHECKED enum sma_err find_answered(struct sma_store *store,
 /* May words said in this private chat mean the request: have we said nothing else since? */
 static bool is_fresh(const struct sma_store *store, const struct store_sight *sight)
 {
-    return !sight->is_buried &&
+    return !sight->is_superseded &&
            (sight->place == 0 || !sma_queue_is_busy(store->queue, sight->chat->id));
 }
 

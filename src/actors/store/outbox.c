@@ -109,7 +109,7 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
     bool is_card = asked->intent == SMA_INTENT_APPROVAL_REQUEST ||
                    asked->intent == SMA_INTENT_APPROVAL_OUTCOME;
     if (chat->approval_count > 0 && !is_card && !facts->is_about_cards)
-        err = sma_store_bury_approvals(store, chat);
+        err = sma_store_supersede_approvals(store, chat);
     if (err != SMA_ERR_OK)
         return err;
     struct sma_step_delivery led = *asked;

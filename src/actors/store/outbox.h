@@ -20,7 +20,7 @@ struct store_delivery_facts
     uint64_t seq;
     uint32_t step;
     bool has_waiter;
-    bool is_about_cards;             /* speaks of open requests: it buries none */
+    bool is_about_cards;             /* speaks of open requests: it supersedes none */
     const struct sma_stamps *stamps; /* may be NULL */
 };
 /** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is

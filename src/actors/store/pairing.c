@@ -336,8 +336,8 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
     struct sma_buf storage;
     char name[SMA_PAIRING_NAME_BYTES_MAX + 1], chat_id[SMA_PAIRING_NAME_BYTES_MAX + 1], channel[32];
     sma_buf_init(&storage, 256 * 1024);
-    uint32_t count = sma_store_homes(store, pairing->route.chat_key, homes,
-                                     SMA_APPROVAL_HOME_COUNT_MAX, &storage);
+    uint32_t count = sma_store_approver_routes(store, pairing->route.chat_key, homes,
+                                               SMA_APPROVAL_HOME_COUNT_MAX, &storage);
     enum sma_err err = SMA_ERR_OK;
     sma_store_pairing_name(name, &pairing->route);
     sma_pairing_name(chat_id, pairing->route.chat_id);

@@ -46,14 +46,14 @@ static SMA_CHECKED enum sma_err send_request(struct sma_store *store, struct sto
 }
 
 /* Owners and administrators who are told at home. */
-static SMA_CHECKED enum sma_err send_homes(struct sma_store *store, struct store_case *it)
+static SMA_CHECKED enum sma_err send_to_approvers(struct sma_store *store, struct store_case *it)
 {
     struct sma_route homes[SMA_APPROVAL_HOME_COUNT_MAX];
     struct sma_buf storage;
     bool is_role_open;
     sma_buf_init(&storage, STORAGE_BYTES_MAX);
-    uint32_t count = sma_store_homes(store, sma_store_chat_key(it->approval->chat), homes,
-                                     SMA_APPROVAL_HOME_COUNT_MAX, &storage);
+    uint32_t count = sma_store_approver_routes(store, sma_store_chat_key(it->approval->chat), homes,
+                                               SMA_APPROVAL_HOME_COUNT_MAX, &storage);
     enum sma_err err = SMA_ERR_OK;
     for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++) {
         struct sma_state_chat *chat = NULL;
@@ -87,7 +87,7 @@ static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store
     bool may_chat_decide = it->facts.is_group || own != 0;
     enum sma_err err = send_request(store, it, &it->facts.route, STORE_CARD_CALL, may_chat_decide);
     if (err == SMA_ERR_OK && own != all && (!it->facts.is_group || has_owner_item(it)))
-        err = send_homes(store, it);
+        err = send_to_approvers(store, it);
     return err;
 }
 

@@ -306,8 +306,9 @@ static struct sma_str next_field(const char **at)
     return field;
 }
 
-uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
-                         struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage)
+uint32_t sma_store_approver_routes(struct sma_store *store, struct sma_str not_chat_key,
+                                   struct sma_route *ret_routes, uint32_t max,
+                                   struct sma_buf *storage)
 {
     struct home_list list = {.not_chat_key = not_chat_key, .storage = storage};
     const char *colon =

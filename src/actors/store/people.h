@@ -48,8 +48,9 @@ bool sma_store_role_is_known(struct sma_store *store, const struct store_chat *c
                              const struct sma_route *route, bool is_group);
 /** Where owners, then administrators, can be told in private: at most max routes, none of them of
  *  the chat not_chat_key. Slices point into storage. @return how many */
-uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
-                         struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage);
+uint32_t sma_store_approver_routes(struct sma_store *store, struct sma_str not_chat_key,
+                                   struct sma_route *ret_routes, uint32_t max,
+                                   struct sma_buf *storage);
 /** DECIDE of kind PAIRING. Takes *question; DECIDED follows the commit. */
 void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question);
 /** A stranger wrote: show a code. In private the message is kept for his pairing; in a group the

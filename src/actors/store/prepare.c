@@ -243,7 +243,7 @@ static SMA_CHECKED enum sma_err refuse_all(struct conclusion *end, const struct 
     struct sma_store *store = end->store;
     uint64_t piece;
     enum sma_err err = refuse_row(store, end->seq);
-    while (err == SMA_ERR_OK && sma_store_take_orphan(store, end->seq, &piece)) {
+    while (err == SMA_ERR_OK && sma_store_take_collected(store, end->seq, &piece)) {
         sma_store_release(store, piece);
         err = refuse_row(store, piece);
     }
@@ -420,7 +420,7 @@ static enum sma_err fail_one(struct sma_store *store, void *ctx)
     err = sma_state_message_get(store->state, it->seq, tell_failed, &end);
     if (err == SMA_ERR_OK || sma_store_is_damage(store, err))
         err = fail_row(store, it->seq);
-    while (err == SMA_ERR_OK && sma_store_take_orphan(store, it->seq, &piece)) {
+    while (err == SMA_ERR_OK && sma_store_take_collected(store, it->seq, &piece)) {
         sma_store_release(store, piece);
         err = fail_row(store, piece);
     }

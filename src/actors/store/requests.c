@@ -2,7 +2,7 @@
  * The open requests in memory: found by id, by run and by the chats that see them, whatever their
  * number.
  *
- * Words below a card mean it until we say something else there: the card is buried then. The mark
+ * Words below a card mean it until we say something else there: the card is superseded then. The mark
  * of it is a record "buried/<id>" that lists the places, so that a restart and a failed commit
  * leave it as it was.
  */
@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#define BURIED "buried/"
-#define KEY_BYTES (sizeof BURIED + SMA_STATE_APPROVAL_ID_BYTES)
+#define SUPERSEDED "buried/" /* rows on disk are called so */
+#define KEY_BYTES (sizeof SUPERSEDED + SMA_STATE_APPROVAL_ID_BYTES)
 
 /* -- sights ------------------------------------------------------------------------------------ */
 static uint64_t chat_place(const struct store_chat *chat)
@@ -240,13 +240,14 @@ void sma_store_approval_end(struct sma_store *store, struct store_approval *appr
 }
 
 /* -- which one words mean ---------------------------------------------------------------------- */
-static struct store_sight *find_meant(struct store_sight *sight, bool may_be_buried,
+static struct store_sight *find_meant(struct store_sight *sight, bool may_be_superseded,
                                       uint32_t *ret_count)
 {
     struct store_sight *meant = NULL;
     *ret_count = 0;
     for (; sight != NULL; sight = sight->next)
-        if ((sight->place == 0 || may_be_buried || !sight->is_buried) && (*ret_count)++ == 0)
+        if ((sight->place == 0 || may_be_superseded || !sight->is_superseded) &&
+            (*ret_count)++ == 0)
             meant = sight;
     return meant;
 }
@@ -255,70 +256,72 @@ struct store_sight *sma_store_sight_meant(const struct sma_store *store,
                                           const struct store_chat *chat, uint32_t *ret_count)
 {
     struct store_sight *first = sma_store_first_sight(store, chat);
-    /* Nobody takes up what is buried while something is asked after it. */
+    /* Nobody takes up what is superseded while something is asked after it. */
     struct store_sight *meant = find_meant(first, false, ret_count);
     return meant != NULL ? meant : find_meant(first, true, ret_count);
 }
 
-/* -- burials ----------------------------------------------------------------------------------- */
-static struct sma_str burial_key(const struct store_approval *approval, char key[KEY_BYTES])
+/* -- superseded ---------------------------------------------------------------------------------- */
+static struct sma_str superseded_key(const struct store_approval *approval, char key[KEY_BYTES])
 {
-    int len = snprintf(key, KEY_BYTES, BURIED "%s", approval->id);
+    int len = snprintf(key, KEY_BYTES, SUPERSEDED "%s", approval->id);
     return (struct sma_str){key, (size_t)len};
 }
 
 /* One bit a place. */
-static unsigned burial_mask(const struct store_approval *approval)
+static unsigned superseded_mask(const struct store_approval *approval)
 {
     unsigned mask = 0;
     for (uint32_t i = 0; i < approval->sight_count; i++)
-        mask |= approval->sights[i].is_buried ? 1u << approval->sights[i].place : 0;
+        mask |= approval->sights[i].is_superseded ? 1u << approval->sights[i].place : 0;
     return mask;
 }
 
-enum sma_err sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat)
+enum sma_err sma_store_supersede_approvals(struct sma_store *store, const struct store_chat *chat)
 {
     char key[KEY_BYTES], value[16];
     for (struct store_sight *at = sma_store_first_sight(store, chat); at != NULL; at = at->next) {
-        if (at->is_buried)
+        if (at->is_superseded)
             continue;
-        at->is_buried = true; /* a batch that fails reads it again */
-        snprintf(value, sizeof value, "%u", burial_mask(at->approval));
+        at->is_superseded = true; /* a batch that fails reads it again */
+        snprintf(value, sizeof value, "%u", superseded_mask(at->approval));
         enum sma_err err =
-            sma_state_access_set(store->state, burial_key(at->approval, key), sma_str(value));
+            sma_state_access_set(store->state, superseded_key(at->approval, key), sma_str(value));
         if (err != SMA_ERR_OK)
             return err;
     }
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_store_forget_burial(struct sma_store *store, const struct store_approval *approval)
+enum sma_err sma_store_forget_superseded(struct sma_store *store,
+                                         const struct store_approval *approval)
 {
     char key[KEY_BYTES];
-    return burial_mask(approval) != 0
-               ? sma_state_access_set(store->state, burial_key(approval, key), SMA_STR(""))
+    return superseded_mask(approval) != 0
+               ? sma_state_access_set(store->state, superseded_key(approval, key), SMA_STR(""))
                : SMA_ERR_OK;
 }
 
-/* What cannot be read buries everywhere: the card is answered then, which is never wrong. */
-static enum sma_err load_burial(void *user, struct sma_str key, struct sma_str value)
+/* What cannot be read supersedes everywhere: the card is answered then, which is never wrong. */
+static enum sma_err load_supersession(void *user, struct sma_str key, struct sma_str value)
 {
-    const struct sma_str prefix = SMA_STR(BURIED);
+    const struct sma_str prefix = SMA_STR(SUPERSEDED);
     struct sma_str id = {key.ptr + prefix.len, key.len - prefix.len};
     struct store_approval *approval = sma_store_approval_by_id(user, id);
     int64_t mask;
     if (sma_parse_i64(value, 1, 255, &mask) != SMA_ERR_OK)
         mask = 255;
     for (uint32_t i = 0; approval != NULL && i < approval->sight_count; i++)
-        approval->sights[i].is_buried = (mask >> approval->sights[i].place & 1) != 0;
+        approval->sights[i].is_superseded = (mask >> approval->sights[i].place & 1) != 0;
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_store_load_burials(struct sma_store *store)
+enum sma_err sma_store_load_supersessions(struct sma_store *store)
 {
     return store->consent->count == 0
                ? SMA_ERR_OK
-               : sma_state_each_access_under(store->state, SMA_STR(BURIED), load_burial, store);
+               : sma_state_each_access_under(store->state, SMA_STR(SUPERSEDED), load_supersession,
+                                             store);
 }
 
 const uint8_t *sma_store_approval_key(const struct sma_store *store)

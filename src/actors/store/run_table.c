@@ -15,17 +15,17 @@ struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq)
     return NULL;
 }
 
-enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq, uint64_t seq)
+enum sma_err sma_store_add_collected(struct sma_store *store, uint64_t run_seq, uint64_t seq)
 {
     if (!sma_store_grow(&store->runs->orphans, store->runs->orphan_count, &store->runs->orphan_cap,
                         sizeof *store->runs->orphans))
         return SMA_ERR_NOMEM;
     store->runs->orphans[store->runs->orphan_count++] =
-        (struct store_orphan){.run_seq = run_seq, .seq = seq};
+        (struct store_collected){.run_seq = run_seq, .seq = seq};
     return SMA_ERR_OK;
 }
 
-uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq)
+uint32_t sma_store_count_collected(const struct sma_store *store, uint64_t run_seq)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < store->runs->orphan_count; i++)
@@ -33,12 +33,12 @@ uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq
     return count;
 }
 
-bool sma_store_next_orphan(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
-                           uint64_t *ret_seq)
+bool sma_store_next_collected(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
+                              uint64_t *ret_seq)
 {
     const struct store_runs *runs = store->runs;
     while (*place < runs->orphan_count) {
-        const struct store_orphan *orphan = &runs->orphans[(*place)++];
+        const struct store_collected *orphan = &runs->orphans[(*place)++];
         if (orphan->run_seq != run_seq)
             continue;
         *ret_seq = orphan->seq;
@@ -47,10 +47,10 @@ bool sma_store_next_orphan(const struct sma_store *store, uint64_t run_seq, uint
     return false;
 }
 
-bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq)
+bool sma_store_take_collected(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq)
 {
     for (uint32_t i = 0; i < store->runs->orphan_count; i++) {
-        struct store_orphan *orphan = &store->runs->orphans[i];
+        struct store_collected *orphan = &store->runs->orphans[i];
         if (orphan->run_seq != run_seq)
             continue;
         *ret_seq = orphan->seq;
@@ -60,7 +60,7 @@ bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *
     return false;
 }
 
-void sma_store_drop_orphan(struct sma_store *store, uint64_t seq)
+void sma_store_drop_collected(struct sma_store *store, uint64_t seq)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < store->runs->orphan_count; i++)
@@ -120,12 +120,12 @@ void sma_store_set_stuck(struct sma_store *store, uint64_t seq, struct sma_str c
 }
 
 /* Another open run of the same chat; only after two chats became one. */
-static struct store_run *find_twin(struct sma_store *store, struct store_chat *chat)
+static struct store_run *find_other_run(struct sma_store *store, struct store_chat *chat)
 {
     for (uint32_t i = 0; i < store->runs->open_count; i++)
         if (store->runs->entries[i]->chat == chat)
             return store->runs->entries[i];
-    chat->has_twins = false;
+    chat->has_two_runs = false;
     return NULL;
 }
 
@@ -141,7 +141,7 @@ void sma_store_run_end(struct sma_store *store, struct store_run *run)
     sma_store_need(store, sma_store_grow(&runs->ended, runs->ended_count, &runs->ended_cap,
                                          sizeof(struct store_run *)));
     runs->ended[runs->ended_count++] = run;
-    chat->run = chat->has_twins ? find_twin(store, chat) : NULL;
+    chat->run = chat->has_two_runs ? find_other_run(store, chat) : NULL;
     if (chat->run == NULL)
         sma_queue_finish(store->queue, chat->id);
 }
@@ -158,7 +158,7 @@ enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run)
     for (uint32_t i = 0; i < run->collected_count && err == SMA_ERR_OK; i++) {
         err = sma_state_set_run(store->state, run->collected[i], SMA_ROW_PARKED, run->seq);
         if (err == SMA_ERR_OK)
-            err = sma_store_add_orphan(store, run->seq, run->collected[i]);
+            err = sma_store_add_collected(store, run->seq, run->collected[i]);
     }
     return err;
 }

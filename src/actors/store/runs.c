@@ -53,7 +53,7 @@ void sma_store_enter_run(struct sma_store *store, struct store_run *run, struct 
 {
     SMA_ASSERT(store->runs->open_count < SMA_COUNT_OF(store->runs->entries));
     run->chat = chat;
-    chat->has_twins = chat->has_twins || chat->run != NULL;
+    chat->has_two_runs = chat->has_two_runs || chat->run != NULL;
     chat->run = run;
     store->runs->entries[store->runs->open_count++] = run;
 }
@@ -96,11 +96,11 @@ void sma_store_note_asks(struct store_run *run)
     run->end = STORE_END_ASKS;
 }
 
-static void adopt_orphans(struct sma_store *store, struct store_run *run)
+static void adopt_collected(struct sma_store *store, struct store_run *run)
 {
     uint64_t seq;
     while (run->collected_count < STORE_COLLECT_COUNT_MAX &&
-           sma_store_take_orphan(store, run->seq, &seq))
+           sma_store_take_collected(store, run->seq, &seq))
         run->collected[run->collected_count++] = seq;
 }
 
@@ -114,7 +114,7 @@ static bool may_collect_more(const struct sma_store *store, const struct store_r
 {
     uint64_t next;
     return store->config->queue_is_collect && sma_queue_first(store->queue, run->chat->id, &next) &&
-           run->collected_count + 1 + sma_store_count_orphans(store, next) <=
+           run->collected_count + 1 + sma_store_count_collected(store, next) <=
                STORE_COLLECT_COUNT_MAX;
 }
 
@@ -123,12 +123,12 @@ static bool may_collect_more(const struct sma_store *store, const struct store_r
 static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_run *run)
 {
     uint64_t seq;
-    adopt_orphans(store, run);
+    adopt_collected(store, run);
     sma_store_release(store, run->seq);
     while (may_collect_more(store, run) && sma_queue_take_more(store->queue, run->chat->id, &seq)) {
         run->collected[run->collected_count++] = run->seq;
         run->seq = seq;
-        adopt_orphans(store, run);
+        adopt_collected(store, run);
         sma_store_release(store, seq);
     }
     if (run->collected_count > 1)
@@ -250,7 +250,7 @@ static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct 
                                                 const struct sma_state_head *head,
                                                 uint32_t *ret_attempt)
 {
-    adopt_orphans(store, run);
+    adopt_collected(store, run);
     SMA_METRIC_ADD(runs_resumed_total, 1);
     *ret_attempt = 1;
     SMA_TRY(sma_state_step_last(store->state, run->seq, &run->last_step));
@@ -333,7 +333,7 @@ static SMA_CHECKED enum sma_err give_up_piece(struct sma_store *store, uint32_t 
                                               uint64_t seq)
 {
     (void)sma_queue_remove(store->queue, chat_id, seq); /* or it is an orphan */
-    sma_store_drop_orphan(store, seq);
+    sma_store_drop_collected(store, seq);
     sma_store_release(store, seq);
     SMA_METRIC_ADD(runs_given_up_total, 1);
     enum sma_err err = tell_given_up(store, seq);
@@ -360,7 +360,7 @@ static enum sma_err give_up_queued(struct sma_store *store, void *ctx)
         err = take_first(store, start, &run);
     if (err != SMA_ERR_OK)
         return err;
-    adopt_orphans(store, run);
+    adopt_collected(store, run);
     sma_store_release(store, run->seq);
     err = sma_store_end_wait(store, run->seq);
     return err == SMA_ERR_OK ? sma_store_give_up_run(store, run, "its row cannot be read") : err;
@@ -384,7 +384,7 @@ static SMA_CHECKED enum sma_err start_one(struct sma_store *store, uint32_t chat
     uint64_t blamed = start.order.blamed_seq != 0 ? start.order.blamed_seq : seq;
     sma_store_set_stuck(store, blamed, item.chat_key, "and not ended either");
     (void)sma_queue_remove(store->queue, chat_id, blamed); /* or it is an orphan */
-    sma_store_drop_orphan(store, blamed);
+    sma_store_drop_collected(store, blamed);
     return SMA_ERR_OK;
 }
 

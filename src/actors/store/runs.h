@@ -38,14 +38,14 @@ void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
 struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
 /** The run is over in this transaction: frees credit and chat. */
 void sma_store_run_end(struct sma_store *store, struct store_run *run);
-SMA_CHECKED enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq,
-                                              uint64_t seq);
+SMA_CHECKED enum sma_err sma_store_add_collected(struct sma_store *store, uint64_t run_seq,
+                                                 uint64_t seq);
 /** The next message that waits to be answered by this run (an album's piece, or collected before
  *  the program was started), taken off the list. */
-bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq);
+bool sma_store_take_collected(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq);
 /** The next such message from *place on (0 at first), which stays on the list. */
-bool sma_store_next_orphan(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
-                           uint64_t *ret_seq);
+bool sma_store_next_collected(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
+                              uint64_t *ret_seq);
 /** It leaves the agent because people are asked; for the log. */
 void sma_store_note_asks(struct store_run *run);
 /** A run could start now, if its chat were free. */

@@ -35,7 +35,7 @@ void sma_store_leave_stuck(struct sma_store *store, uint64_t seq)
 static void keep(struct sma_store *store, struct store_run *run)
 {
     run->chat->run = NULL;
-    run->chat->has_twins = false;
+    run->chat->has_two_runs = false;
     run->chat = NULL;
     run->next = store->runs->kept;
     store->runs->kept = run;
@@ -149,7 +149,7 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
     if (err != SMA_ERR_OK || kind != SMA_EVENT_MESSAGE)
         return err;
     if (run_seq != 0)
-        return sma_store_add_orphan(store, run_seq, seq);
+        return sma_store_add_collected(store, run_seq, seq);
     return is_held ? sma_queue_push_held(store->queue, chat->id, seq)
                    : sma_queue_push_accepted(store->queue, chat->id, seq);
 }
@@ -183,7 +183,7 @@ static SMA_CHECKED enum sma_err queue_row(struct sma_store *store, struct store_
         return queue_begun(store, chat, head);
     struct store_run *run = sma_store_run_find(store, head->run_seq);
     if (run == NULL)
-        return sma_store_add_orphan(store, head->run_seq, head->seq);
+        return sma_store_add_collected(store, head->run_seq, head->seq);
     if (run->collected_count < STORE_COLLECT_COUNT_MAX)
         run->collected[run->collected_count++] = head->seq;
     return SMA_ERR_OK;

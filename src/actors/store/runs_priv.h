@@ -11,7 +11,7 @@
 #define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
 #define STORE_QUARANTINE_S 10 /* a suspect without a step stops nobody else after it */
 
-struct store_orphan
+struct store_collected
 {
     uint64_t run_seq, seq;
 };
@@ -51,7 +51,7 @@ struct store_runs
     bool is_loaded;
     uint64_t *stuck; /* rows that can neither be used nor ended */
     uint32_t stuck_count, stuck_cap;
-    struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
+    struct store_collected *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
     struct store_wait *wait_first, *wait_last;
     struct store_map waits; /* seq -> store_wait */
@@ -85,8 +85,8 @@ void sma_store_let_suspect_go(struct sma_store *store);
 void sma_store_settle_suspects(struct sma_store *store);
 uint64_t sma_store_suspects_wake(const struct sma_store *store);
 
-void sma_store_drop_orphan(struct sma_store *store, uint64_t seq);
-uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq);
+void sma_store_drop_collected(struct sma_store *store, uint64_t seq);
+uint32_t sma_store_count_collected(const struct sma_store *store, uint64_t run_seq);
 void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
 /** The turn of a run that was ended by /stop comes. Errors fail the batch. */
 void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done);

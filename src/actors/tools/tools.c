@@ -63,10 +63,10 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
             return sma_fail(error, SMA_ERR_FULL, "too many secrets to keep them out of outputs");
     err = sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
     setup->sandbox.secrets = setup->secrets;
-    sma_tool_rules_set_walls(setup->rules, !setup->sandbox.is_on ? SMA_REQUEST_WALLS_NONE
-                                           : setup->options.has_network
-                                               ? SMA_REQUEST_WALLS_ONLINE
-                                               : SMA_REQUEST_WALLS_OFFLINE);
+    sma_tool_rules_set_sandbox(setup->rules, !setup->sandbox.is_on ? SMA_REQUEST_SANDBOX_NONE
+                                             : setup->options.has_network
+                                                 ? SMA_REQUEST_SANDBOX_ONLINE
+                                                 : SMA_REQUEST_SANDBOX_OFFLINE);
     return err;
 }
 

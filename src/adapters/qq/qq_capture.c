@@ -1,5 +1,5 @@
 /*
- * qq_capture.c — payloads kept as they came, to look into what the platform really sends. Only with
+ * qq_record_raw.c — payloads kept as they came, to look into what the platform really sends. Only with
  * SHIP_QQ_CAPTURE_EVENTS: "dispatch" events alone, "all" everything. A capture that fails is said
  * once and disturbs nothing; the files hold what people wrote and are for their owner only.
  */
@@ -55,7 +55,7 @@ static enum sma_err write_capture(struct qq *qq, const struct qq_frame *frame, s
     return err;
 }
 
-void qq_capture(struct qq *qq, const struct qq_frame *frame, struct sma_str bytes)
+void qq_record_raw(struct qq *qq, const struct qq_frame *frame, struct sma_str bytes)
 {
     struct sma_error error = {0};
     if (qq->capture == 0 || (qq->capture == 1 && frame->op != QQ_OP_DISPATCH))

@@ -120,7 +120,7 @@ static void on_message(void *user, struct sma_str bytes, bool is_binary, uint64_
         settle_shard(shard);
         return;
     }
-    qq_capture(shard->qq, &frame, bytes);
+    qq_record_raw(shard->qq, &frame, bytes);
     if (frame.op == QQ_OP_DISPATCH && sma_str_is_equal(frame.type, SMA_STR("READY")))
         note_bot(shard->qq, &frame);
     if (qq_session_frame(&shard->session, &frame, now_of(shard), chance_of(shard))) {

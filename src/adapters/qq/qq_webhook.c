@@ -27,7 +27,7 @@ static int take_event(struct qq *qq, const struct sma_webhook *webhook,
 {
     if (qq->base.is_intake_off)
         return 503;
-    qq_capture(qq, frame, webhook->body);
+    qq_record_raw(qq, frame, webhook->body);
     struct taking taking = {.qq = qq, .origin = {.slot = slot}, .status = 503};
     struct qq_event_options options = qq_event_options_now(qq, webhook->read_ns);
     return qq_event_parse(&options, frame, on_event, &taking) == SMA_ERR_OK ? taking.status : 503;

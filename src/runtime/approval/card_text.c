@@ -88,15 +88,15 @@ static void put_write(struct writer *writer, const struct sma_request_item *item
 }
 
 /* The walls around a command, as they were when it was asked about: request.h. */
-static void put_walls(struct writer *writer, struct sma_str walls)
+static void put_sandbox(struct writer *writer, struct sma_str walls)
 {
     static const struct
     {
         const char *word;
         enum sma_notice notice;
-    } rows[] = {{SMA_REQUEST_WALLS_OFFLINE, SMA_NOTICE_CARD_NO_NETWORK},
-                {SMA_REQUEST_WALLS_ONLINE, SMA_NOTICE_CARD_NETWORK},
-                {SMA_REQUEST_WALLS_NONE, SMA_NOTICE_CARD_NO_SANDBOX}};
+    } rows[] = {{SMA_REQUEST_SANDBOX_OFFLINE, SMA_NOTICE_CARD_NO_NETWORK},
+                {SMA_REQUEST_SANDBOX_ONLINE, SMA_NOTICE_CARD_NETWORK},
+                {SMA_REQUEST_SANDBOX_NONE, SMA_NOTICE_CARD_NO_SANDBOX}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         if (!sma_str_is_equal(walls, sma_str(rows[i].word)))
             continue;
@@ -118,7 +118,7 @@ static void put_what(struct writer *writer, const struct sma_request_item *item,
         say(writer, SMA_NOTICE_CARD_EXEC);
         end_line(writer);
         show_block(writer, command, bytes_max, "");
-        put_walls(writer, sma_json_str(details, "sandbox"));
+        put_sandbox(writer, sma_json_str(details, "sandbox"));
     } else if (sma_str_is_equal(item->type, SMA_STR("write_repo")) && details != NULL) {
         put_write(writer, item, details, item_count);
     } else if (sma_str_is_equal(item->type, SMA_STR("send")) && details != NULL) {

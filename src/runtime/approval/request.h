@@ -26,9 +26,9 @@ enum sma_request_outcome
 const char *sma_request_outcome_name(enum sma_request_outcome outcome);
 
 /* Member "sandbox" of the details of a command: the walls that it will run between. */
-#define SMA_REQUEST_WALLS_OFFLINE "no-network"
-#define SMA_REQUEST_WALLS_ONLINE "network"
-#define SMA_REQUEST_WALLS_NONE "off"
+#define SMA_REQUEST_SANDBOX_OFFLINE "no-network"
+#define SMA_REQUEST_SANDBOX_ONLINE "network"
+#define SMA_REQUEST_SANDBOX_NONE "off"
 
 struct sma_request_item
 {

@@ -29,7 +29,7 @@ struct sma_tool_rules
     struct sma_policy *policy;
     struct sma_file_tools *files;
     char *project_dir;
-    const char *walls; /* SMA_REQUEST_WALLS_*, NULL: not known */
+    const char *walls; /* SMA_REQUEST_SANDBOX_*, NULL: not known */
 };
 
 /* One check while it is made. */
@@ -77,7 +77,7 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules)
     free(rules);
 }
 
-void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls)
+void sma_tool_rules_set_sandbox(struct sma_tool_rules *rules, const char *walls)
 {
     rules->walls = walls;
 }

@@ -392,7 +392,7 @@ static void open_with_boss_at_home(void)
 }
 
 /* What was talked over long ago does not stand in the way of what he is asked now. */
-static void a_buried_card_is_no_rival(void)
+static void a_superseded_card_is_no_rival(void)
 {
     open_with_boss_at_home();
     uint64_t foreign = ask_the_boss_at_home();
@@ -410,7 +410,7 @@ static void a_buried_card_is_no_rival(void)
     done(&w, own, "", NULL, 0);
     run(&w);
     show_all(&w);
-    say_as_boss("home", "4", "ok"); /* to nothing: this one is still buried */
+    say_as_boss("home", "4", "ok"); /* to nothing: this one is still superseded */
     CHECK_INT(1, w.store->consent->count);
     CHECK(strstr(next_delivery(&w), "Do you mean") != NULL);
     end_world(&w);
@@ -613,7 +613,7 @@ int main(void)
     RUN(masks_and_beginnings_of_ids_are_checked);
     RUN(an_owner_elsewhere_is_asked_at_home);
     RUN(words_in_a_talk_do_not_decide_for_another_chat);
-    RUN(a_buried_card_is_no_rival);
+    RUN(a_superseded_card_is_no_rival);
     RUN(of_two_fresh_cards_none_is_meant);
     RUN(http_callers_hear_that_the_run_is_parked);
     RUN(stop_and_clear_cancel_the_request);

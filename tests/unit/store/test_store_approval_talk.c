@@ -538,7 +538,7 @@ static void collected_messages_have_the_least_standing(void)
         struct sma_state_head head;
         CHECK_OK(sma_state_head_get(w.store->state, seq - 1, &head));
         CHECK_INT(SMA_ROW_PARKED, head.state);
-        CHECK_INT(1, sma_store_count_orphans(w.store, seq));
+        CHECK_INT(1, sma_store_count_collected(w.store, seq));
     }
     CHECK_INT(200, decide_all(&w, open_id(&w), true));
     msg = next_run(&w);

@@ -36,13 +36,13 @@ static void speak(struct world *world, const char *id, const char *other)
     CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
     struct sma_msg *msg = take(&world->dispatcher, SMA_MSG_DELIVER);
     CHECK(msg != NULL);
-    receipt(world, &(struct sma_receipt){
-                       .outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id,
-                       .state = SMA_DELIVERY_SENT,
-                       .part_count = 1,
-                       .platform_message_id = sma_str(id),
-                       .reply_id = sma_str(other),
-                       .is_final = true});
+    receipt(world,
+            &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id,
+                                  .state = SMA_DELIVERY_SENT,
+                                  .part_count = 1,
+                                  .platform_message_id = sma_str(id),
+                                  .reply_id = sma_str(other),
+                                  .is_final = true});
     sma_msg_destroy(msg);
     run(world);
 }

@@ -21,16 +21,19 @@ static void homes_are_owners_then_administrators(void)
     struct sma_route homes[4];
     struct sma_buf storage;
     sma_buf_init(&storage, 1 << 16);
-    CHECK_INT(3, (int)sma_store_homes(world.store, SMA_STR("test:group:g"), homes, 4, &storage));
+    CHECK_INT(3, (int)sma_store_approver_routes(world.store, SMA_STR("test:group:g"), homes, 4,
+                                                &storage));
     CHECK_STR("boss", homes[0].user_id);
     CHECK_STR("test:chat:boss", homes[0].chat_key);
     CHECK_INT(TEST, homes[0].adapter);
     CHECK_STR("second", homes[1].chat_id);
     CHECK_STR("adm", homes[2].user_id);
-    CHECK_INT(1, (int)sma_store_homes(world.store, SMA_STR("test:chat:boss"), homes, 1, &storage));
+    CHECK_INT(1, (int)sma_store_approver_routes(world.store, SMA_STR("test:chat:boss"), homes, 1,
+                                                &storage));
     CHECK_STR("second", homes[0].user_id);
     /* an administrator's word ends with the platform */
-    CHECK_INT(2, (int)sma_store_homes(world.store, SMA_STR("other:chat:1"), homes, 4, &storage));
+    CHECK_INT(2, (int)sma_store_approver_routes(world.store, SMA_STR("other:chat:1"), homes, 4,
+                                                &storage));
     sma_buf_fini(&storage);
     end_world(&world);
 }
@@ -175,7 +178,8 @@ static void roles_are_read_again(void)
     struct sma_route homes[4];
     struct sma_buf storage;
     sma_buf_init(&storage, 1 << 16);
-    CHECK_INT(0, (int)sma_store_homes(world.store, SMA_STR("test:chat:x"), homes, 4, &storage));
+    CHECK_INT(
+        0, (int)sma_store_approver_routes(world.store, SMA_STR("test:chat:x"), homes, 4, &storage));
     sma_buf_fini(&storage);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "boss", "2", "hello"));
     CHECK(strstr(told(&world, "boss"), "paired") != NULL);

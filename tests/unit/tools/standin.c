@@ -40,7 +40,7 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules)
     free(rules);
 }
 
-void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls)
+void sma_tool_rules_set_sandbox(struct sma_tool_rules *rules, const char *walls)
 {
     (void)rules;
     (void)walls;
