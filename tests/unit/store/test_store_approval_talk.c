@@ -282,8 +282,9 @@ static void the_platform_is_asked_who_said_it(void)
     run(&w);
     CHECK_TEXT("no run", resumed(&w, seq));
     struct sma_state_head head;
+    /* An answer to a message of the bot speaks to it, so who may not decide is told so. */
     CHECK_OK(sma_state_head_get(w.store->state, second, &head));
-    CHECK_INT(SMA_ROW_IGNORED, head.state);
+    CHECK_INT(SMA_ROW_BUSY, head.state);
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") > second);
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
