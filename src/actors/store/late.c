@@ -80,7 +80,7 @@ static SMA_CHECKED enum sma_err find_late(struct sma_store *store, const struct 
         *ret_late = STORE_TOO_OLD;
         return SMA_ERR_OK;
     }
-    if (backlog.is_recorded && in->sent_ms + DATE_MS_MAX < start_ms) {
+    if (backlog.is_recorded && in->sent_ms < start_ms - DATE_MS_MAX) {
         *ret_late = STORE_PASSED;
         return SMA_ERR_OK;
     }

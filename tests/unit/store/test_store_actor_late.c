@@ -140,6 +140,18 @@ static void record_takes_what_was_said_before_the_start_without_a_word(void)
     end_world(&world);
 }
 
+/* The last date there is was not before the start. */
+static void a_message_of_the_farthest_future_is_answered(void)
+{
+    struct world world;
+    make_world(&world);
+    world.test_json = "{\"access\":\"anyone\",\"backlog\":\"record\"}";
+    open_world(&world);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "1", now_ms(&world) - INT64_MAX));
+    end_world(&world);
+    sma_links_reset();
+}
+
 /* "/stop" of six hours ago stops nothing of now. */
 static void an_old_command_does_nothing(void)
 {
@@ -287,6 +299,7 @@ int main(void)
     RUN(beyond_the_limit_nothing_is_answered);
     RUN(the_limits_are_the_configurations);
     RUN(record_takes_what_was_said_before_the_start_without_a_word);
+    RUN(a_message_of_the_farthest_future_is_answered);
     RUN(an_old_command_does_nothing);
     RUN(nobody_is_told_who_waits_for_nothing);
     RUN(a_message_of_the_future_says_that_the_clock_is_slow);
