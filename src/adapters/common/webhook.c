@@ -103,8 +103,9 @@ int sma_webhook_refuse(struct sma_webhooks *webhooks, int status, const char *wh
 
 int sma_webhook_drop(struct sma_webhooks *webhooks, const char *why)
 {
-    sma_ctx_log(webhooks->platform->ctx, SMA_LOG_WARN,
-                "%s: an authentic webhook request cannot be read (%s); dropped",
-                webhooks->platform->ops->name, why);
+    if (sma_adapter_is_worth_telling(++webhooks->dropped_count))
+        sma_ctx_log(webhooks->platform->ctx, SMA_LOG_WARN,
+                    "%s: an authentic webhook request cannot be read (%u so far): %s; dropped",
+                    webhooks->platform->ops->name, webhooks->dropped_count, why);
     return 200;
 }

@@ -40,7 +40,7 @@ struct sma_webhooks
 {
     struct sma_platform *platform;
     struct sma_webhook_slot *slots; /* SMA_ASK_WEBHOOK_COUNT_MAX */
-    unsigned refused_count;
+    unsigned refused_count, dropped_count;
 };
 SMA_CHECKED enum sma_err sma_webhooks_init(struct sma_webhooks *webhooks,
                                            struct sma_platform *platform);

@@ -36,6 +36,7 @@ static struct sma_system *sys;
 static struct testing *testing;
 static struct sma_msg *questions[32]; /* INGRESS at the store */
 static size_t question_count;
+static size_t line_count; /* in the log */
 static int status;
 static uint32_t retry_after_s;
 static struct sma_attempt_result outcome;
@@ -107,6 +108,8 @@ static int take_webhook(void *state, const struct sma_webhook *webhook,
     (void)body;
     if (webhook->body.len == 0)
         return sma_webhook_refuse(&((struct testing *)state)->base.webhooks, 401, "it is empty");
+    if (sma_str_is_equal(webhook->body, SMA_STR("unreadable")))
+        return sma_webhook_drop(&((struct testing *)state)->base.webhooks, "it has no end");
     struct sma_origin origin = {.slot = slot};
     return sma_webhook_status(take_event(slot, 0, ""), &origin);
 }
@@ -214,7 +217,15 @@ static const struct sma_actor_ops platform_actor = {.name = "testing",
                                                     .batch_end = batch_end,
                                                     .wake = sma_platform_wake,
                                                     .stop = sma_platform_stop};
+static void handle_log(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    (void)state;
+    (void)ctx;
+    line_count += (*msg)->kind == SMA_MSG_LOG;
+}
+
 static const struct sma_actor_ops store_actor = {.name = "store", .handle = handle_question};
+static const struct sma_actor_ops log_actor = {.name = "log", .handle = handle_log};
 static const struct sma_actor_ops http_actor = {.name = "http", .handle = handle_answer};
 static const struct sma_actor_ops dispatcher_actor = {.name = "dispatcher",
                                                       .handle = handle_answer};
@@ -236,6 +247,7 @@ static void open_world(void)
     CHECK_OK(sma_system_add(sys, SMA_ACTOR_DISPATCHER, &dispatcher_actor, NULL));
     CHECK_OK(sma_system_add(sys, SMA_ACTOR_ADAPTER_0, &platform_actor, testing));
     CHECK_OK(sma_system_add(sys, HTTP_ID, &http_actor, NULL));
+    CHECK_OK(sma_system_add(sys, SMA_ACTOR_LOG, &log_actor, NULL));
     CHECK_OK(sma_system_start(sys, NULL));
     status = 0;
     outcome = (struct sma_attempt_result){0};
@@ -369,6 +381,21 @@ static void a_webhook_is_answered_with_the_verdict(void)
     close_world();
 }
 
+/* The 1st, 2nd, 4th ... have a line in the log. */
+static void a_flood_of_unreadable_or_refused_webhooks_is_told_in_few_lines(void)
+{
+    static const char *const bodies[] = {"unreadable", ""};
+    for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++) {
+        open_world();
+        size_t before = line_count;
+        for (size_t j = 0; j < 100; j++)
+            request(bodies[i]);
+        CHECK_INT(bodies[i][0] == '\0' ? 401 : 200, status);
+        CHECK_INT(7, (long long)(line_count - before));
+        close_world();
+    }
+}
+
 /* -- buttons ----------------------------------------------------------------------------------- */
 static void a_late_button_is_answered_once(void)
 {
@@ -481,6 +508,7 @@ int main(void)
     RUN(at_the_limit_nothing_is_taken_until_there_is_room);
     RUN(events_of_no_interest_are_counted_by_platform_and_reason);
     RUN(a_webhook_is_answered_with_the_verdict);
+    RUN(a_flood_of_unreadable_or_refused_webhooks_is_told_in_few_lines);
     RUN(a_late_button_is_answered_once);
     RUN(presses_beyond_the_calls_wait_in_line);
     RUN(a_refused_part_goes_out_once_more_mended);
