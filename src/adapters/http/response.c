@@ -29,6 +29,8 @@ static const char *reason_of(int status)
         return "Length Required";
     case 413:
         return "Content Too Large";
+    case 426:
+        return "Upgrade Required";
     case 431:
         return "Request Header Fields Too Large";
     case 500:
