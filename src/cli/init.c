@@ -336,9 +336,11 @@ static void print_platform_steps(const struct answers *answers)
 static int print_next_steps(const struct answers *answers)
 {
     printf("Wrote Agent.md, ship.json and .ship/ in %s\n\nNext:\n", answers->dir);
-    if (strcmp(answers->model.provider, "offline") != 0)
-        printf("  (umask 077; echo 'LLM_API_KEY=...' >> %s/.env)     your provider's key\n",
-               answers->dir);
+    const char *provider = answers->model.provider;
+    bool may_need_none = strcmp(provider, "custom") == 0 || strcmp(provider, "ollama") == 0;
+    if (strcmp(provider, "offline") != 0)
+        printf("  (umask 077; echo 'LLM_API_KEY=...' >> %s/.env)     your provider's key%s\n",
+               answers->dir, may_need_none ? ", if it wants one" : "");
     printf("  shipmyagent chat %s      talk to it here\n  shipmyagent start %s     serve it\n",
            answers->dir, answers->dir);
     print_platform_steps(answers);

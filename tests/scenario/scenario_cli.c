@@ -121,6 +121,8 @@ static void init_refuses_what_cannot_work(void)
            "--model", "mystery-9");
     EXPECT(1, "--adapter takes none", "init", path, "--yes", "--adapter", "irc");
     CHECK(access(path, F_OK) != 0);
+    EXPECT(0, "provider's key, if it wants one\n", "init", path, "--yes", "--provider", "custom",
+           "--model", "mystery-9", "--base-url", "http://127.0.0.1:11434/v1");
     folder_remove(&folder);
 }
 

@@ -10,6 +10,7 @@
 #include "model_priv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MODEL_MAGIC 0x6d6f646cu
 
@@ -141,7 +142,9 @@ static void cancel_all(struct sma_model *model)
 static void log_source(struct sma_model *model)
 {
     const struct sma_config_llm *llm = &model->config->llm;
-    if (llm->api != SMA_LLM_OFFLINE)
+    if (llm->api != SMA_LLM_OFFLINE && strcmp(llm->api_key_source, "none") == 0)
+        sma_ctx_log(model->ctx, SMA_LOG_INFO, "provider %s is asked without a key", llm->provider);
+    else if (llm->api != SMA_LLM_OFFLINE)
         sma_ctx_log(model->ctx, SMA_LOG_INFO, "provider %s: its key is from %s", llm->provider,
                     llm->api_key_source);
 }
