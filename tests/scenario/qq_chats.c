@@ -137,7 +137,8 @@ static void a_group_is_answered_when_it_asks(void)
     platform_world_stop(&world);
 }
 
-static void nothing_is_said_to_nothing(void)
+/* Nobody who speaks to the bot is left without an answer; what is not for it is. */
+static void without_words_only_those_who_speak_to_the_bot_are_answered(void)
 {
     struct platform_world world;
     start(&world, NULL);
@@ -149,10 +150,13 @@ static void nothing_is_said_to_nothing(void)
     for (size_t i = 0; i < SMA_COUNT_OF(types); i++)
         platform_tell(&world.client, "{s:s,s:s,s:{s:s}}", "do", "emit", "type", types[i], "data",
                       "id", "1");
+    chat_expect(&world, ANN, "You said: [a message whose content the platform does not show");
+    chat_expect(&world, TEAM, "You said: @helper");
     platform_talk(&world, 1, 1);
-    expect_sent(&world, TEAM, 0);
+    platform_settle(&world);
+    expect_sent(&world, TEAM, 1);
     expect_sent(&world, PLACE, 0);
-    expect_sent(&world, ANN, 1);
+    expect_sent(&world, ANN, 2);
     platform_world_stop(&world);
 }
 
@@ -447,7 +451,7 @@ int main(int argc, char **argv)
     RUN(old_forms_of_events_are_answered);
     RUN(what_comes_twice_is_answered_once);
     RUN(a_group_is_answered_when_it_asks);
-    RUN(nothing_is_said_to_nothing);
+    RUN(without_words_only_those_who_speak_to_the_bot_are_answered);
     RUN(quotes_reach_the_model);
     RUN(commands_are_answered);
     RUN(buttons_are_acknowledged_in_time);
