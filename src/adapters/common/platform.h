@@ -65,6 +65,7 @@ struct sma_platform_ops
     void (*take_cursor)(void *state, uint64_t ask_id,
                         struct sma_str json);                 /* QUERY_RESULT; NULL = none asked */
     void (*take_progress)(void *state, struct sma_msg **msg); /* NULL = not shown here */
+    /* All must be there; webhook only where facts().takes_webhooks. */
     const struct sma_call_ops *call;
     const struct sma_fetch_ops *fetch;
     const struct sma_intake_ops *intake;
