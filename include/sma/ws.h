@@ -94,7 +94,7 @@ void sma_ws_pause(struct sma_ws_conn *conn, bool is_paused);
  *  nothing. */
 void sma_ws_end(struct sma_ws_conn *conn, unsigned code);
 
-/* -- pages: sockets that an HTTP server has accepted --------------------------------------------- */
+/* -- pages: sockets that an HTTP server has accepted ------------------------------------------- */
 /** The value of a Sec-WebSocket-Key as RFC 6455 has it. */
 bool sma_ws_is_key(struct sma_str key);
 /**

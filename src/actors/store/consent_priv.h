@@ -124,7 +124,8 @@ struct store_approval *sma_store_approval_by_id(const struct sma_store *store, s
 struct store_sight *sma_store_first_sight(const struct sma_store *store,
                                           const struct store_chat *chat);
 /** The one request that words said in this chat can mean, as it is shown there. *ret_count: how
- *  many could be meant; those of other chats that are superseded only when there is nothing else. */
+ *  many could be meant; those of other chats that are superseded only when there is nothing
+ *  else. */
 struct store_sight *sma_store_sight_meant(const struct sma_store *store,
                                           const struct store_chat *chat, uint32_t *ret_count);
 /** Its rows cannot be used: it is given up with the next batch. */

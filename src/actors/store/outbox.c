@@ -431,13 +431,6 @@ static enum sma_err load(struct sma_store *store)
     return SMA_ERR_OK;
 }
 
-struct store_outbox_counts sma_store_outbox_counts(const struct sma_store *store)
-{
-    const struct store_outbox *outbox = store->outbox;
-    return (struct store_outbox_counts){.open = outbox->open_count - outbox->aside_rows,
-                                        .held = outbox->held_count};
-}
-
 /* -- the part ---------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {

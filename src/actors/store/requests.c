@@ -2,8 +2,8 @@
  * The open requests in memory: found by id, by run and by the chats that see them, whatever their
  * number.
  *
- * Words below a card mean it until we say something else there: the card is superseded then. The mark
- * of it is a record "buried/<id>" that lists the places, so that a restart and a failed commit
+ * Words below a card mean it until we say something else there: the card is superseded then. The
+ * mark of it is a record "buried/<id>" that lists the places, so that a restart and a failed commit
  * leave it as it was.
  */
 #include "consent_priv.h"
@@ -261,7 +261,7 @@ struct store_sight *sma_store_sight_meant(const struct sma_store *store,
     return meant != NULL ? meant : find_meant(first, true, ret_count);
 }
 
-/* -- superseded ---------------------------------------------------------------------------------- */
+/* -- superseded -------------------------------------------------------------------------------- */
 static struct sma_str superseded_key(const struct store_approval *approval, char key[KEY_BYTES])
 {
     int len = snprintf(key, KEY_BYTES, SUPERSEDED "%s", approval->id);

@@ -108,3 +108,10 @@ void sma_store_unset_row_aside(struct sma_store *store, struct store_row *row)
     store->outbox->aside_rows--;
     row->aside = 0;
 }
+
+struct store_outbox_counts sma_store_outbox_counts(const struct sma_store *store)
+{
+    const struct store_outbox *outbox = store->outbox;
+    return (struct store_outbox_counts){.open = outbox->open_count - outbox->aside_rows,
+                                        .held = outbox->held_count};
+}

@@ -174,7 +174,7 @@ bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
 /* -- preparation (qq_files.c) ------------------------------------------------------------------ */
 extern const struct sma_fetch_ops qq_fetch_ops;
 
-/* -- raw capture (qq_record_raw.c) ---------------------------------------------------------------- */
+/* -- raw capture (qq_record_raw.c) ------------------------------------------------------------- */
 /** What the environment asks for. In create. */
 void qq_capture_begin(struct qq *qq);
 /** Keep a payload as it came when SHIP_QQ_CAPTURE_EVENTS asks for it. */

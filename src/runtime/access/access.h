@@ -43,7 +43,8 @@ enum sma_access_opening
 /**
  * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess`
  * ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds`,
- * `groups` (chat ids), `backlog` ("answer" default, "record"), `backlogMaxS` and `backlogLateS` from an adapter's block of the configuration. Empty json: the defaults.
+ * `groups` (chat ids), `backlog` ("answer" default, "record"), `backlogMaxS` and `backlogLateS`
+ * from an adapter's block of the configuration. Empty json: the defaults.
  * @ret_rules  destroy with sma_access_rules_destroy
  * @return OK | BADINPUT (*error names the member) | NOMEM
  */

@@ -25,8 +25,8 @@ SMA_CHECKED enum sma_err sma_tool_rules_create(const struct sma_config *config,
                                                struct sma_tool_rules **ret_rules,
                                                struct sma_error *error);
 void sma_tool_rules_destroy(struct sma_tool_rules *rules); /* accepts NULL */
-/** Say on cards between what walls commands run: one of SMA_REQUEST_SANDBOX_*, a constant. Before the
- *  rules are shared. */
+/** Say on cards between what walls commands run: one of SMA_REQUEST_SANDBOX_*, a constant. Before
+ *  the rules are shared. */
 void sma_tool_rules_set_sandbox(struct sma_tool_rules *rules, const char *walls);
 /** Of the configuration's `exec_shell`; lives as long as the rules. */
 const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules);

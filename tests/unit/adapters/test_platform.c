@@ -1,6 +1,7 @@
 /*
  * Aim: what every chat platform gets from the skeleton holds without any platform: events are
- * settled by their own verdict, room is kept, buttons stop, attempts are mended once, the end waits.
+ * settled by their own verdict, room is kept, buttons stop, attempts are mended once, the end
+ * waits.
  * Method: a platform of a few lines under the simulated clock; store, web server and dispatcher are
  * the test.
  */

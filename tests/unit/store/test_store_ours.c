@@ -1,5 +1,5 @@
-/* Aim: whoever answers a message of the bot in a group speaks to the bot, also when the platform does
- * not say so. Method: the store actor; receipts with the platform's names. */
+/* Aim: whoever answers a message of the bot in a group speaks to the bot, also when the platform
+ * does not say so. Method: the store actor; receipts with the platform's names. */
 #include "store_support.h"
 
 static int answer_to(struct world *world, const char *chat, const char *id, const char *reply_to)

@@ -1,7 +1,7 @@
 /*
- * qq_record_raw.c — payloads kept as they came, to look into what the platform really sends. Only with
- * SHIP_QQ_CAPTURE_EVENTS: "dispatch" events alone, "all" everything. A capture that fails is said
- * once and disturbs nothing; the files hold what people wrote and are for their owner only.
+ * qq_record_raw.c — payloads kept as they came, to look into what the platform really sends. Only
+ * with SHIP_QQ_CAPTURE_EVENTS: "dispatch" events alone, "all" everything. A capture that fails is
+ * said once and disturbs nothing; the files hold what people wrote and are for their owner only.
  */
 #include "qq_priv.h"
 
