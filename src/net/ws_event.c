@@ -11,6 +11,7 @@ static int refuse_message(struct lws *wsi, struct sma_ws_conn *conn, enum lws_cl
                           const char *what)
 {
     lws_close_reason(wsi, code, NULL, 0);
+    (void)lws_rx_flow_control(wsi, 0); /* 4.1.6 writes what comes next behind its full buffer */
     ws_conn_set_reason(conn, "the peer sent %s", what);
     ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, conn->reason);
     return -1; /* the close frame goes out behind it */
