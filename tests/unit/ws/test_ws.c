@@ -170,6 +170,20 @@ static void check_protocol_end(const char *frame, size_t len, unsigned code, con
     ws_server_unlock(server);
 }
 
+/* The library would write it behind its buffer. A close frame may not come through: whether it does
+ * is the peer's matter, who does not read. */
+static void a_peer_that_goes_on_behind_a_refused_frame_writes_nowhere(void)
+{
+    static char frame[1024 * 1024] = "\x82\x7f\x00\x00\x01"; /* 1 TiB, and some of it */
+    struct client client = {0};
+    opened_client(&client);
+    CHECK(ws_server_send_raw(server, 0, (struct sma_str){frame, sizeof frame}));
+    client_wait_closed(&client);
+    CHECK_INT(SMA_WS_PROTOCOL, client.closed.end);
+    CHECK(strstr(client.reason, "over the limit") != NULL);
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
+}
+
 static void a_peer_that_breaks_the_protocol(void)
 {
     check_protocol_end("\xc1\x01z", 3, 0, "broke the protocol");
@@ -602,6 +616,7 @@ int main(void)
     RUN(messages_glued_to_the_answer_are_not_lost);
     RUN(fragments_and_pings);
     RUN(a_peer_that_breaks_the_protocol);
+    RUN(a_peer_that_goes_on_behind_a_refused_frame_writes_nowhere);
     RUN(a_masked_frame_is_a_message_or_the_end);
     RUN(half_open_stays_until_ended_and_ends_at_once);
     RUN(closed_by_the_peer);
