@@ -82,8 +82,8 @@ static struct measured measure_beside_a_slow_chat(int round, int64_t expected_ms
     return beside;
 }
 
-/* Within a tenth, and the stutter of a shared machine, of what the others take without it, before or
- * after. What a chat's wait does to the others shows every time; what a neighbour of the machine
+/* Within a tenth, and the stutter of a shared machine, of what the others take without it, before
+ * or after. What a chat's wait does to the others shows every time; what a neighbour of the machine
  * does, now and then. */
 static void a_slow_chat_does_not_slow_the_others(void)
 {

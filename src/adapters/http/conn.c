@@ -40,7 +40,7 @@ static void count_bytes(struct http_conn *conn)
     conn->counted_bytes = held;
 }
 
-/* -- closing --------------------------------------------------------------------------------------- */
+/* -- closing ----------------------------------------------------------------------------------- */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -76,7 +76,7 @@ void http_conn_close(struct http_conn *conn)
     uv_close((uv_handle_t *)&conn->tcp, on_closed);
 }
 
-/* -- reading --------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_space)
 {
@@ -162,7 +162,7 @@ void http_conn_consume(struct http_conn *conn, size_t bytes)
     count_bytes(conn);
 }
 
-/* -- writing --------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static void linger(struct http_conn *conn)
 {

@@ -713,7 +713,7 @@ static void times_are_believed_within_reason(void)
     }
 }
 
-/* A client cut an emoji in two: the platform hands its half on, and would repeat what is refused. */
+/* A client cut an emoji in two: the platform hands its half on, and repeats what is refused. */
 static void half_an_emoji_costs_itself(void)
 {
     struct seen seen = message("p2p", "text", "{\"text\":\"half \\ud83d of it\"}", NULL, "");
