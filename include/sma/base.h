@@ -24,6 +24,9 @@
     }))
 #define SMA_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+#define SMA_NS_PER_S UINT64_C(1000000000)
+#define SMA_NS_PER_MS UINT64_C(1000000)
+
 #define SMA_ERR_MAP(X)                      \
     X(OK, "success")                        \
     X(NOMEM, "out of memory")               \

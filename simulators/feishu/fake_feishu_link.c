@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_MS 1000000ull
 #define PIECES_MAX 32
 
 static const uint64_t retry_after_ms[FEISHU_RETRY_COUNT] = {15000, 300000, 3600000, 21600000};
@@ -497,7 +496,7 @@ static void expire_deliveries(struct fake_feishu *fake, uint64_t now)
     while (fake->ack_first < fake->delivery_count) {
         struct delivery *delivery = fake->deliveries[fake->ack_first];
         if (!delivery->is_over && delivery->conn != 0 &&
-            delivery->sent_ns + (uint64_t)fake->ack_ms * NS_PER_MS > now)
+            delivery->sent_ns + (uint64_t)fake->ack_ms * SMA_NS_PER_MS > now)
             return;
         fake->ack_first++;
         if (delivery->is_over || delivery->conn == 0)
@@ -536,7 +535,7 @@ void fake_feishu_tick(struct fake_feishu *fake)
     retry_waiting(fake, now);
     for (size_t i = 0; i < fake->link_count; i++) {
         struct link *link = &fake->links[i];
-        if (link->ping_ns + (uint64_t)limit_ms * NS_PER_MS > now)
+        if (link->ping_ns + (uint64_t)limit_ms * SMA_NS_PER_MS > now)
             continue;
         link->ping_ns = now;
         if (link->is_deaf) { /* the platform gives a silent one up as well */

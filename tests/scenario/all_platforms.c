@@ -38,7 +38,6 @@
 #define RSS_GROWTH_KIB_MAX \
     6144 /* what sessions, claims and caches of some ten thousand messages take */
 #define FD_GROWTH_MAX 6
-#define NS_PER_MS 1000000
 
 struct town
 {
@@ -239,11 +238,11 @@ static void note_wait(struct window *windows, uint64_t said_ns, uint64_t answere
 {
     for (size_t i = 0; i < WINDOW_COUNT; i++) {
         struct window *window = &windows[i];
-        if (said_ns < window->start_ns + (uint64_t)WINDOW_SKIP_MS * NS_PER_MS ||
+        if (said_ns < window->start_ns + (uint64_t)WINDOW_SKIP_MS * SMA_NS_PER_MS ||
             said_ns >= window->end_ns)
             continue;
         window->ms = platform_grow(window->ms, window->count, &window->room, sizeof *window->ms);
-        window->ms[window->count++] = (double)(answered_ns - said_ns) / NS_PER_MS;
+        window->ms[window->count++] = (double)(answered_ns - said_ns) / SMA_NS_PER_MS;
     }
 }
 
@@ -303,7 +302,7 @@ static void show(const char *platform, unsigned chat, const json_t *messages, si
          i++) {
         const json_t *message = json_array_get(messages, i);
         fprintf(stderr, "%s %lld ms %s%s\n", i == place ? "->" : "  ",
-                (long long)(platform_number(message, "ns", 0) / NS_PER_MS),
+                (long long)(platform_number(message, "ns", 0) / SMA_NS_PER_MS),
                 platform_flag(message, "is_ours", false) ? "        " : "",
                 platform_text(message, "text", ""));
     }

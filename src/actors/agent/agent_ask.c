@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg)
 {
     if (msg == NULL)
@@ -156,7 +154,7 @@ static void ask_model(struct sma_agent *agent, struct agent_run *entry)
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
     sma_run_request_write(entry->run, sma_msg_fill(msg, body->body), body);
     ask(agent, SMA_ACTOR_MODEL, entry, 0, msg,
-        sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * NS_PER_S);
+        sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * SMA_NS_PER_S);
 }
 
 static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
@@ -201,7 +199,7 @@ static uint64_t send_wait_ns(const struct sma_agent *agent)
 {
     int slots = agent->config->agent_concurrency;
     bool is_full = slots > 0 && agent->run_count >= (uint64_t)slots;
-    return is_full ? AGENT_SEND_WAIT_FULL_NS : SMA_SEND_WAIT_S * NS_PER_S;
+    return is_full ? AGENT_SEND_WAIT_FULL_NS : SMA_SEND_WAIT_S * SMA_NS_PER_S;
 }
 
 static void ask_send(struct sma_agent *agent, struct agent_run *entry,

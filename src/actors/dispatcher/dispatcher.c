@@ -27,10 +27,11 @@ static void init_platform(struct platform *platform, const struct sma_adapter *a
                                                                    : capabilities.group_per_minute;
     platform->ops = adapter->ops;
     platform->label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(adapter->ops->name));
-    platform->rate = sma_rate_make(capabilities.adapter_per_second, NS_PER_S, 1);
+    platform->rate = sma_rate_make(capabilities.adapter_per_second, SMA_NS_PER_S, 1);
     platform->chat_rate =
-        sma_rate_make(capabilities.chat_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
-    platform->group_rate = sma_rate_make(group_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
+        sma_rate_make(capabilities.chat_per_minute, 60 * SMA_NS_PER_S, capabilities.chat_burst);
+    platform->group_rate =
+        sma_rate_make(group_per_minute, 60 * SMA_NS_PER_S, capabilities.chat_burst);
 }
 
 enum sma_err sma_dispatcher_create(const struct sma_dispatcher_options *options,
@@ -101,10 +102,10 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
  * a restart, has an hour. */
 static uint64_t expires_at(const struct sma_deliver *deliver, struct sma_ctx *ctx)
 {
-    const uint64_t max_ns = SMA_DELIVERY_AGE_MAX_S * NS_PER_S;
-    uint64_t least_ns = deliver->waited_ms > 0 ? 0 : SMA_DELIVERY_AGE_LEAST_S * NS_PER_S;
+    const uint64_t max_ns = SMA_DELIVERY_AGE_MAX_S * SMA_NS_PER_S;
+    uint64_t least_ns = deliver->waited_ms > 0 ? 0 : SMA_DELIVERY_AGE_LEAST_S * SMA_NS_PER_S;
     int64_t age_ms = deliver->made_wall_ms == 0 ? 0 : sma_ctx_wall(ctx) - deliver->made_wall_ms;
-    uint64_t age_ns = age_ms <= 0 ? 0 : (uint64_t)age_ms * NS_PER_MS;
+    uint64_t age_ns = age_ms <= 0 ? 0 : (uint64_t)age_ms * SMA_NS_PER_MS;
     uint64_t left_ns = age_ns < max_ns ? max_ns - age_ns : 0;
     return sma_ctx_now(ctx) + (left_ns > least_ns ? left_ns : least_ns);
 }
@@ -189,7 +190,7 @@ static void on_life(struct sma_dispatcher *dispatcher, const struct sma_life *li
         return;
     }
     dispatcher->is_draining = true;
-    dispatcher->drain_until_ns = sma_ctx_now(ctx) + SMA_DISPATCHER_DRAIN_S * NS_PER_S;
+    dispatcher->drain_until_ns = sma_ctx_now(ctx) + SMA_DISPATCHER_DRAIN_S * SMA_NS_PER_S;
 }
 
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)

@@ -48,7 +48,7 @@ static void set_phase(struct sma_dispatcher *dispatcher, struct chat *chat, enum
 
 static bool is_long(uint64_t wait_ns)
 {
-    return wait_ns >= SMA_DELIVERY_LONG_HOLD_S * NS_PER_S;
+    return wait_ns >= SMA_DELIVERY_LONG_HOLD_S * SMA_NS_PER_S;
 }
 
 static void hold(struct sma_dispatcher *dispatcher, struct chat *chat, uint64_t until_ns)
@@ -102,7 +102,7 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
     const struct sma_deliver *deliver = row->deliver;
     enum sma_err err = sma_dispatcher_render(dispatcher, row);
     if (err == SMA_ERR_NOMEM) {
-        hold(dispatcher, row->chat, sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * NS_PER_S);
+        hold(dispatcher, row->chat, sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * SMA_NS_PER_S);
         return false;
     }
     bool is_new_version = deliver->part_done_count > 0 && deliver->renderer_version != 0 &&
@@ -236,12 +236,12 @@ static void start_attempt(struct sma_dispatcher *dispatcher, struct chat *chat, 
     struct platform *platform = chat->platform;
     uint64_t now = sma_ctx_now(ctx);
     SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_attempt(row);
-    uint64_t deadline = now + SMA_ATTEMPT_TIMEOUT_S * NS_PER_S;
+    uint64_t deadline = now + SMA_ATTEMPT_TIMEOUT_S * SMA_NS_PER_S;
     SMA_CRASH_POINT("dispatcher.before_attempt");
     if (msg == NULL ||
         sma_ctx_ask(ctx, platform->actor, &msg, deadline, &row->ask_id) != SMA_ERR_OK) {
         hold(dispatcher, chat,
-             now + SMA_DISPATCHER_RETRY_S * NS_PER_S); /* no memory, or the adapter has ended */
+             now + SMA_DISPATCHER_RETRY_S * SMA_NS_PER_S); /* no memory, or the adapter has ended */
         return;
     }
     if (row->try.unknown_count > 0)

@@ -23,8 +23,6 @@
 #include "sma/metrics.h"
 
 #define DISPATCHER_MAGIC 0x44495350u
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
 #define SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX \
     4096 /* chats remembered for their rate alone; beyond, the rate is forgotten */
 #define SMA_DISPATCHER_DRAIN_S 10 /* wait for open attempts and receipts */

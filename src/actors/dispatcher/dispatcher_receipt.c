@@ -11,8 +11,9 @@ static void fill_hold(struct sma_receipt *receipt, const struct row *row, uint64
     uint64_t left_ns = row->give_until_ns > now ? row->give_until_ns - now : 0;
     receipt->is_held = row->is_given_back;
     receipt->is_platform_held = row->is_given_back && row->is_platform_held;
-    receipt->hold_ms = row->is_given_back ? (uint32_t)((left_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
-    receipt->waited_ms = (uint32_t)(row->try.waited_ns / NS_PER_MS); /* at most a day */
+    receipt->hold_ms =
+        row->is_given_back ? (uint32_t)((left_ns + SMA_NS_PER_MS - 1) / SMA_NS_PER_MS) : 0;
+    receipt->waited_ms = (uint32_t)(row->try.waited_ns / SMA_NS_PER_MS); /* at most a day */
 }
 
 static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
@@ -39,7 +40,7 @@ static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, stru
     if (msg == NULL || sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, NULL) != SMA_ERR_OK) {
         row->phase = ROW_RECEIPT_HELD;
         sma_timers_set(&dispatcher->timers, &row->timer,
-                       sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * NS_PER_S);
+                       sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * SMA_NS_PER_S);
         return;
     }
     row->phase = ROW_RECEIPT;
@@ -166,7 +167,7 @@ void sma_dispatcher_on_receipt_done(struct sma_dispatcher *dispatcher,
     if (done->verdict == SMA_STEP_NO_DISK) {
         row->phase = ROW_RECEIPT_HELD;
         sma_timers_set(&dispatcher->timers, &row->timer,
-                       sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * NS_PER_S);
+                       sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * SMA_NS_PER_S);
         return;
     }
     row->phase = ROW_QUEUED;

@@ -103,7 +103,7 @@ struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct pla
     row->part = deliver->part_done_count;
     row->try.attempt_count = deliver->attempt_count;
     row->try.unknown_count = deliver->is_repeat ? 1 : 0;
-    row->try.waited_ns = deliver->waited_ms * NS_PER_MS;
+    row->try.waited_ns = deliver->waited_ms * SMA_NS_PER_MS;
     sma_buf_init(&row->bytes, SMA_RENDERED_BYTES_MAX);
     if (chat->last == NULL)
         chat->first = row;

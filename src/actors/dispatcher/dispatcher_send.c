@@ -89,7 +89,8 @@ static void keep_question(struct sma_dispatcher *dispatcher, const struct sma_ms
                             .outbox_id = question->outbox_id,
                             .state = SMA_SEND_QUEUED};
     uint64_t now = sma_ctx_now(ctx);
-    uint64_t deadline = msg->deadline_ns != 0 ? msg->deadline_ns : now + SMA_SEND_WAIT_S * NS_PER_S;
+    uint64_t deadline =
+        msg->deadline_ns != 0 ? msg->deadline_ns : now + SMA_SEND_WAIT_S * SMA_NS_PER_S;
     struct send *send = NULL;
     /* the edge allows no more questions than this: more would be the kernel's mistake, not a reason
      * to fail */

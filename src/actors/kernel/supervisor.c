@@ -17,11 +17,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000u
 /* For one thread, when the time of all is over; only a stuck one takes it. */
 #define STOP_TIMEOUT_MIN_MS 2000
 /* Who stops a group of processes may signal the process and the group: both are one wish. */
-#define STOP_TWIN_NS SECOND_NS
+#define STOP_TWIN_NS SMA_NS_PER_S
 
 struct supervisor
 {
@@ -100,7 +99,7 @@ uint64_t sma_kernel_silence_of(struct sma_ctx *actor, uint64_t now_ns)
         since = actor->watch_since_ns;
     bool commits =
         atomic_load_explicit(&actor->activity, memory_order_relaxed) == ACTIVITY_BATCH_END;
-    uint64_t limit_ns = (uint64_t)(commits ? SMA_COMMIT_SUSPEND_S : SMA_HEARTBEAT_S) * SECOND_NS;
+    uint64_t limit_ns = (uint64_t)(commits ? SMA_COMMIT_SUSPEND_S : SMA_HEARTBEAT_S) * SMA_NS_PER_S;
     return now_ns > since && now_ns - since > limit_ns ? now_ns - since : 0;
 }
 
@@ -114,7 +113,8 @@ static void watch(struct supervisor *supervisor)
         if (silence > 0 && !actor->is_reported)
             sma_ctx_log(supervisor->ctx, SMA_LOG_ERROR,
                         "%s makes no progress for %llu s, %zu messages wait", actor->ops->name,
-                        (unsigned long long)(silence / SECOND_NS), sma_mailbox_count(actor->box));
+                        (unsigned long long)(silence / SMA_NS_PER_S),
+                        sma_mailbox_count(actor->box));
         else if (silence == 0 && actor->is_reported)
             sma_ctx_log(supervisor->ctx, SMA_LOG_WARN, "%s makes progress again", actor->ops->name);
         actor->is_reported = silence > 0;
@@ -306,7 +306,7 @@ static void shut_down(struct supervisor *supervisor)
     sma_ctx_log(supervisor->ctx, SMA_LOG_INFO, "stopping");
     unsigned drain_ms = supervisor->options->drain_ms;
     uint64_t whole_ns =
-        drain_ms != 0 ? (uint64_t)drain_ms * 1000000 : (uint64_t)SMA_DRAIN_S * SECOND_NS;
+        drain_ms != 0 ? (uint64_t)drain_ms * 1000000 : (uint64_t)SMA_DRAIN_S * SMA_NS_PER_S;
     uint64_t begin = sma_ctx_now(supervisor->ctx);
     for (size_t i = 0; i < SMA_COUNT_OF(stop_rows); i++)
         run_row(supervisor, &stop_rows[i], begin + whole_ns / 100 * stop_rows[i].until_percent);
@@ -334,7 +334,7 @@ int sma_system_supervise(struct sma_system *system, const struct sma_supervise_o
         .options = options,
         .signal_fd = -1,
         .stop_fd = options->stop_fd,
-        .watch_interval_ns = (uint64_t)SMA_HEARTBEAT_S * SECOND_NS,
+        .watch_interval_ns = (uint64_t)SMA_HEARTBEAT_S * SMA_NS_PER_S,
     };
     if (!options->leaves_signals) {
         supervisor.signal_fd = open_signals();

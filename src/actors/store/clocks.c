@@ -3,7 +3,6 @@
 #include "consent_priv.h"
 #include "store.h"
 
-#define MS_NS UINT64_C(1000000)
 #define LEFT_MS_MAX (INT64_C(3660) * 86400000) /* no clock has more, whatever its row says */
 
 static void put_at(struct store_consent *consent, uint32_t place, struct store_approval *approval)
@@ -74,7 +73,7 @@ void sma_store_run_clock(struct sma_store *store, struct store_approval *approva
         store->config->approvals_expire_s <= 0)
         return;
     int64_t left_ms = approval->left_ms < LEFT_MS_MAX ? approval->left_ms : LEFT_MS_MAX;
-    approval->deadline_ns = now + (uint64_t)left_ms * MS_NS;
+    approval->deadline_ns = now + (uint64_t)left_ms * SMA_NS_PER_MS;
     sma_store_add_clock(store, approval);
 }
 
@@ -83,7 +82,7 @@ void sma_store_stop_clock(struct sma_store *store, struct store_approval *approv
     if (approval->deadline_ns == 0)
         return;
     approval->left_ms =
-        approval->deadline_ns > now ? (int64_t)((approval->deadline_ns - now) / MS_NS) : 0;
+        approval->deadline_ns > now ? (int64_t)((approval->deadline_ns - now) / SMA_NS_PER_MS) : 0;
     approval->deadline_ns = 0;
     sma_store_drop_clock(store, approval);
 }

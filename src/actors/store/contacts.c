@@ -13,10 +13,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-#define QUIET_NS (2 * SECOND_NS)   /* after the first news: more may come with them */
-#define REST_TIMES 20              /* as long as writing took, before it is written again */
-#define SLICE_NS UINT64_C(2000000) /* ... of it between two batches, */
+#define QUIET_NS (2 * SMA_NS_PER_S) /* after the first news: more may come with them */
+#define REST_TIMES 20               /* as long as writing took, before it is written again */
+#define SLICE_NS UINT64_C(2000000)  /* ... of it between two batches, */
 #define SLICE_STEPS 32
 #define PAUSE_NS UINT64_C(8000000) /* and then not for this long */
 #define TIMES_COUNT 256            /* looked at at once */

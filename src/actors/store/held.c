@@ -10,8 +10,6 @@
 #include "store.h"
 #include "trouble.h"
 
-#define MS_NS UINT64_C(1000000)
-
 void sma_store_hold_row(struct sma_store *store, struct store_row *row, uint64_t due_ns)
 {
     row->due_ns = due_ns;
@@ -125,7 +123,7 @@ void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
     store->outbox->lanes[row->adapter].credits++;
     tell_long_hold(store, row, receipt);
     if (receipt->hold_ms > 0) {
-        out->due_ns = sma_ctx_now(store->ctx) + receipt->hold_ms * MS_NS;
+        out->due_ns = sma_ctx_now(store->ctx) + receipt->hold_ms * SMA_NS_PER_MS;
         sma_store_hold_row(store, row, out->due_ns);
     } else {
         sma_store_wait_for_credit(store, row->chat);

@@ -16,17 +16,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-#define FIRST_NS (600 * SECOND_NS)
-#define PASS_NS (3600 * SECOND_NS)
-#define SHORT_NS (60 * SECOND_NS) /* between passes while the disk is short */
+#define FIRST_NS (600 * SMA_NS_PER_S)
+#define PASS_NS (3600 * SMA_NS_PER_S)
+#define SHORT_NS (60 * SMA_NS_PER_S) /* between passes while the disk is short */
 #define PAUSE_NS UINT64_C(20000000)
 #define ROW_COUNT 256  /* of one slice */
 #define NAME_COUNT 512 /* likewise */
 #define DAY_MS INT64_C(86400000)
 #define JUMP_MS 600000
-#define TRUST_NS (24 * 3600 * SECOND_NS)
-#define SIZES_NS (60 * SECOND_NS)
+#define TRUST_NS (24 * 3600 * SMA_NS_PER_S)
+#define SIZES_NS (60 * SMA_NS_PER_S)
 
 void sma_store_set_retention(struct sma_store *store)
 {

@@ -20,7 +20,6 @@
 
 #include "runtime/chat/state_read.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define TURN_COUNT_MAX \
     8 /* of the newest: runs end in another order than their messages were written */
 #define TURN_BYTES_MAX ((uint64_t)64 * 1024 * 1024)
@@ -74,7 +73,8 @@ static SMA_CHECKED enum sma_err find_late(struct sma_store *store, const struct 
         return SMA_ERR_OK; /* a channel without dates brings no old messages */
     const struct sma_access_backlog backlog = sma_store_backlog(store, &in->route);
     int64_t now_ms = sma_ctx_wall(store->ctx), age_ms = now_ms - in->sent_ms;
-    int64_t start_ms = now_ms - (int64_t)((sma_ctx_now(store->ctx) - store->start_ns) / NS_PER_MS);
+    int64_t start_ms =
+        now_ms - (int64_t)((sma_ctx_now(store->ctx) - store->start_ns) / SMA_NS_PER_MS);
     sma_store_note_clock(store, in, age_ms > backlog.max_ms);
     if (age_ms > backlog.max_ms) {
         *ret_late = STORE_TOO_OLD;

@@ -16,8 +16,6 @@
 
 #include <stdlib.h>
 
-#define MS_NS UINT64_C(1000000)
-
 /* -- the list ---------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err add_wait(struct sma_store *store, struct store_chat *chat,
                                          const struct sma_state_wait *row)
@@ -103,7 +101,7 @@ static void run_clock(struct sma_store *store, struct store_wait *wait, uint64_t
         return;
     int64_t left_ms = wait->due_ms - sma_ctx_wall(store->ctx);
     left_ms = left_ms < 0 ? 0 : left_ms > wait->length_ms ? wait->length_ms : left_ms;
-    wait->due_ns = now + (uint64_t)left_ms * MS_NS;
+    wait->due_ns = now + (uint64_t)left_ms * SMA_NS_PER_MS;
 }
 
 enum sma_err sma_store_expire_waits(struct sma_store *store)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define READER_PATIENCE_S 5 /* a reader that is gone by then is nobody's business */
 
 /* A trouble of checkpoints is told when it lasts, once a minute at most. */
@@ -26,7 +25,7 @@ static void tell(struct sma_store *store, uint64_t now)
                  trouble.reader, seconds, kilobytes);
     else
         return;
-    store->upkeep->wal_told_ns = now + 60 * SECOND_NS;
+    store->upkeep->wal_told_ns = now + 60 * SMA_NS_PER_S;
     sma_ctx_log(store->ctx, SMA_LOG_WARN, "%s", text);
     sma_store_note_error(store, text);
 }
@@ -35,7 +34,7 @@ void sma_store_tend_wal(struct sma_store *store)
 {
     uint64_t now = sma_ctx_now(store->ctx);
     bool is_trouble = sma_state_wal_tend(store->state);
-    store->upkeep->wal_ns = is_trouble ? now + SECOND_NS : 0;
+    store->upkeep->wal_ns = is_trouble ? now + SMA_NS_PER_S : 0;
     if (is_trouble)
         tell(store, now);
 }
@@ -51,7 +50,7 @@ void sma_store_tend_claims(struct sma_store *store)
                 "a message that comes again after that is answered again",
                 SMA_CLAIM_AGE_MIN_H, (unsigned long long)(early - store->upkeep->early_told));
     store->upkeep->early_told = early;
-    store->upkeep->early_told_ns = now + 3600 * SECOND_NS;
+    store->upkeep->early_told_ns = now + 3600 * SMA_NS_PER_S;
 }
 
 /* -- the part ---------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 
 #include "sma/config.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define EAGER_COUNT 16
 #define EAGER_S_MAX 4
 
@@ -40,7 +39,7 @@ uint64_t sma_adapter_backoff_ns(struct sma_ctx *ctx, unsigned failure_count, uns
 {
     unsigned shift = failure_count < 2 ? 0 : failure_count - 1 > 12 ? 12 : failure_count - 1;
     uint64_t whole_s = UINT64_C(1) << shift;
-    uint64_t whole_ns = (whole_s > max_s ? max_s : whole_s) * NS_PER_S;
+    uint64_t whole_ns = (whole_s > max_s ? max_s : whole_s) * SMA_NS_PER_S;
     return whole_ns / 2 + sma_ctx_random(ctx) % (whole_ns / 2 + 1);
 }
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 #define ANSWER_BYTES_MAX (256 * 1024)
 #define URL_BYTES_MAX 8192
 #define TYPE_BYTES_MAX 96
@@ -125,7 +124,7 @@ static enum sma_err ask_net(struct sma_call *call, const char *const *headers, s
         .body = sma_buf_str(&call->body),
         .fields = options->fields,
         .field_count = options->field_count,
-        .total_ms = (uint32_t)((call->until_ns - now_ns) / NS_PER_MS) + 1,
+        .total_ms = (uint32_t)((call->until_ns - now_ns) / SMA_NS_PER_MS) + 1,
         .answer_bytes_max =
             options->answer_bytes_max == 0 ? ANSWER_BYTES_MAX : options->answer_bytes_max,
         .may_repeat = options->may_repeat || strcmp(options->method, "GET") == 0,
@@ -249,7 +248,7 @@ static struct sma_call *make_call(struct sma_calls *calls, const struct sma_call
         .options = *options,
         .needs_token = calls->token != NULL && options->url.len == 0 && !options->has_no_token,
         .order = ++calls->order,
-        .until_ns = sma_ctx_now(calls->ctx) + options->total_ms * NS_PER_MS,
+        .until_ns = sma_ctx_now(calls->ctx) + options->total_ms * SMA_NS_PER_MS,
     };
     if (calls->newest != NULL)
         calls->newest->previous = call;

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 #define BACKOFF_MAX_S 60
 #define NOTES_BYTES_MAX ((size_t)256 * 1024) /* look-ups bound themselves further */
 
@@ -124,8 +122,8 @@ void sma_fetch_role(struct sma_fetch_job *job, uint8_t role)
 static uint64_t plan_retry(const struct sma_fetch_job *job, unsigned try_count, uint32_t delay_ms)
 {
     struct sma_ctx *ctx = job->fetches->ctx;
-    uint64_t delay_ns =
-        delay_ms > 0 ? delay_ms * NS_PER_MS : sma_adapter_backoff_ns(ctx, try_count, BACKOFF_MAX_S);
+    uint64_t delay_ns = delay_ms > 0 ? delay_ms * SMA_NS_PER_MS
+                                     : sma_adapter_backoff_ns(ctx, try_count, BACKOFF_MAX_S);
     uint64_t due_ns = sma_ctx_now(ctx) + delay_ns;
     return try_count < SMA_FETCH_TRY_COUNT_MAX && due_ns < job->due_ns ? due_ns : UINT64_MAX;
 }
@@ -277,7 +275,7 @@ void sma_fetch_name(struct sma_fetch *fetch, struct sma_str name)
 /* -- while it runs ----------------------------------------------------------------------------- */
 void sma_fetch_watch(struct sma_fetch *fetch)
 {
-    fetch->due_ns = sma_ctx_now(fetch->job->fetches->ctx) + SMA_FETCH_SILENT_S * NS_PER_S;
+    fetch->due_ns = sma_ctx_now(fetch->job->fetches->ctx) + SMA_FETCH_SILENT_S * SMA_NS_PER_S;
 }
 
 static void check_growth(struct sma_fetch *fetch)
@@ -313,8 +311,8 @@ static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
         return;
     }
     uint64_t now_ns = sma_ctx_now(fetches->ctx);
-    uint64_t left_ns = fetch->job->due_ns > now_ns ? fetch->job->due_ns - now_ns : NS_PER_MS;
-    fetches->ops->start(fetches->user, fetch, (uint32_t)(left_ns / NS_PER_MS));
+    uint64_t left_ns = fetch->job->due_ns > now_ns ? fetch->job->due_ns - now_ns : SMA_NS_PER_MS;
+    fetches->ops->start(fetches->user, fetch, (uint32_t)(left_ns / SMA_NS_PER_MS));
 }
 
 static struct sma_fetch *next_fetch(struct sma_fetches *fetches, uint64_t now_ns)
@@ -366,7 +364,7 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
     struct sma_fetch_job *job = &fetches->jobs[i];
     *job = (struct sma_fetch_job){
         .fetches = fetches,
-        .due_ns = sma_ctx_now(fetches->ctx) + SMA_FETCH_JOB_S * NS_PER_S,
+        .due_ns = sma_ctx_now(fetches->ctx) + SMA_FETCH_JOB_S * SMA_NS_PER_S,
         .order = ++fetches->order,
         .role_due_ns = UINT64_MAX,
         .is_open = true,

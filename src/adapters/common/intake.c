@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 #define RESULT_BYTES_MAX 2048
 
 /* One question. The ids of its origin stand in text, which most events do not need. */
@@ -184,7 +183,7 @@ enum sma_err sma_intake_ask(struct sma_intake *intake, const struct sma_ingress 
     SMA_TRY(sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, &asked.ask_id));
     asked.is_open = true;
     if (asked.origin.press_id.len > 0 && intake->presses != NULL) {
-        asked.press_due_ns = sma_ctx_now(ctx) + ops_of(intake)->press_late_ms * NS_PER_MS;
+        asked.press_due_ns = sma_ctx_now(ctx) + ops_of(intake)->press_late_ms * SMA_NS_PER_MS;
         intake->press_count++;
     }
     *asked_at(intake, intake->span) = asked;

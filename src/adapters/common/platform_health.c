@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 void sma_adapter_health_init(struct sma_adapter_health *health, struct sma_ctx *ctx,
                              const char *name)
 {
@@ -64,7 +62,7 @@ void sma_adapter_health_down(struct sma_adapter_health *health, const char *why)
     sma_link_down(health->name, sma_ctx_wall(health->ctx), sma_str(why));
     if (health->down_ns == 0)
         health->down_ns = now_ns;
-    uint64_t down_s = (now_ns - health->down_ns) / NS_PER_S;
+    uint64_t down_s = (now_ns - health->down_ns) / SMA_NS_PER_S;
     if (down_s < SMA_ADAPTER_PATIENCE_S)
         return;
     char text[SMA_HEALTH_BYTES_MAX];

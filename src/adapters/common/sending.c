@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 #define ERROR_BYTES_MAX 250
 
 static const struct sma_sending_ops *ops_of(const struct sma_sending *sending)
@@ -44,7 +43,7 @@ uint32_t sma_sending_left_ms(const struct sma_sending *sending)
     uint64_t now_ns = sma_ctx_now(sending->platform->ctx);
     if (sending->until_ns <= now_ns)
         return 1;
-    return (uint32_t)((sending->until_ns - now_ns) / NS_PER_MS) + 1;
+    return (uint32_t)((sending->until_ns - now_ns) / SMA_NS_PER_MS) + 1;
 }
 
 /* -- the answer -------------------------------------------------------------------------------- */
@@ -160,7 +159,7 @@ static void open_part(struct sma_sending *sending)
     error.code = ops->open(sending, &error);
     if (error.code == SMA_ERR_OK) {
         uint32_t total_ms = ops->is_file(sending) ? SMA_SENDING_FILE_MS : SMA_SENDING_TEXT_MS;
-        sending->until_ns = sma_ctx_now(sending->platform->ctx) + total_ms * NS_PER_MS;
+        sending->until_ns = sma_ctx_now(sending->platform->ctx) + total_ms * SMA_NS_PER_MS;
         begin(sending);
         return;
     }

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 #define BACKOFF_MAX_S 60
 
 struct sma_token_keeper
@@ -41,8 +39,8 @@ static void on_token(struct sma_token_keeper *keeper, const struct sma_token *to
     keeper->number++;
     keeper->got_ns = now_ns;
     /* its life counts from when it was handed out, at the latest from when it was asked for */
-    keeper->until_ns = keeper->asked_ns + token->expires_s * NS_PER_S;
-    keeper->due_ns = now_ns + keeper->ops->refresh_s(token->expires_s) * NS_PER_S;
+    keeper->until_ns = keeper->asked_ns + token->expires_s * SMA_NS_PER_S;
+    keeper->due_ns = now_ns + keeper->ops->refresh_s(token->expires_s) * SMA_NS_PER_S;
     keeper->failure_count = 0;
     keeper->is_fatal = false;
     keeper->why[0] = '\0';
@@ -65,11 +63,11 @@ static void tell_fatal(struct sma_token_keeper *keeper, const struct sma_login_e
 
 static uint64_t delay_after(struct sma_token_keeper *keeper, const struct sma_login_error *error)
 {
-    uint64_t most_ns = keeper->ops->fatal_s * NS_PER_S;
+    uint64_t most_ns = keeper->ops->fatal_s * SMA_NS_PER_S;
     if (keeper->is_fatal)
         return most_ns;
     uint64_t ordered_ns =
-        error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * NS_PER_MS : 0;
+        error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * SMA_NS_PER_MS : 0;
     uint64_t delay_ns =
         sma_adapter_eager_backoff_ns(keeper->ctx, keeper->failure_count, BACKOFF_MAX_S);
     ordered_ns = ordered_ns < most_ns ? ordered_ns : most_ns;
@@ -132,7 +130,7 @@ static void fetch(struct sma_token_keeper *keeper)
     sma_buf_fini(&url);
     sma_buf_fini(&body);
     if (keeper->call == NULL)
-        keeper->due_ns = keeper->asked_ns + NS_PER_S; /* out of memory */
+        keeper->due_ns = keeper->asked_ns + SMA_NS_PER_S; /* out of memory */
 }
 
 void sma_token_begin(struct sma_token_keeper *keeper, bool is_link)
@@ -162,11 +160,11 @@ void sma_token_drop(struct sma_token_keeper *keeper, uint64_t number)
     if (number != keeper->number || keeper->token.value[0] == '\0')
         return; /* another one has taken its place already */
     explicit_bzero(keeper->token.value, sizeof keeper->token.value);
-    bool is_young = now_ns - keeper->got_ns < SMA_TOKEN_YOUNG_S * NS_PER_S;
+    bool is_young = now_ns - keeper->got_ns < SMA_TOKEN_YOUNG_S * SMA_NS_PER_S;
     keeper->young_count = is_young ? keeper->young_count + 1 : 0;
     if (keeper->call != NULL)
         return; /* the next one is on its way */
-    uint64_t earliest_ns = keeper->asked_ns + SMA_TOKEN_PAUSE_MS * NS_PER_MS;
+    uint64_t earliest_ns = keeper->asked_ns + SMA_TOKEN_PAUSE_MS * SMA_NS_PER_MS;
     if (keeper->young_count > 1) /* lest the two of us go in circles */
         earliest_ns += sma_adapter_backoff_ns(keeper->ctx, keeper->young_count - 1, BACKOFF_MAX_S);
     keeper->due_ns = earliest_ns > now_ns ? earliest_ns : now_ns;

@@ -20,7 +20,7 @@ static uint64_t delay_after(struct feishu *feishu, const struct sma_login_error 
     uint64_t delay_ns =
         sma_adapter_eager_backoff_ns(feishu->ctx, failure_count, FEISHU_BACKOFF_MAX_S);
     uint64_t ordered_ns =
-        error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * FEISHU_NS_PER_MS : 0;
+        error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * SMA_NS_PER_MS : 0;
     return ordered_ns > delay_ns ? ordered_ns : delay_ns;
 }
 
@@ -116,7 +116,7 @@ static void on_bot(void *state, void *user, const struct sma_net_answer *answer)
     uint64_t delay_ns = delay_after(feishu, &error, identity->failure_count);
     if (login == SMA_LOGIN_FATAL) {
         feishu_trouble(feishu, SMA_CAUSE_BOT, error.text);
-        delay_ns = FEISHU_FATAL_S * FEISHU_NS_PER_S;
+        delay_ns = FEISHU_FATAL_S * SMA_NS_PER_S;
     } else if (!sma_adapter_health_has(&feishu->base.health, SMA_CAUSE_LOGIN) &&
                sma_adapter_is_worth_telling(identity->failure_count)) {
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times); trying again", error.text,
@@ -136,7 +136,7 @@ static void ask_bot(struct feishu *feishu)
                                                                .total_ms = 2 * FEISHU_CONTROL_MS,
                                                                .done = on_bot});
     if (identity->call == NULL)
-        identity->due_ns = sma_ctx_now(feishu->ctx) + FEISHU_NS_PER_S; /* out of memory */
+        identity->due_ns = sma_ctx_now(feishu->ctx) + SMA_NS_PER_S; /* out of memory */
 }
 
 /* -- in order ---------------------------------------------------------------------------------- */

@@ -120,7 +120,7 @@ static void remember(struct feishu *feishu, const struct sma_route *route, uint8
     snprintf(known->user_id, sizeof known->user_id, "%.*s", (int)route->user_id.len,
              route->user_id.ptr);
     known->role = role;
-    known->until_ns = sma_ctx_now(feishu->ctx) + FEISHU_ROLE_S * FEISHU_NS_PER_S;
+    known->until_ns = sma_ctx_now(feishu->ctx) + FEISHU_ROLE_S * SMA_NS_PER_S;
 }
 
 static void on_chat(void *state, void *user, const struct sma_net_answer *answer)

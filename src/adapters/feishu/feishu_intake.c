@@ -49,12 +49,12 @@ static void acknowledge(struct feishu *feishu, const struct sma_origin *origin,
                         struct sma_str result)
 {
     uint64_t handled_ns = sma_ctx_now(feishu->ctx) - origin->read_ns;
-    if (handled_ns > FEISHU_ACK_LATE_MS * FEISHU_NS_PER_MS)
+    if (handled_ns > FEISHU_ACK_LATE_MS * SMA_NS_PER_MS)
         return; /* the platform may have given it up: then it comes again, and its claim is known */
     SMA_CRASH_POINT("feishu.before_ack");
     feishu_socket_ack(
         feishu, (unsigned)origin->link, origin->stub,
-        &(struct feishu_ack){.result = result, .handled_ms = handled_ns / FEISHU_NS_PER_MS});
+        &(struct feishu_ack){.result = result, .handled_ms = handled_ns / SMA_NS_PER_MS});
 }
 
 static void settle(void *state, const struct sma_origin *origin,

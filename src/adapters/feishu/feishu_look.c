@@ -82,7 +82,7 @@ static void remember(struct feishu *feishu, struct sma_str open_id, struct sma_s
     sma_buf_fini(&label);
     snprintf(known->open_id, sizeof known->open_id, "%.*s", (int)open_id.len, open_id.ptr);
     known->hash = hash;
-    known->until_ns = sma_ctx_now(feishu->ctx) + NAME_S * FEISHU_NS_PER_S;
+    known->until_ns = sma_ctx_now(feishu->ctx) + NAME_S * SMA_NS_PER_S;
 }
 
 /* Members of a group, or one person. */
@@ -99,7 +99,7 @@ static void on_names(void *state, void *user, const struct sma_net_answer *answe
         remember(feishu, sma_json_str(json_array_get(members, i), "member_id"),
                  sma_json_str(json_array_get(members, i), "name"));
     if (reply.code > 0 && answer->end == SMA_NET_ANSWERED) {
-        feishu->names_refused_ns = sma_ctx_now(feishu->ctx) + REFUSED_S * FEISHU_NS_PER_S;
+        feishu->names_refused_ns = sma_ctx_now(feishu->ctx) + REFUSED_S * SMA_NS_PER_S;
         sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
                     "feishu: people have no names here (code %lld): the app may see neither the "
                     "members of groups (im:chat.members:read) nor its contacts "

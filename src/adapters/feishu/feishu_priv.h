@@ -21,9 +21,6 @@
 #include "sma/net.h"
 #include "sma/ws.h"
 
-#define FEISHU_NS_PER_MS UINT64_C(1000000)
-#define FEISHU_NS_PER_S UINT64_C(1000000000)
-
 #define FEISHU_FATAL_S 600 /* what will fail for ever is tried again this often */
 #define FEISHU_BACKOFF_MAX_S 60
 #define FEISHU_CONTROL_MS 15000 /* token, bot, endpoint and the like */

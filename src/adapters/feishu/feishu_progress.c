@@ -137,7 +137,7 @@ static void read_run(struct feishu *feishu, const json_t *item)
     if (run->uuid[0] == '\0') /* written by a version that had no other */
         snprintf(run->uuid, sizeof run->uuid, "sma-card-%llu", (unsigned long long)run->seq);
     run->state = run->outbox_id != 0 ? CARD_BECAME : CARD_WAITING;
-    run->due_ns = run->heard_ns + (run->outbox_id != 0 ? UUID_S : LEFT_S) * FEISHU_NS_PER_S;
+    run->due_ns = run->heard_ns + (run->outbox_id != 0 ? UUID_S : LEFT_S) * SMA_NS_PER_S;
 }
 
 enum sma_err feishu_progress_open(struct feishu *feishu)
@@ -191,7 +191,7 @@ static void go_on(struct feishu_card_run *run, enum card_state state, uint64_t d
 static void abandon(struct feishu_card_run *run, uint64_t now_ns)
 {
     if (run->made_wall_ms == 0)
-        go_on(run, CARD_NONE, now_ns + SILENT_S * FEISHU_NS_PER_S);
+        go_on(run, CARD_NONE, now_ns + SILENT_S * SMA_NS_PER_S);
     else
         go_on(run, CARD_DELETING, now_ns);
 }
@@ -221,7 +221,7 @@ static void note_failure(struct feishu *feishu, struct feishu_card_run *run,
     if (outcome->is_scope_missing)
         feishu_tell_scope(feishu, outcome->error);
     if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
-        feishu->progress.hold_ns = now_ns + outcome->retry_after_ms * FEISHU_NS_PER_MS;
+        feishu->progress.hold_ns = now_ns + outcome->retry_after_ms * SMA_NS_PER_MS;
     uint64_t delay_ns =
         sma_adapter_backoff_ns(feishu->ctx, run->failure_count, FEISHU_BACKOFF_MAX_S);
     rest_until(run, now_ns + delay_ns, now_ns + delay_ns);
@@ -241,7 +241,7 @@ static void on_made(void *state, void *user, const struct sma_net_answer *answer
         copy(run->card_id, sizeof run->card_id, sma_str(outcome.message_id));
         run->failure_count = 0;
         (void)save(feishu); /* without it the uuid finds the card again */
-        rest_until(run, now_ns + CHANGE_MS * FEISHU_NS_PER_MS, now_ns);
+        rest_until(run, now_ns + CHANGE_MS * SMA_NS_PER_MS, now_ns);
     } else if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP || is_elsewhere ||
                run->failure_count >= FAILURE_COUNT_MAX) {
         run->made_wall_ms = 0; /* there is no card, or none that can be found */
@@ -263,7 +263,7 @@ static void on_changed(void *state, void *user, const struct sma_net_answer *ans
     uint64_t seq = run->seq, now_ns = sma_ctx_now(feishu->ctx);
     run->call = NULL;
     feishu_classify(answer, &outcome);
-    rest_until(run, now_ns + CHANGE_MS * FEISHU_NS_PER_MS, now_ns);
+    rest_until(run, now_ns + CHANGE_MS * SMA_NS_PER_MS, now_ns);
     if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP)
         abandon(run, now_ns);
     else if (outcome.attempt_class != SMA_ATTEMPT_SENT)
@@ -305,7 +305,7 @@ static void start(struct feishu *feishu, struct feishu_card_run *run, const char
                                                                           .done = done,
                                                                           .user = run});
     if (run->call == NULL)
-        run->due_ns = sma_ctx_now(feishu->ctx) + FEISHU_NS_PER_S; /* out of memory */
+        run->due_ns = sma_ctx_now(feishu->ctx) + SMA_NS_PER_S; /* out of memory */
 }
 
 static void put_text(struct sma_buf *text, struct sma_msg *last)
@@ -393,11 +393,11 @@ static void delete_card(struct feishu *feishu, struct feishu_card_run *run)
 /* -- time -------------------------------------------------------------------------------------- */
 static void tick_running(struct feishu *feishu, struct feishu_card_run *run, uint64_t now_ns)
 {
-    if (now_ns - run->heard_ns > SILENT_S * FEISHU_NS_PER_S) {
+    if (now_ns - run->heard_ns > SILENT_S * SMA_NS_PER_S) {
         abandon(run, now_ns); /* the signal of its end was dropped */
         return;
     }
-    run->due_ns = now_ns + SILENT_S * FEISHU_NS_PER_S;
+    run->due_ns = now_ns + SILENT_S * SMA_NS_PER_S;
     if (now_ns < feishu->progress.hold_ns)
         run->due_ns = feishu->progress.hold_ns;
     else if (run->card_id[0] == '\0')
@@ -458,7 +458,7 @@ static struct feishu_card_run *open_run(struct feishu *feishu, const struct sma_
     *run = (struct feishu_card_run){.seq = progress->seq,
                                     .is_in_thread = target.is_in_thread,
                                     .state = CARD_RUNNING,
-                                    .due_ns = now_ns + FIRST_MS * FEISHU_NS_PER_MS};
+                                    .due_ns = now_ns + FIRST_MS * SMA_NS_PER_MS};
     copy(run->chat_id, sizeof run->chat_id, target.chat_id);
     copy(run->reply_to, sizeof run->reply_to, target.reply_to);
     /* Not of the run's number: those begin anew with every new state, and the platform would find
@@ -476,7 +476,7 @@ static void finish_run(struct feishu *feishu, uint64_t seq)
     if (run->made_wall_ms == 0)
         forget_run(run);
     else
-        go_on(run, CARD_WAITING, sma_ctx_now(feishu->ctx) + FINISHED_MS * FEISHU_NS_PER_MS);
+        go_on(run, CARD_WAITING, sma_ctx_now(feishu->ctx) + FINISHED_MS * SMA_NS_PER_MS);
 }
 
 void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg)
@@ -498,12 +498,12 @@ void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg)
     uint64_t now_ns = sma_ctx_now(feishu->ctx);
     run->heard_ns = now_ns;
     if (run->state == CARD_WAITING) /* of the last life: its run goes on */
-        go_on(run, CARD_RUNNING, now_ns + FIRST_MS * FEISHU_NS_PER_MS);
+        go_on(run, CARD_RUNNING, now_ns + FIRST_MS * SMA_NS_PER_MS);
     if (run->state != CARD_RUNNING)
         return;
     bool has_waited = run->last == NULL && run->card_id[0] != '\0' && run->call == NULL;
-    if (has_waited && run->due_ns > now_ns + CHANGE_MS * FEISHU_NS_PER_MS)
-        run->due_ns = now_ns + CHANGE_MS * FEISHU_NS_PER_MS;
+    if (has_waited && run->due_ns > now_ns + CHANGE_MS * SMA_NS_PER_MS)
+        run->due_ns = now_ns + CHANGE_MS * SMA_NS_PER_MS;
     sma_msg_destroy(run->last);
     run->last = SMA_TAKE(*msg);
 }
@@ -541,7 +541,7 @@ enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_
         if (save(feishu)) {
             SMA_CRASH_POINT("feishu.after_claim");
             memcpy(card_id, run->card_id, sizeof run->card_id);
-            go_on(run, CARD_BECAME, now_ns + KEEP_S * FEISHU_NS_PER_S);
+            go_on(run, CARD_BECAME, now_ns + KEEP_S * SMA_NS_PER_S);
             return FEISHU_CLAIM_CARD;
         }
         run->outbox_id = 0;

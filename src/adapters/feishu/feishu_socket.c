@@ -32,13 +32,13 @@ static uint64_t retry_delay_ns(struct feishu *feishu)
     const struct feishu_client_config *config = &socket->config;
     unsigned count = socket->failure_count;
     if (count <= 1) {
-        uint64_t nonce_ns = config->reconnect_nonce_s * FEISHU_NS_PER_S;
-        return random_ns(feishu, nonce_ns < FEISHU_NS_PER_S ? nonce_ns : FEISHU_NS_PER_S);
+        uint64_t nonce_ns = config->reconnect_nonce_s * SMA_NS_PER_S;
+        return random_ns(feishu, nonce_ns < SMA_NS_PER_S ? nonce_ns : SMA_NS_PER_S);
     }
     if (config->reconnect_count >= 0 &&
         count > (unsigned)config->reconnect_count) /* asked to stop: go slowly */
-        return config->reconnect_interval_s * FEISHU_NS_PER_S +
-               random_ns(feishu, config->reconnect_nonce_s * FEISHU_NS_PER_S);
+        return config->reconnect_interval_s * SMA_NS_PER_S +
+               random_ns(feishu, config->reconnect_nonce_s * SMA_NS_PER_S);
     return sma_adapter_eager_backoff_ns(feishu->ctx, count - 1, config->reconnect_interval_s);
 }
 
@@ -54,12 +54,12 @@ static void try_later(struct feishu *feishu, const struct sma_login_error *error
     socket->failure_count++;
     uint64_t delay_ns = retry_delay_ns(feishu);
     uint64_t ordered_ns =
-        error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * FEISHU_NS_PER_MS : 0;
+        error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * SMA_NS_PER_MS : 0;
     if (is_fatal) {
         if (!sma_adapter_health_has(&feishu->base.health,
                                     SMA_CAUSE_LOGIN)) /* else the reason has been said */
             feishu_trouble(feishu, SMA_CAUSE_LINK, error->text);
-        delay_ns = FEISHU_FATAL_S * FEISHU_NS_PER_S;
+        delay_ns = FEISHU_FATAL_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(socket->failure_count)) {
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times); connecting again",
                     error->text, socket->failure_count);
@@ -75,8 +75,8 @@ static void send_ping(struct feishu *feishu)
     uint32_t interval_s = socket->config.ping_interval_s;
     uint32_t probe_s = interval_s < FEISHU_PROBE_S_MAX ? interval_s : FEISHU_PROBE_S_MAX;
     struct sma_buf frame;
-    socket->ping_due_ns = now_ns + interval_s * FEISHU_NS_PER_S;
-    socket->probe_due_ns = now_ns + probe_s * FEISHU_NS_PER_S;
+    socket->ping_due_ns = now_ns + interval_s * SMA_NS_PER_S;
+    socket->probe_due_ns = now_ns + probe_s * SMA_NS_PER_S;
     feishu_fragments_expire(socket->fragments, now_ns);
     sma_buf_init(&frame, 256);
     enum sma_err err = feishu_frame_put_ping(&frame, socket->service_id);
@@ -207,7 +207,7 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
     socket->generation++; /* what is still at the store is not acknowledged: it comes again */
     socket->ping_due_ns = socket->probe_due_ns = UINT64_MAX;
     socket->is_paused = false;
-    if (was_open && now_ns - socket->opened_ns >= FEISHU_STEADY_S * FEISHU_NS_PER_S)
+    if (was_open && now_ns - socket->opened_ns >= FEISHU_STEADY_S * SMA_NS_PER_S)
         socket->failure_count = 0;
     bool is_fatal = describe(closed, &error);
     try_later(feishu, &error, is_fatal);
@@ -284,7 +284,7 @@ static void ask_endpoint(struct feishu *feishu)
     if (socket->call != NULL)
         socket->state = FEISHU_SOCKET_ASKING;
     else
-        socket->due_ns = sma_ctx_now(feishu->ctx) + FEISHU_NS_PER_S; /* out of memory */
+        socket->due_ns = sma_ctx_now(feishu->ctx) + SMA_NS_PER_S; /* out of memory */
 }
 
 void feishu_socket_begin(struct feishu *feishu)

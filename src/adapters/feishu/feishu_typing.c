@@ -118,8 +118,7 @@ static void on_shown(void *state, void *user, const struct sma_net_answer *answe
                     "(im:message.reactions:write_only)");
     feishu->has_no_typing |= outcome.is_scope_missing;
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
-        feishu->typing_hold_ns =
-            sma_ctx_now(feishu->ctx) + outcome.retry_after_ms * FEISHU_NS_PER_MS;
+        feishu->typing_hold_ns = sma_ctx_now(feishu->ctx) + outcome.retry_after_ms * SMA_NS_PER_MS;
     if (typing->reaction_id[0] == '\0')
         forget(typing);
     else if (is_over)
@@ -136,7 +135,7 @@ static struct feishu_typing *open_typing(struct feishu *feishu, const struct sma
     *typing = (struct feishu_typing){
         .seq = progress->seq,
         .state = TYPING_WAITING,
-        .due_ns = sma_ctx_now(feishu->ctx) + FIRST_MS * FEISHU_NS_PER_MS,
+        .due_ns = sma_ctx_now(feishu->ctx) + FIRST_MS * SMA_NS_PER_MS,
     };
     snprintf(typing->message_id, sizeof typing->message_id, "%.*s", (int)id.len, id.ptr);
     return typing;
@@ -156,7 +155,7 @@ void feishu_typing_take(struct feishu *feishu, const struct sma_progress *progre
     if (typing == NULL)
         typing = open_typing(feishu, progress);
     if (typing != NULL && typing->state == TYPING_SHOWN)
-        typing->due_ns = sma_ctx_now(feishu->ctx) + SILENT_S * FEISHU_NS_PER_S;
+        typing->due_ns = sma_ctx_now(feishu->ctx) + SILENT_S * SMA_NS_PER_S;
 }
 
 uint64_t feishu_typing_tick(struct feishu *feishu, uint64_t now_ns)
@@ -174,7 +173,7 @@ uint64_t feishu_typing_tick(struct feishu *feishu, uint64_t now_ns)
             typing->due_ns = feishu->typing_hold_ns;
         } else if (typing->due_ns <= now_ns) {
             typing->state = TYPING_SHOWN;
-            typing->due_ns = now_ns + SILENT_S * FEISHU_NS_PER_S;
+            typing->due_ns = now_ns + SILENT_S * SMA_NS_PER_S;
             ask(feishu, typing, "POST", on_shown);
         }
         if (typing->seq != 0 && typing->due_ns < next_ns)

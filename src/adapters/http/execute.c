@@ -194,7 +194,7 @@ static void wait_for_result(struct http_conn *conn, const struct sma_accepted *a
     uint64_t now = http_now(conn->server);
     conn->seq = accepted->seq;
     conn->is_poll = false;
-    conn->wait_end_ns = now + SMA_HTTP_WAIT_S * UINT64_C(1000000000);
+    conn->wait_end_ns = now + SMA_HTTP_WAIT_S * SMA_NS_PER_S;
     if (conn->wants_stream)
         open_stream(conn, accepted);
     else
@@ -204,7 +204,7 @@ static void wait_for_result(struct http_conn *conn, const struct sma_accepted *a
     uint64_t patience_s = conn->state == HTTP_STREAM ? HTTP_STREAM_BEAT_S
                           : conn->has_eof            ? HTTP_HALF_CLOSED_S
                                                      : SMA_HTTP_WAIT_S;
-    http_conn_deadline(conn, now + patience_s * UINT64_C(1000000000));
+    http_conn_deadline(conn, now + patience_s * SMA_NS_PER_S);
     if (http_watch_join(conn, accepted->seq) != SMA_ERR_OK)
         http_run_later(conn, "Too many callers are waiting");
 }

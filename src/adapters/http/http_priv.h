@@ -27,7 +27,7 @@
 #include <stdatomic.h>
 #include <uv.h>
 
-#define HTTP_SERVICE_FILE_PAUSE_NS UINT64_C(1000000000)
+#define HTTP_SERVICE_FILE_PAUSE_NS SMA_NS_PER_S
 #define HTTP_REFUSAL_COUNT_MAX 32 /* connections over the limit that may hear a 503 at one time */
 #define HTTP_SLOT_COUNT(connections) ((connections) + HTTP_REFUSAL_COUNT_MAX * 2)
 #define HTTP_BUFFERED_BYTES_MAX \

@@ -281,7 +281,7 @@ void http_run_peeked(struct sma_http *http, const struct http_pending *pending, 
         return;
     }
     conn->state = HTTP_WAIT;
-    conn->wait_end_ns = http_now(http) + conn->wait_s * UINT64_C(1000000000);
+    conn->wait_end_ns = http_now(http) + conn->wait_s * SMA_NS_PER_S;
     http_conn_deadline(conn, conn->wait_end_ns);
     if (http_watch_join(conn, conn->seq) != SMA_ERR_OK)
         tell_result(conn, result);

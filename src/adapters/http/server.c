@@ -83,9 +83,9 @@ static void begin_request(struct http_conn *conn)
     conn->state = HTTP_HEAD;
     conn->message_id_len = 0;
     conn->read_ns = http_now(conn->server);
-    http_conn_deadline(conn, conn->read_ns + (conn->in.len > 0
-                                                  ? conn->server->request_deadline_ns
-                                                  : SMA_HTTP_KEEPALIVE_S * UINT64_C(1000000000)));
+    http_conn_deadline(conn,
+                       conn->read_ns + (conn->in.len > 0 ? conn->server->request_deadline_ns
+                                                         : SMA_HTTP_KEEPALIVE_S * SMA_NS_PER_S));
     http_conn_start_reading(conn);
 }
 
@@ -155,7 +155,7 @@ static void pass_deadline(struct http_conn *conn)
         sma_buf_put_text(&conn->out, ": beat\n\n");
         http_conn_flush(conn);
         if (conn->state == HTTP_STREAM && !conn->is_writing)
-            http_conn_deadline_in(conn, HTTP_STREAM_BEAT_S * UINT64_C(1000000000));
+            http_conn_deadline_in(conn, HTTP_STREAM_BEAT_S * SMA_NS_PER_S);
         return;
     default:
         return;

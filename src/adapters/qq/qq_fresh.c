@@ -57,7 +57,7 @@ static bool is_over(const struct qq_fresh *fresh, uint64_t now_ns)
 {
     bool is_c2c = strcmp(fresh->chat_type, "c2c") == 0;
     uint64_t window_s = (is_c2c ? QQ_WINDOW_C2C_S : QQ_WINDOW_OTHER_S) - QQ_WINDOW_MARGIN_S;
-    return now_ns - fresh->noted_ns > window_s * QQ_NS_PER_S;
+    return now_ns - fresh->noted_ns > window_s * SMA_NS_PER_S;
 }
 
 bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,

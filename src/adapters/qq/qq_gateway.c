@@ -212,7 +212,7 @@ static void take_address(struct qq_shard *shard, const struct qq_gateway *gatewa
     int64_t wait_ms = is_new_session(shard) ? qq_gateway_identify_wait_ms(gateway) : 0;
     if (wait_ms > 0) {
         qq_session_hold(&shard->session, "the platform allows no further log-in today",
-                        (uint64_t)wait_ms * QQ_NS_PER_MS, now_of(shard));
+                        (uint64_t)wait_ms * SMA_NS_PER_MS, now_of(shard));
         return;
     }
     open_link(shard, gateway->url);
@@ -236,7 +236,7 @@ static void on_no_address(struct qq_shard *shard, const struct sma_login_error *
                         (uint64_t)(error->retry_after_ms > QQ_BACKOFF_MAX_S * 1000
                                        ? QQ_BACKOFF_MAX_S * 1000
                                        : error->retry_after_ms) *
-                            QQ_NS_PER_MS,
+                            SMA_NS_PER_MS,
                         now_of(shard));
     else if (url != NULL && sma_calls_token(shard->qq->base.calls).len > 0)
         open_link(shard, url);
@@ -293,7 +293,7 @@ static void on_token(void *state, void *user, const struct sma_net_answer *answe
 static void take_turn(struct qq *qq, uint64_t now_ns)
 {
     unsigned at_once = qq->gateway.max_concurrency > 0 ? qq->gateway.max_concurrency : 1;
-    qq->identify_next_ns = now_ns + QQ_IDENTIFY_PAUSE_S * QQ_NS_PER_S / at_once;
+    qq->identify_next_ns = now_ns + QQ_IDENTIFY_PAUSE_S * SMA_NS_PER_S / at_once;
 }
 
 static void connect(struct qq_shard *shard)
@@ -444,7 +444,7 @@ static void tell_ready(struct qq_shard *shard)
 static void tell_trouble(struct qq_shard *shard)
 {
     const struct qq_session *session = &shard->session;
-    bool has_lasted = shard->is_up && now_of(shard) - shard->ready_ns >= QQ_STABLE_S * QQ_NS_PER_S;
+    bool has_lasted = shard->is_up && now_of(shard) - shard->ready_ns >= QQ_STABLE_S * SMA_NS_PER_S;
     shard->is_up = false;
     tell_link(shard->qq, session->trouble);
     shard->trouble_count = has_lasted ? 1 : shard->trouble_count + 1;

@@ -21,9 +21,6 @@
 #include "sma/net.h"
 #include "sma/ws.h"
 
-#define QQ_NS_PER_MS UINT64_C(1000000)
-#define QQ_NS_PER_S UINT64_C(1000000000)
-
 #define QQ_SHARD_COUNT_MAX 16
 #define QQ_BACKOFF_MAX_S 60
 #define QQ_TOKEN_REFUSED_S 60 /* a wrong secret is tried again this often */

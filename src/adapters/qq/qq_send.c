@@ -61,7 +61,7 @@ static bool change(struct qq_attempt *attempt)
             attempt->card.card.button_count > 0; /* then they may be what is refused */
         attempt->is_plain = true;
         *(has_buttons ? &qq->wordy_until_ns : &qq->plain_until_ns) =
-            sma_ctx_now(qq->ctx) + QQ_PLAIN_S * QQ_NS_PER_S;
+            sma_ctx_now(qq->ctx) + QQ_PLAIN_S * SMA_NS_PER_S;
         return true;
     }
     if (outcome->is_link_refused && !attempt->is_without_links)

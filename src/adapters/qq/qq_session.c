@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 #define CLOSE_FOR_RESUME 4000u /* 1000 would end the session on the platform's side */
 
 enum reaction
@@ -143,8 +141,8 @@ static void wait_backing_off(struct qq_session *session, uint64_t now_ns, uint64
     bool is_quick = session->failure_count < QQ_QUICK_COUNT;
     uint32_t doublings =
         is_quick ? session->failure_count : session->failure_count - QQ_QUICK_COUNT + 3;
-    uint64_t delay_ns = NS_PER_S << (doublings < 6 ? doublings : 6);
-    uint64_t max_ns = (is_quick ? QQ_QUICK_S_MAX : QQ_DELAY_MAX_S) * NS_PER_S;
+    uint64_t delay_ns = SMA_NS_PER_S << (doublings < 6 ? doublings : 6);
+    uint64_t max_ns = (is_quick ? QQ_QUICK_S_MAX : QQ_DELAY_MAX_S) * SMA_NS_PER_S;
     if (delay_ns > max_ns)
         delay_ns = max_ns;
     session->failure_count++;
@@ -153,7 +151,7 @@ static void wait_backing_off(struct qq_session *session, uint64_t now_ns, uint64
 
 static void wait_slowly(struct qq_session *session, uint64_t now_ns, uint64_t random)
 {
-    wait_until(session, now_ns + QQ_FATAL_RETRY_S * NS_PER_S + random % (60 * NS_PER_S));
+    wait_until(session, now_ns + QQ_FATAL_RETRY_S * SMA_NS_PER_S + random % (60 * SMA_NS_PER_S));
 }
 
 void qq_session_start(struct qq_session *session, uint64_t now_ns)
@@ -174,7 +172,7 @@ void qq_session_opened(struct qq_session *session, uint64_t now_ns)
     if (session->state != QQ_CONNECTING)
         return;
     session->state = QQ_GREETING;
-    session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S;
+    session->deadline_ns = now_ns + QQ_HELLO_S * SMA_NS_PER_S;
 }
 
 void qq_session_not_connected(struct qq_session *session, const char *why, uint64_t now_ns,
@@ -196,7 +194,8 @@ void qq_session_hold(struct qq_session *session, const char *why, uint64_t delay
 /* While a session is up, before anything can end it, whoever ends it. */
 static void note_stable(struct qq_session *session, uint64_t now_ns)
 {
-    if (session->state == QQ_READY && now_ns - session->ready_since_ns >= QQ_STABLE_S * NS_PER_S)
+    if (session->state == QQ_READY &&
+        now_ns - session->ready_since_ns >= QQ_STABLE_S * SMA_NS_PER_S)
         session->failure_count = 0;
 }
 
@@ -256,9 +255,9 @@ static void react(struct qq_session *session, const struct close_code *met, unsi
     if (is_fatal)
         wait_slowly(session, now_ns, random);
     else if (session->is_refused && met->reaction == REACT_RESUME)
-        wait_until(session, now_ns + QQ_REFUSED_S * NS_PER_S + random % NS_PER_S);
+        wait_until(session, now_ns + QQ_REFUSED_S * SMA_NS_PER_S + random % SMA_NS_PER_S);
     else if (met->reaction == REACT_SLOW_RESUME)
-        wait_until(session, now_ns + QQ_DELAY_MAX_S * NS_PER_S + random % NS_PER_S);
+        wait_until(session, now_ns + QQ_DELAY_MAX_S * SMA_NS_PER_S + random % SMA_NS_PER_S);
     else
         wait_backing_off(session, now_ns, random);
 }
@@ -294,7 +293,7 @@ void qq_session_note_paused(struct qq_session *session, uint64_t now_ns)
 {
     session->is_beat_answered = true;
     if (session->state == QQ_STARTING)
-        session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S;
+        session->deadline_ns = now_ns + QQ_HELLO_S * SMA_NS_PER_S;
 }
 
 uint64_t qq_session_wake_at(const struct qq_session *session)
@@ -317,7 +316,7 @@ static void start_session(struct qq_session *session, uint64_t now_ns)
 {
     session->state = QQ_STARTING;
     session->is_resuming = session->session_id_len > 0;
-    session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S;
+    session->deadline_ns = now_ns + QQ_HELLO_S * SMA_NS_PER_S;
     if (session->is_resuming) {
         session->resume_count++;
         act(session, QQ_ACTION_RESUME, 0);
@@ -364,17 +363,18 @@ static void on_hello(struct qq_session *session, const struct qq_frame *frame, u
     int64_t interval_ms = sma_json_int(frame->data, "heartbeat_interval", 1, INT64_MAX, 41250);
     interval_ms = interval_ms < QQ_BEAT_MS_MIN ? QQ_BEAT_MS_MIN : interval_ms;
     interval_ms = interval_ms > QQ_BEAT_MS_MAX ? QQ_BEAT_MS_MAX : interval_ms;
-    session->beat_interval_ns = (uint64_t)interval_ms * NS_PER_MS;
+    session->beat_interval_ns = (uint64_t)interval_ms * SMA_NS_PER_MS;
     session->is_beat_answered = true;
     /* The first beat comes at a random place of the interval, so that shards do not beat
      * together. */
     session->beat_ns =
         now_ns + session->beat_interval_ns / 2 + random % (session->beat_interval_ns / 2);
-    bool is_identify_too_soon = session->session_id_len == 0 && session->identify_count > 0 &&
-                                now_ns - session->identified_ns < QQ_IDENTIFY_PAUSE_S * NS_PER_S;
+    bool is_identify_too_soon =
+        session->session_id_len == 0 && session->identify_count > 0 &&
+        now_ns - session->identified_ns < QQ_IDENTIFY_PAUSE_S * SMA_NS_PER_S;
     if (is_identify_too_soon) {
         session->state = QQ_HOLDING;
-        session->deadline_ns = session->identified_ns + QQ_IDENTIFY_PAUSE_S * NS_PER_S;
+        session->deadline_ns = session->identified_ns + QQ_IDENTIFY_PAUSE_S * SMA_NS_PER_S;
         return;
     }
     start_session(session, now_ns);
@@ -449,7 +449,7 @@ static bool on_dispatch(struct qq_session *session, const struct qq_frame *frame
     if (session->state != QQ_READY && !(session->state == QQ_STARTING && session->is_resuming))
         return false;
     if (session->state == QQ_STARTING)
-        session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S; /* a long replay is no silence */
+        session->deadline_ns = now_ns + QQ_HELLO_S * SMA_NS_PER_S; /* a long replay is no silence */
     return on_event(session, frame);
 }
 

@@ -91,7 +91,7 @@ void qq_webhook_begin(struct qq *qq)
     struct sma_call_options options = {
         .method = "GET", .path = SMA_STR("/users/@me"), .total_ms = QQ_CONTROL_MS, .done = on_bot};
     if (sma_call_start(qq->base.calls, &options) == NULL)
-        qq->bot_due_ns = sma_ctx_now(qq->ctx) + QQ_NS_PER_S; /* out of memory */
+        qq->bot_due_ns = sma_ctx_now(qq->ctx) + SMA_NS_PER_S; /* out of memory */
 }
 
 void qq_webhook_tick(struct qq *qq, uint64_t now_ns)

@@ -166,6 +166,27 @@ static bool on_bad_card(const struct reading *reading, struct telegram_outcome *
     return true;
 }
 
+/* A file that does not go as what it was sent as. @return whether it is about that */
+static bool on_bad_kind(const struct reading *reading, struct telegram_outcome *outcome)
+{
+    static const char *const no_photo[] = {"PHOTO_INVALID_DIMENSIONS",
+                                           "PHOTO_SAVE_FILE_INVALID",
+                                           "PHOTO_EXT_INVALID",
+                                           "IMAGE_PROCESS_FAILED",
+                                           "PHOTO_CONTENT_TYPE_INVALID",
+                                           "too big for a photo",
+                                           NULL};
+    static const char *const no_voice[] = {"VOICE_MESSAGES_FORBIDDEN", NULL};
+    if (says_one_of(reading, no_photo))
+        give_up(outcome, reading, "Telegram does not take this picture as a photo");
+    else if (says_one_of(reading, no_voice))
+        give_up(outcome, reading, "the user takes no voice messages");
+    else
+        return false;
+    outcome->is_kind_refused = true;
+    return true;
+}
+
 /* What the descriptions of 400 say, in the order in which they are tried. */
 static void on_bad_request(const struct reading *reading, struct telegram_outcome *outcome)
 {
@@ -192,14 +213,6 @@ static void on_bad_request(const struct reading *reading, struct telegram_outcom
                                            "CHAT_RESTRICTED",
                                            NULL};
     static const char *const closed[] = {"TOPIC_CLOSED", NULL};
-    static const char *const no_photo[] = {"PHOTO_INVALID_DIMENSIONS",
-                                           "PHOTO_SAVE_FILE_INVALID",
-                                           "PHOTO_EXT_INVALID",
-                                           "IMAGE_PROCESS_FAILED",
-                                           "PHOTO_CONTENT_TYPE_INVALID",
-                                           "too big for a photo",
-                                           NULL};
-    static const char *const no_voice[] = {"VOICE_MESSAGES_FORBIDDEN", NULL};
     static const char *const no_fetch[] = {"failed to get HTTP URL content",
                                            "wrong file identifier",
                                            "wrong type of the web page content", "WEBPAGE_", NULL};
@@ -223,12 +236,8 @@ static void on_bad_request(const struct reading *reading, struct telegram_outcom
         outcome->is_thread_gone = true;
     } else if (says_one_of(reading, closed)) {
         give_up(outcome, reading, "the topic of this chat was closed; write from another topic");
-    } else if (says_one_of(reading, no_photo)) {
-        give_up(outcome, reading, "Telegram does not take this picture as a photo");
-        outcome->is_kind_refused = true;
-    } else if (says_one_of(reading, no_voice)) {
-        give_up(outcome, reading, "the user takes no voice messages");
-        outcome->is_kind_refused = true;
+    } else if (on_bad_kind(reading, outcome)) {
+        return;
     } else if (says_one_of(reading, no_chat)) {
         give_up(outcome, reading, "Telegram knows no such chat, or the bot was never in it");
     } else if (says_one_of(reading, no_right)) {

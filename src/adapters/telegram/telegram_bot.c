@@ -39,12 +39,12 @@ static void step_failed(struct telegram *telegram, const char *method,
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++telegram->bot_failure_count);
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
-        delay_ns = REFUSED_S * TELEGRAM_NS_PER_S;
+        delay_ns = REFUSED_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(telegram->bot_failure_count)) {
         sma_ctx_log(telegram->ctx, SMA_LOG_WARN, "telegram: %s failed %u times: %s; trying again",
                     method, telegram->bot_failure_count, outcome.error);
     }
-    uint64_t ordered_ns = outcome.retry_after_ms * TELEGRAM_NS_PER_MS;
+    uint64_t ordered_ns = outcome.retry_after_ms * SMA_NS_PER_MS;
     telegram->bot_due_ns =
         sma_ctx_now(telegram->ctx) + (ordered_ns > delay_ns ? ordered_ns : delay_ns);
 }
@@ -183,7 +183,7 @@ static void start_step(struct telegram *telegram, const char *method, struct sma
                                                   .may_repeat = true,
                                                   .total_ms = TELEGRAM_CONTROL_MS,
                                                   .done = done}) == NULL)
-        telegram->bot_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_NS_PER_S; /* out of memory */
+        telegram->bot_due_ns = sma_ctx_now(telegram->ctx) + SMA_NS_PER_S; /* out of memory */
 }
 
 static void next_step(struct telegram *telegram)

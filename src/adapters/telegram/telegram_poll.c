@@ -61,7 +61,7 @@ static void end_batch(struct telegram *telegram)
     poll->offset = offset;
     poll->entry_count = 0;
     SMA_CRASH_POINT("telegram.before_offset");
-    poll_again(telegram, needs_pause ? TELEGRAM_NS_PER_S : 0);
+    poll_again(telegram, needs_pause ? SMA_NS_PER_S : 0);
 }
 
 void telegram_poll_settle(struct telegram *telegram, uint32_t index,
@@ -110,11 +110,11 @@ static uint64_t delay_of_empty(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     uint64_t waited_ns = sma_ctx_now(telegram->ctx) - poll->asked_ns;
-    bool has_waited = waited_ns > TELEGRAM_NS_PER_S / 2;
-    if (waited_ns + TELEGRAM_NS_PER_S > telegram->settings.poll_timeout_s * TELEGRAM_NS_PER_S)
+    bool has_waited = waited_ns > SMA_NS_PER_S / 2;
+    if (waited_ns + SMA_NS_PER_S > telegram->settings.poll_timeout_s * SMA_NS_PER_S)
         be_alone(telegram); /* nobody took a whole long poll away */
     poll->empty_count = has_waited ? 0 : poll->empty_count + 1;
-    return poll->empty_count > TELEGRAM_EMPTY_COUNT_MAX ? TELEGRAM_NS_PER_S : 0;
+    return poll->empty_count > TELEGRAM_EMPTY_COUNT_MAX ? SMA_NS_PER_S : 0;
 }
 
 static void on_updates(struct telegram *telegram)
@@ -151,7 +151,7 @@ static void on_conflict(struct telegram *telegram, const char *description)
     }
     uint64_t now_ns = sma_ctx_now(telegram->ctx);
     bool is_due = poll->conflict_told_ns == 0 ||
-                  now_ns - poll->conflict_told_ns >= CONFLICT_TELL_S * TELEGRAM_NS_PER_S;
+                  now_ns - poll->conflict_told_ns >= CONFLICT_TELL_S * SMA_NS_PER_S;
     if (poll->conflict_count > TELEGRAM_CONFLICT_COUNT_MAX && is_due) {
         static const char text[] =
             "another program is polling with the same bot token (409), so messages go to either at "
@@ -179,13 +179,13 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++poll->failure_count);
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
-        delay_ns = TELEGRAM_BACKOFF_MAX_S * TELEGRAM_NS_PER_S;
+        delay_ns = TELEGRAM_BACKOFF_MAX_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(poll->failure_count)) {
         sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
                     "telegram: getUpdates failed %u times: %s; trying again", poll->failure_count,
                     why != NULL ? why : outcome.error);
     }
-    uint64_t ordered_ns = outcome.is_bot_refused ? 0 : outcome.retry_after_ms * TELEGRAM_NS_PER_MS;
+    uint64_t ordered_ns = outcome.is_bot_refused ? 0 : outcome.retry_after_ms * SMA_NS_PER_MS;
     poll_again(telegram, ordered_ns > delay_ns ? ordered_ns : delay_ns);
 }
 
@@ -247,7 +247,7 @@ void telegram_poll_start(struct telegram *telegram)
             .done = on_polled,
         });
     if (poll->call == NULL)
-        poll->due_ns = poll->asked_ns + TELEGRAM_NS_PER_S; /* out of memory */
+        poll->due_ns = poll->asked_ns + SMA_NS_PER_S; /* out of memory */
 }
 
 void telegram_poll_stop(struct telegram *telegram)

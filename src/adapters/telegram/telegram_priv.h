@@ -18,8 +18,6 @@
 #include "adapters/common/platform.h"
 #include "sma/net.h"
 
-#define TELEGRAM_NS_PER_MS UINT64_C(1000000)
-#define TELEGRAM_NS_PER_S UINT64_C(1000000000)
 #define TELEGRAM_CLOUD_ROOT "https://api.telegram.org"
 
 #define TELEGRAM_POLL_COUNT 100 /* updates asked for at once: the platform's maximum */

@@ -38,7 +38,7 @@ static void hold_for(struct telegram *telegram, const struct telegram_outcome *o
 {
     if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
         telegram->progress_hold_ns =
-            sma_ctx_now(telegram->ctx) + outcome->retry_after_ms * TELEGRAM_NS_PER_MS;
+            sma_ctx_now(telegram->ctx) + outcome->retry_after_ms * SMA_NS_PER_MS;
 }
 
 static void on_shown(void *state, void *user, const struct sma_net_answer *answer)
@@ -158,15 +158,15 @@ static uint64_t tick_run(struct telegram *telegram, struct telegram_run *run, ui
         if (!is_held && has_drafts(telegram, run) && run->has_text) {
             show_draft(telegram, run);
             run->typing_due_ns =
-                now_ns + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS; /* the draft says it as well */
+                now_ns + TELEGRAM_TYPING_MS * SMA_NS_PER_MS; /* the draft says it as well */
         }
         run->draft_sent_ns = now_ns;
-        run->draft_due_ns = now_ns + TELEGRAM_DRAFT_KEEP_MS * TELEGRAM_NS_PER_MS;
+        run->draft_due_ns = now_ns + TELEGRAM_DRAFT_KEEP_MS * SMA_NS_PER_MS;
     }
     if (run->typing_due_ns <= now_ns) {
         if (!is_held)
             show_typing(telegram, run);
-        run->typing_due_ns = now_ns + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS;
+        run->typing_due_ns = now_ns + TELEGRAM_TYPING_MS * SMA_NS_PER_MS;
     }
     return least(run->typing_due_ns, run->draft_due_ns);
 }
@@ -180,7 +180,7 @@ uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns)
     uint64_t next_ns = UINT64_MAX;
     for (size_t i = 0; i < telegram->run_count;) {
         struct telegram_run *run = &telegram->runs[i];
-        if (now_ns - run->heard_ns > TELEGRAM_RUN_S * TELEGRAM_NS_PER_S) {
+        if (now_ns - run->heard_ns > TELEGRAM_RUN_S * SMA_NS_PER_S) {
             forget_run(telegram, run); /* the signal of its end was dropped */
             continue;
         }
@@ -200,7 +200,7 @@ static struct telegram_run *open_run(struct telegram *telegram, const struct sma
     run = &telegram->runs[telegram->run_count++];
     *run = (struct telegram_run){
         .seq = progress->seq,
-        .typing_due_ns = now_ns + TELEGRAM_TYPING_FIRST_MS * TELEGRAM_NS_PER_MS,
+        .typing_due_ns = now_ns + TELEGRAM_TYPING_FIRST_MS * SMA_NS_PER_MS,
         .draft_due_ns = UINT64_MAX,
         .is_private = !telegram_is_group(&progress->route),
     };
@@ -210,9 +210,9 @@ static struct telegram_run *open_run(struct telegram *telegram, const struct sma
 /* The latest text wins; it goes out when a second has passed since the last one. */
 static void plan_draft(struct telegram_run *run, uint64_t now_ns)
 {
-    uint64_t due_ns = run->draft_sent_ns + TELEGRAM_DRAFT_MS * TELEGRAM_NS_PER_MS;
+    uint64_t due_ns = run->draft_sent_ns + TELEGRAM_DRAFT_MS * SMA_NS_PER_MS;
     if (run->draft_sent_ns == 0) /* a short run shows nothing at all */
-        due_ns = least(run->typing_due_ns, now_ns + TELEGRAM_DRAFT_MS * TELEGRAM_NS_PER_MS);
+        due_ns = least(run->typing_due_ns, now_ns + TELEGRAM_DRAFT_MS * SMA_NS_PER_MS);
     run->draft_due_ns = least(run->draft_due_ns, due_ns > now_ns ? due_ns : now_ns);
 }
 
@@ -254,7 +254,7 @@ bool telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq)
     run->has_text = false;
     run->draft_due_ns = UINT64_MAX;
     /* sending ends the typing on the screen; if the run goes on, it comes back */
-    run->typing_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS;
+    run->typing_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_TYPING_MS * SMA_NS_PER_MS;
     return has_draft;
 }
 

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 #define TELL_WAIT_MS 10000 /* a wait longer than this is told to the chat */
 
 /* Every target is cooled, and this one, the first that will be back, has said until when. */
@@ -20,7 +19,7 @@ static bool must_wait(const struct sma_run *run)
 static int64_t left_ms(const struct sma_run *run, size_t index)
 {
     uint64_t until_ns = run->settings->cooldowns[index].until_ns;
-    return until_ns <= run->now_ns ? 1 : (int64_t)((until_ns - run->now_ns) / NS_PER_MS) + 1;
+    return until_ns <= run->now_ns ? 1 : (int64_t)((until_ns - run->now_ns) / SMA_NS_PER_MS) + 1;
 }
 
 /* Can waiting help? asked_ms: what is the soonest that a server asked for, -1 when one may be back

@@ -4,8 +4,6 @@
 #include "sma/labels.h"
 #include "sma/links.h"
 
-#define NS_PER_MS 1000000
-
 struct sma_trace *sma_run_trace(struct sma_run *run)
 {
     return &run->trace;
@@ -14,7 +12,7 @@ struct sma_trace *sma_run_trace(struct sma_run *run)
 int64_t sma_run_wall_ms(const struct sma_run *run, uint64_t now_ns)
 {
     return run->wall_ms +
-           (now_ns < run->begun_ns ? 0 : (int64_t)((now_ns - run->begun_ns) / NS_PER_MS));
+           (now_ns < run->begun_ns ? 0 : (int64_t)((now_ns - run->begun_ns) / SMA_NS_PER_MS));
 }
 
 void run_trace_begin(struct sma_run *run)
@@ -80,7 +78,7 @@ void run_trace_calls(struct sma_run *run)
                            1);
         uint64_t end = call->begun_ns == 0 ? run->now_ns : call->ended_ns;
         sma_trace_tool(&run->trace, sma_run_wall_ms(run, end), name,
-                       call->begun_ns == 0 ? 0 : (end - call->begun_ns) / NS_PER_MS,
+                       call->begun_ns == 0 ? 0 : (end - call->begun_ns) / SMA_NS_PER_MS,
                        call->is_error);
     }
 }

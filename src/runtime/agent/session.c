@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #define BUCKET_COUNT 4096 /* a power of two, about one session each at the bound */
-#define NS_PER_S UINT64_C(1000000000)
 
 struct sma_sessions
 {
@@ -365,7 +364,7 @@ void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns)
 {
     struct sma_session *session = sessions->oldest;
     while (session != NULL) {
-        bool is_idle = now_ns >= session->used_ns + SMA_SESSION_IDLE_S * NS_PER_S;
+        bool is_idle = now_ns >= session->used_ns + SMA_SESSION_IDLE_S * SMA_NS_PER_S;
         bool is_over = sessions->count > SMA_SESSION_COUNT_MAX ||
                        sessions->bytes > SMA_SESSION_BYTES_TOTAL_MAX;
         if (!is_idle && !is_over)

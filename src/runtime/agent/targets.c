@@ -1,7 +1,6 @@
 /* targets.c — see targets.h. */
 #include "runtime/agent/targets.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 #define COOL_FIXED_MS (10 * 60 * 1000)        /* somebody must do something */
 #define RETRY_AFTER_MS_MAX (24 * 3600 * 1000) /* more is not believed */
 #define WAIT_COUNT_MAX 256 /* of one run: a clock set back must not make it wait for ever */
@@ -31,7 +30,7 @@ void sma_cooldown_fail(struct sma_cooldown *cooldown, enum sma_model_failure tro
         wait_ms = retry_after_ms < RETRY_AFTER_MS_MAX ? retry_after_ms : RETRY_AFTER_MS_MAX;
     else if (needs_somebody(trouble))
         wait_ms = COOL_FIXED_MS;
-    cooldown->until_ns = now_ns + (uint64_t)wait_ms * NS_PER_MS;
+    cooldown->until_ns = now_ns + (uint64_t)wait_ms * SMA_NS_PER_MS;
 }
 
 void sma_cooldown_succeed(struct sma_cooldown *cooldown)

@@ -1,9 +1,6 @@
 /* policy.c — see policy.h. */
 #include "runtime/delivery/policy.h"
 
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
-
 /* In a window of per_ns a bucket lets `burst` and then per_ns / period through: the period is
  * chosen so that both together are the limit. The window is taken a little longer, for messages
  * that come nearer to each other on the way. */
@@ -35,11 +32,11 @@ uint64_t sma_rate_take(const struct sma_rate *rate, uint64_t taken, uint64_t now
 
 uint64_t sma_delivery_backoff_ns(uint32_t attempt, uint64_t random)
 {
-    uint64_t delay = SMA_DELIVERY_RETRY_FIRST_MS * NS_PER_MS;
-    for (uint32_t i = 1; i < attempt && delay < SMA_RETRY_DELAY_MAX_S * NS_PER_S; i++)
+    uint64_t delay = SMA_DELIVERY_RETRY_FIRST_MS * SMA_NS_PER_MS;
+    for (uint32_t i = 1; i < attempt && delay < SMA_RETRY_DELAY_MAX_S * SMA_NS_PER_S; i++)
         delay *= 2;
-    if (delay > SMA_RETRY_DELAY_MAX_S * NS_PER_S)
-        delay = SMA_RETRY_DELAY_MAX_S * NS_PER_S;
+    if (delay > SMA_RETRY_DELAY_MAX_S * SMA_NS_PER_S)
+        delay = SMA_RETRY_DELAY_MAX_S * SMA_NS_PER_S;
     /* half fixed, half by chance: many rows that failed together do not come back together */
     return delay / 2 + random % (delay / 2 + 1);
 }
@@ -65,8 +62,8 @@ static struct sma_delivery_decision back_off(struct sma_delivery_try *try, uint6
 static struct sma_delivery_decision wait_as_ordered(struct sma_delivery_try *try,
                                                     uint32_t retry_after_ms, uint64_t random)
 {
-    uint64_t delay = (retry_after_ms < 1000 ? 1000 : retry_after_ms) * NS_PER_MS;
-    uint64_t jitter_max = delay / 10 < NS_PER_S ? delay / 10 : NS_PER_S;
+    uint64_t delay = (retry_after_ms < 1000 ? 1000 : retry_after_ms) * SMA_NS_PER_MS;
+    uint64_t jitter_max = delay / 10 < SMA_NS_PER_S ? delay / 10 : SMA_NS_PER_S;
     struct sma_delivery_decision decision = give_up(try);
     if (delay <= try->left_ns) {
         try->waited_ns += delay;

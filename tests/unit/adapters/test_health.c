@@ -8,8 +8,6 @@
 #include "sma/sim.h"
 #include "support/check.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-
 static struct sma_system *sys;
 static struct sma_adapter_health health;
 
@@ -80,10 +78,10 @@ static void a_connection_that_stays_down_shows_until_it_stands(void)
     sma_adapter_health_down(&health, "connection refused");
     check_link("\"connected\":false");
     check_shown("{}"); /* most losses mend themselves */
-    sma_sim_advance(sys, (SMA_ADAPTER_PATIENCE_S - 1) * SECOND_NS);
+    sma_sim_advance(sys, (SMA_ADAPTER_PATIENCE_S - 1) * SMA_NS_PER_S);
     sma_adapter_health_down(&health, "connection refused");
     check_shown("{}");
-    sma_sim_advance(sys, 61 * SECOND_NS);
+    sma_sim_advance(sys, 61 * SMA_NS_PER_S);
     sma_adapter_health_down(&health, "connection refused");
     check_shown("{\"platform\":\"no connection for 2 minutes: connection refused\"}");
     sma_adapter_health_up(&health);

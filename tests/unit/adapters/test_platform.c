@@ -12,7 +12,6 @@
 #include "sma/sim.h"
 #include "support/check.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define HTTP_ID ((enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + 1))
 #define COUNT_MAX 4
 
@@ -233,7 +232,7 @@ static const struct sma_actor_ops dispatcher_actor = {.name = "dispatcher",
 
 static void rest(void)
 {
-    (void)sma_sim_run(sys, 1000, sma_sim_now(sys) + SECOND_NS / 100); /* what is due now */
+    (void)sma_sim_run(sys, 1000, sma_sim_now(sys) + SMA_NS_PER_S / 100); /* what is due now */
 }
 
 static void open_world(void)
@@ -408,7 +407,7 @@ static void a_late_button_is_answered_once(void)
     CHECK_INT(1, (long long)testing->press_count);
     CHECK_TEXT("in time", testing->presses[0].id);
     CHECK_INT(SMA_VERDICT_IGNORED, testing->presses[0].verdict);
-    (void)sma_sim_run(sys, 1000, sma_sim_now(sys) + 2 * SECOND_NS);
+    (void)sma_sim_run(sys, 1000, sma_sim_now(sys) + 2 * SMA_NS_PER_S);
     CHECK_INT(2, (long long)testing->press_count);
     CHECK_TEXT("press", testing->presses[1].id);
     say(0, SMA_VERDICT_ACCEPTED, 0);
@@ -455,7 +454,7 @@ static void what_is_mended_too_late_is_tried_again_later(void)
     open_world();
     testing->mend_count = 1;
     attempt("text");
-    sma_sim_advance(sys, (SMA_SENDING_TEXT_MS - SMA_SENDING_MEND_MS / 2) * (SECOND_NS / 1000));
+    sma_sim_advance(sys, (SMA_SENDING_TEXT_MS - SMA_SENDING_MEND_MS / 2) * (SMA_NS_PER_S / 1000));
     platform_says(400);
     CHECK_INT(1, (long long)testing->sent_count);
     CHECK_INT(SMA_ATTEMPT_RETRY, outcome.attempt_class); /* refused, so certainly not sent */

@@ -225,7 +225,7 @@ static void tools_rule(void *user, const struct sma_tool_ask *ask, struct fake_t
     if (world->is_weather) {
         uint64_t luck = roll(world, 8);
         plan->verdict = luck == 0 ? SMA_TOOL_REFUSED : SMA_TOOL_ALLOWED;
-        plan->delay_ns = luck < 4 ? roll(world, 5) * NS_PER_S : 0;
+        plan->delay_ns = luck < 4 ? roll(world, 5) * SMA_NS_PER_S : 0;
     } else {
         *plan = world->tool_plan;
         if (ask->mode == SMA_TOOL_CHECK) /* only what runs takes its time */

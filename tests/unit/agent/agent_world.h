@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define SENDS_PER_RUN 8
 
 #define WEATHER_RUN_COUNT 60

@@ -35,14 +35,14 @@ static void a_receipt_is_waited_for_shortly_while_every_slot_is_taken(void)
     w.config.agent_concurrency = 2;
     hand_out(&w, 1, "c", false);
     rest(&w);
-    CHECK(w.send_wait_ns > (SMA_SEND_WAIT_S - 1) * NS_PER_S);
+    CHECK(w.send_wait_ns > (SMA_SEND_WAIT_S - 1) * SMA_NS_PER_S);
     w.is_model_held = true;
     hand_out(&w, 2, "c", false);
     rest(&w);
     w.is_model_held = false;
     hand_out(&w, 3, "d", false);
     rest(&w);
-    CHECK(w.send_wait_ns > 0 && w.send_wait_ns <= 5 * NS_PER_S);
+    CHECK(w.send_wait_ns > 0 && w.send_wait_ns <= 5 * SMA_NS_PER_S);
     CHECK_INT(2, w.done_count);
     world_fini(&w);
 }
@@ -172,11 +172,11 @@ static void without_disk_the_step_is_asked_again_each_second(void)
     world_init(&w, 1);
     w.no_disk_left = 3;
     hand_out(&w, 1, "c", false);
-    settle_until(&w, NS_PER_S / 2);
+    settle_until(&w, SMA_NS_PER_S / 2);
     CHECK_INT(0, w.send_count);
     uint64_t start = sma_sim_now(w.system);
     rest(&w);
-    CHECK(sma_sim_now(w.system) >= start + 2 * NS_PER_S);
+    CHECK(sma_sim_now(w.system) >= start + 2 * SMA_NS_PER_S);
     CHECK_INT(1, w.send_count);
     CHECK_INT(1, w.done_count);
     world_fini(&w);
@@ -190,7 +190,7 @@ static void draining_waits_three_seconds_for_the_model(void)
     hand_out(&w, 1, "c", false);
     rest(&w);
     sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
-    settle_until(&w, NS_PER_S);
+    settle_until(&w, SMA_NS_PER_S);
     CHECK(!sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
     CHECK_INT(0, w.cancel_count);
     rest(&w);
@@ -357,7 +357,7 @@ static void in_any_weather_every_run_ends_once(void)
         uint64_t before = sma_sim_now(w.system);
         rest(&w);
         CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
-        CHECK(sma_sim_now(w.system) < before + NS_PER_S);
+        CHECK(sma_sim_now(w.system) < before + SMA_NS_PER_S);
         world_fini(&w);
     }
 }

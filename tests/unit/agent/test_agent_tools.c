@@ -38,7 +38,7 @@ static void a_run_that_waits_for_people_is_over(void)
     CHECK_INT(0, w.done_count);
     CHECK_INT(0, w.tool_run_count);
     CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
-    sma_sim_advance(w.system, (SMA_SESSION_IDLE_S + 1) * NS_PER_S);
+    sma_sim_advance(w.system, (SMA_SESSION_IDLE_S + 1) * SMA_NS_PER_S);
     w.tool_plan.verdict = SMA_TOOL_ALLOWED;
     hand_out(&w, 2, "d", false); /* its session is not held either */
     rest(&w);
@@ -63,7 +63,7 @@ static void stop_and_drain_end_what_runs(void)
             sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
         else
             control(&w, SMA_CONTROL_STOP, 2, "c");
-        settle_until(&w, NS_PER_S);
+        settle_until(&w, SMA_NS_PER_S);
         CHECK_INT(is_drain, fake_tools_open_count(w.tools)); /* draining waits a while */
         rest(&w);
         CHECK_INT(0, fake_tools_open_count(w.tools)); /* and its late answer is nothing */
@@ -79,7 +79,7 @@ static void more_calls_than_the_edge_holds_wait_their_turn(void)
     struct world w;
     world_init(&w, 1);
     w.sends_per_run = w.shells_per_run = 8;
-    w.tool_plan.delay_ns = NS_PER_S;
+    w.tool_plan.delay_ns = SMA_NS_PER_S;
     char chat[20];
     for (uint32_t i = 1; i <= 300; i++) { /* 300 * 8 calls, 2048 places */
         snprintf(chat, sizeof chat, "chat%u", i);
@@ -185,17 +185,17 @@ static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
     CHECK_INT(1, w.judged_count);
     CHECK(!w.judged.seems_to_agree && w.judged.refused_mask == 0);
     CHECK_INT(1, w.cancel_count);
-    CHECK(sma_sim_now(w.system) >= start + 20 * NS_PER_S);
-    CHECK(sma_sim_now(w.system) < start + 50 * NS_PER_S);
+    CHECK(sma_sim_now(w.system) >= start + 20 * SMA_NS_PER_S);
+    CHECK(sma_sim_now(w.system) < start + 50 * SMA_NS_PER_S);
     world_fini(&w);
 
     world_init(&w, 1); /* the program ends: three seconds, and not before the store has it */
     w.is_model_held = true;
     w.judged_no_disk_left = 1;
     judge(&w, 7, "perhaps");
-    settle_until(&w, NS_PER_S);
+    settle_until(&w, SMA_NS_PER_S);
     sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
-    settle_until(&w, NS_PER_S);
+    settle_until(&w, SMA_NS_PER_S);
     CHECK(!sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
     rest(&w);
     CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
@@ -236,7 +236,7 @@ static void use_targets(struct world *w, struct sma_config *config, bool has_jud
     w->model_text = "{\"approved\":[1],\"refused\":[]}";
     w->is_model_held = true;
     judge(w, 7, "perhaps");
-    settle_until(w, NS_PER_S);
+    settle_until(w, SMA_NS_PER_S);
     CHECK_INT(1, w->held_count);
 }
 
@@ -247,7 +247,7 @@ static void answer_as(struct world *w, const char *model, uint8_t status)
     CHECK_TEXT(model, SMA_MSG_BODY(*held, struct sma_model_ask)->llm->model);
     answer_model(w, *held, sma_system_ctx(w->system, SMA_ACTOR_MODEL), status);
     sma_msg_destroyp(held);
-    settle_until(w, NS_PER_S);
+    settle_until(w, SMA_NS_PER_S);
 }
 
 static void when_the_judge_fails_another_target_is_asked_once(void)
@@ -301,7 +301,7 @@ static void what_the_judge_refuses_is_left_out(void)
     CHECK_INT(1, w.judged_count);
     CHECK(w.judged.seems_to_agree);
     judge(&w, 9, "perhaps"); /* it is remembered */
-    settle_until(&w, NS_PER_S);
+    settle_until(&w, SMA_NS_PER_S);
     CHECK_INT(4, w.held_count);
     CHECK(strstr(w.last_request, "\"temperature\"") == NULL);
     answer_as(&w, "small", SMA_MODEL_OK);
@@ -314,14 +314,14 @@ static void both_judges_have_one_time(void)
     struct sma_config config;
     use_targets(&w, &config, true, 1);
     uint64_t start = sma_sim_now(w.system);
-    settle_until(&w, 40 * NS_PER_S);
+    settle_until(&w, 40 * SMA_NS_PER_S);
     answer_as(&w, "small", SMA_MODEL_FAILED);
     CHECK_INT(2, w.held_count);
     rest(&w); /* the second one is silent */
     CHECK_INT(1, w.judged_count);
     CHECK(!w.judged.seems_to_agree);
     CHECK_INT(1, w.cancel_count);
-    CHECK(sma_sim_now(w.system) < start + 50 * NS_PER_S);
+    CHECK(sma_sim_now(w.system) < start + 50 * SMA_NS_PER_S);
     world_fini(&w);
 }
 
@@ -333,7 +333,7 @@ static void many_judges_wait_for_each_other(void)
     w.is_model_held = true;
     for (uint64_t i = 1; i <= 300; i++)
         judge(&w, i, "perhaps");
-    settle_until(&w, NS_PER_S);
+    settle_until(&w, SMA_NS_PER_S);
     CHECK_INT(64, w.held_count);
     w.is_model_held = false;
     for (uint32_t i = 0; i < w.held_count; i++) {

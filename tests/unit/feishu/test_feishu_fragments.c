@@ -7,7 +7,6 @@
 
 #include "vectors.h"
 
-#define NS_PER_S 1000000000ull
 #define MESSAGE_COUNT 40
 #define PART_COUNT_MAX 9
 
@@ -114,7 +113,7 @@ static void play_one(struct feishu_fragments *fragments, struct message *message
                               message->from[seq + 1] - message->from[seq]};
     struct sma_str whole;
     enum feishu_fragment fragment =
-        give(fragments, message->id, sum, number, payload, NS_PER_S, &whole);
+        give(fragments, message->id, sum, number, payload, SMA_NS_PER_S, &whole);
     if (message->is_here[seq]) {
         CHECK_INT(FEISHU_FRAGMENT_REPEAT, fragment);
         return;
@@ -147,7 +146,7 @@ static void random_order_repetition_and_loss(void)
         }
         CHECK_INT(open, feishu_fragments_stat(fragments).set_count);
         CHECK(whole > 0);
-        feishu_fragments_expire(fragments, NS_PER_S + FEISHU_FRAGMENT_EXPIRE_NS);
+        feishu_fragments_expire(fragments, SMA_NS_PER_S + FEISHU_FRAGMENT_EXPIRE_NS);
         CHECK_INT(0, feishu_fragments_stat(fragments).held_bytes);
         CHECK_INT(open, feishu_fragments_stat(fragments).expired_count);
         feishu_fragments_destroy(fragments);

@@ -23,8 +23,6 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define SECOND_NS 1000000000u
-
 static uint64_t now_ns(void)
 {
     return sma_sys_real()->now_ns(NULL);
@@ -230,7 +228,7 @@ static void house_destroy(struct house *house)
 /* Wait for a number to reach a value, with a deadline; no fixed sleep decides anything. */
 static void await(const char *what, _Atomic unsigned *number, unsigned at_least)
 {
-    uint64_t until = now_ns() + 10ull * SECOND_NS;
+    uint64_t until = now_ns() + 10ull * SMA_NS_PER_S;
     while (atomic_load(number) < at_least) {
         if (now_ns() > until) {
             fprintf(stderr, "%s: %u, wanted %u\n", what, atomic_load(number), at_least);
@@ -545,7 +543,7 @@ static bool was_said(const char *text)
 
 static void await_said(const char *text)
 {
-    uint64_t until = now_ns() + 10ull * SECOND_NS;
+    uint64_t until = now_ns() + 10ull * SMA_NS_PER_S;
     while (!was_said(text)) {
         if (now_ns() > until) {
             fprintf(stderr, "never said: %s; but: %s\n", text, said);
@@ -624,7 +622,7 @@ static void a_stuck_actor_is_reported(void)
         CHECK(recv(fd, text, sizeof text, 0) > 0);
     while (memcmp(text, "READY=1", 7) != 0);
     CHECK(!was_said("makes no progress"));
-    atomic_fetch_add(&clock_offset_ns, (SMA_HEARTBEAT_S + 1ull) * SECOND_NS);
+    atomic_fetch_add(&clock_offset_ns, (SMA_HEARTBEAT_S + 1ull) * SMA_NS_PER_S);
     await_said("store makes no progress for 1");
     drain_manager(fd);
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* ten looks */
@@ -651,7 +649,7 @@ static void a_message_just_come_is_no_alarm(void)
     CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, &agent));
     CHECK_OK(sma_system_start(system, &error));
     struct sma_ctx *ctx = sma_system_ctx(system, SMA_ACTOR_STORE);
-    const uint64_t step = SMA_HEARTBEAT_S * (uint64_t)SECOND_NS + 1000000;
+    const uint64_t step = SMA_HEARTBEAT_S * (uint64_t)SMA_NS_PER_S + 1000000;
     CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, step));
     ask_session(&agent, sma_system_ctx(system, SMA_ACTOR_AGENT));
     CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, 2 * step));
@@ -733,7 +731,7 @@ static void a_later_stop_signal_ends_at_once(void)
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0)
-        _exit(stop_twice(SECOND_NS, 60000));
+        _exit(stop_twice(SMA_NS_PER_S, 60000));
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
     CHECK_INT(128 + SIGINT, WEXITSTATUS(status));

@@ -7,8 +7,6 @@
 #include "sma/sim.h"
 #include "support/check.h"
 
-#define SECOND_NS 1000000000ull
-
 struct asker
 {
     unsigned asked, answered, wakes, batches, life;
@@ -28,7 +26,7 @@ static enum sma_err agent_start(void *state, struct sma_ctx *ctx, struct sma_err
     (void)state;
     (void)error;
     CHECK(sma_ctx_loop(ctx) == NULL);
-    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + SECOND_NS);
+    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + SMA_NS_PER_S);
     return SMA_ERR_OK;
 }
 
@@ -58,7 +56,7 @@ static void agent_wake(void *state, struct sma_ctx *ctx)
     for (uint64_t i = 1 + sma_ctx_random(ctx) % 5; i > 0; i--)
         ask(asker, ctx);
     if (asker->wakes < 50)
-        sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + sma_ctx_random(ctx) % (60 * SECOND_NS));
+        sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + sma_ctx_random(ctx) % (60 * SMA_NS_PER_S));
 }
 
 static void agent_stop(void *state, struct sma_ctx *ctx)
@@ -102,7 +100,7 @@ static uint64_t hash_of(uint64_t seed, struct asker *asker)
     CHECK(!sma_sim_step(system));
     uint64_t hash = sma_sim_trace_hash(system);
     CHECK(sma_sim_now(system) >
-          60 * SECOND_NS); /* fifty waits of up to a minute took no time at all */
+          60 * SMA_NS_PER_S); /* fifty waits of up to a minute took no time at all */
     sma_system_destroy(system);
     CHECK(asker->has_stopped);
     CHECK_INT(50, asker->wakes);
@@ -136,10 +134,10 @@ static void time_stops_where_told(void)
     struct sma_system *system = create(7, &asker);
     uint64_t begin = sma_sim_now(system);
     CHECK_INT(0, (long long)sma_sim_run(
-                     system, 100, begin + SECOND_NS / 2)); /* the first wake is in one second */
-    CHECK_INT((long long)(begin + SECOND_NS / 2), (long long)sma_sim_now(system));
+                     system, 100, begin + SMA_NS_PER_S / 2)); /* the first wake is in one second */
+    CHECK_INT((long long)(begin + SMA_NS_PER_S / 2), (long long)sma_sim_now(system));
     CHECK_INT(0, asker.wakes);
-    sma_sim_advance(system, SECOND_NS);
+    sma_sim_advance(system, SMA_NS_PER_S);
     CHECK(sma_sim_step(system));
     CHECK_INT(1, asker.wakes);
     const struct sma_ctx *ctx = sma_system_ctx(system, SMA_ACTOR_AGENT);

@@ -17,14 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000ull
 #define SENDER_COUNT 8
 
 static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * SMA_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 struct number
@@ -197,13 +196,13 @@ static void wait_for_more(struct receiver *receiver)
 {
     uint64_t begin = now_ns();
     if (receiver->kind == SMA_DOORBELL_EVENT_COUNT) {
-        sma_mailbox_wait(receiver->box, begin + 10 * SECOND_NS);
+        sma_mailbox_wait(receiver->box, begin + 10 * SMA_NS_PER_S);
     } else if (sma_mailbox_prepare_sleep(receiver->box)) {
         struct pollfd fd = {.fd = sma_mailbox_fd(receiver->box), .events = POLLIN};
         CHECK(poll(&fd, 1, 10000) == 1);
         sma_mailbox_awake(receiver->box);
     }
-    CHECK(now_ns() - begin < 10 * SECOND_NS);
+    CHECK(now_ns() - begin < 10 * SMA_NS_PER_S);
 }
 
 static void receive_all(struct receiver *receiver)
@@ -276,8 +275,8 @@ static void *play(void *argument)
         struct sma_msg *msg;
         while ((msg = sma_mailbox_take(player->box)) == NULL) {
             uint64_t begin = now_ns();
-            sma_mailbox_wait(player->box, begin + 10 * SECOND_NS);
-            CHECK(now_ns() - begin < 10 * SECOND_NS);
+            sma_mailbox_wait(player->box, begin + 10 * SMA_NS_PER_S);
+            CHECK(now_ns() - begin < 10 * SMA_NS_PER_S);
         }
         CHECK(SMA_MSG_BODY(msg, struct number)->value == i);
         sma_msg_destroy(msg);
@@ -302,8 +301,8 @@ static void ping_pong_never_hangs(void)
         struct sma_msg *msg;
         while ((msg = sma_mailbox_take(boxes[1])) == NULL) {
             uint64_t begin = now_ns();
-            sma_mailbox_wait(boxes[1], begin + 10 * SECOND_NS);
-            CHECK(now_ns() - begin < 10 * SECOND_NS);
+            sma_mailbox_wait(boxes[1], begin + 10 * SMA_NS_PER_S);
+            CHECK(now_ns() - begin < 10 * SMA_NS_PER_S);
         }
         CHECK(SMA_MSG_BODY(msg, struct number)->value == i);
         sma_msg_destroy(msg);
