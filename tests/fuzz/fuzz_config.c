@@ -47,8 +47,14 @@ static void check_ship_json(struct sma_str text)
     struct sma_error error = {0};
     struct sma_variables variables = {look_up, note_missing, NULL};
     struct sma_buf unused, late;
-    struct config_check check = {"ship.json", platform_params(), warn, NULL,
-                                 &error,      &unused,           &late};
+    size_t unknown_count = 0;
+    struct config_check check = {.file = "ship.json",
+                                 .platforms = platform_params(),
+                                 .warn = warn,
+                                 .error = &error,
+                                 .unused = &unused,
+                                 .late = &late,
+                                 .unknown_count = &unknown_count};
     sma_buf_init(&unused, 65536);
     sma_buf_init(&late, 65536);
     if (root != NULL && sma_config_substitute(root, &variables) == SMA_ERR_OK &&
