@@ -142,9 +142,12 @@ static void cancel_all(struct sma_model *model)
 static void log_source(struct sma_model *model)
 {
     const struct sma_config_llm *llm = &model->config->llm;
-    if (llm->api != SMA_LLM_OFFLINE && strcmp(llm->api_key_source, "none") == 0)
+    if (llm->api == SMA_LLM_OFFLINE)
+        return;
+    /* NULL: a configuration that no file was read for */
+    if (llm->api_key_source == NULL || strcmp(llm->api_key_source, "none") == 0)
         sma_ctx_log(model->ctx, SMA_LOG_INFO, "provider %s is asked without a key", llm->provider);
-    else if (llm->api != SMA_LLM_OFFLINE)
+    else
         sma_ctx_log(model->ctx, SMA_LOG_INFO, "provider %s: its key is from %s", llm->provider,
                     llm->api_key_source);
 }
