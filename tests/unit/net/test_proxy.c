@@ -61,7 +61,7 @@ static void start_ask(void *user)
                               .headers = headers,
                               .header_count = 1,
                               .body = SMA_STR("{}"),
-                              .connect_ms = 400 * PATIENCE,
+                              .connect_ms = 1500 * PATIENCE,
                               .done = on_done,
                               .user = tried};
     CHECK_OK(sma_net_ask(tried->net, &ask, NULL));
@@ -93,7 +93,7 @@ static bool open_ws(const struct sma_proxy *proxy, const char *host, char error[
     char url[160];
     (void)snprintf(url, sizeof url, "wss://%s:%u/", host, ws_server_port(server));
     CHECK_OK(client_try(harness, &client,
-                        &(struct sma_ws_ask){.url = url, .connect_ms = 400 * PATIENCE}));
+                        &(struct sma_ws_ask){.url = url, .connect_ms = 1500 * PATIENCE}));
     for (int i = 0; i < PATIENCE_AWAIT_MS && CLIENT_GET(&client, opened_count) == 0 &&
                     CLIENT_GET(&client, closed_count) == 0;
          i++)
