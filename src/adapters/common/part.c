@@ -42,7 +42,7 @@ bool sma_part_render_whole(const struct sma_deliver *row, sma_part_fn *each, voi
     if (!is_reaction && !(may_be_card && is_card(row->text, ret_err)))
         return false;
     sma_buf_init(&bytes, row->text.len + 2);
-    sma_buf_put_char(&bytes, is_reaction ? SMA_PART_REACTION : SMA_PART_CARD);
+    sma_buf_put_char(&bytes, is_reaction ? SMA_RENDERED_REACTION : SMA_RENDERED_CARD);
     sma_buf_put_str(&bytes, row->text);
     if (*ret_err == SMA_ERR_OK)
         *ret_err = bytes.err;
@@ -55,13 +55,13 @@ bool sma_part_render_whole(const struct sma_deliver *row, sma_part_fn *each, voi
 void sma_part_begin_text(struct sma_buf *bytes)
 {
     sma_buf_clear(bytes);
-    sma_buf_put(bytes, "T\0\0\0\0", SMA_PART_TEXT_HEAD_BYTES);
+    sma_buf_put(bytes, "T\0\0\0\0", SMA_RENDERED_TEXT_HEAD_BYTES);
 }
 
 void sma_part_end_marked(struct sma_buf *bytes)
 {
     if (bytes->err == SMA_ERR_OK)
-        put_length(bytes, 1, bytes->len - SMA_PART_TEXT_HEAD_BYTES);
+        put_length(bytes, 1, bytes->len - SMA_RENDERED_TEXT_HEAD_BYTES);
 }
 
 static char kind_byte(const char *kind)
@@ -76,7 +76,7 @@ static char kind_byte(const char *kind)
 void sma_part_begin_file(struct sma_buf *bytes, const char *kind, struct sma_str target)
 {
     sma_buf_clear(bytes);
-    sma_buf_put_char(bytes, SMA_PART_FILE);
+    sma_buf_put_char(bytes, SMA_RENDERED_FILE);
     sma_buf_put_char(bytes, kind_byte(kind));
     sma_buf_put(bytes, "\0\0\0\0", LENGTH_BYTES);
     if (bytes->err == SMA_ERR_OK)
@@ -89,16 +89,16 @@ static struct sma_str slice(struct sma_str text, size_t from, size_t to)
     return (struct sma_str){text.ptr + from, to - from};
 }
 
-enum sma_err sma_part_decode(struct sma_str bytes, struct sma_part *ret_part)
+enum sma_err sma_part_decode(struct sma_str bytes, struct sma_rendered_part *ret_part)
 {
-    struct sma_part part = {.mark = bytes.len > 0 ? bytes.ptr[0] : '\0'};
-    if (bytes.len > 1 && (part.mark == SMA_PART_CARD || part.mark == SMA_PART_REACTION)) {
+    struct sma_rendered_part part = {.mark = bytes.len > 0 ? bytes.ptr[0] : '\0'};
+    if (bytes.len > 1 && (part.mark == SMA_RENDERED_CARD || part.mark == SMA_RENDERED_REACTION)) {
         part.first = slice(bytes, 1, bytes.len);
         *ret_part = part;
         return SMA_ERR_OK;
     }
-    bool is_text = part.mark == SMA_PART_TEXT, is_file = part.mark == SMA_PART_FILE;
-    size_t head = is_text ? SMA_PART_TEXT_HEAD_BYTES : FILE_HEAD_BYTES;
+    bool is_text = part.mark == SMA_RENDERED_TEXT, is_file = part.mark == SMA_RENDERED_FILE;
+    size_t head = is_text ? SMA_RENDERED_TEXT_HEAD_BYTES : FILE_HEAD_BYTES;
     if ((!is_text && !is_file) || bytes.len < head)
         return SMA_ERR_BADINPUT;
     size_t len = get_length(bytes, head - LENGTH_BYTES);

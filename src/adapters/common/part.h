@@ -13,11 +13,11 @@
 #include "sma/adapter.h"
 #include "sma/buf.h"
 
-#define SMA_PART_TEXT 'T'
-#define SMA_PART_TEXT_HEAD_BYTES 5
-#define SMA_PART_FILE 'F'
-#define SMA_PART_CARD 'C'
-#define SMA_PART_REACTION 'R'
+#define SMA_RENDERED_TEXT 'T'
+#define SMA_RENDERED_TEXT_HEAD_BYTES 5
+#define SMA_RENDERED_FILE 'F'
+#define SMA_RENDERED_CARD 'C'
+#define SMA_RENDERED_REACTION 'R'
 
 /**
  * A row that is not text: a reaction, a request for approval or its outcome, as one part.
@@ -34,7 +34,7 @@ void sma_part_end_marked(struct sma_buf *bytes);
 /** Clear bytes and begin a file; put the caption. kind: one of attach.h. */
 void sma_part_begin_file(struct sma_buf *bytes, const char *kind, struct sma_str target);
 
-struct sma_part
+struct sma_rendered_part
 {
     char mark;
     struct sma_str first;  /* marked form, target, card, reaction */
@@ -43,6 +43,6 @@ struct sma_part
 };
 /** Slices point into bytes. A file has a target; a text may be empty. OK | BADINPUT: these are no
  *  such bytes. */
-SMA_CHECKED enum sma_err sma_part_decode(struct sma_str bytes, struct sma_part *ret_part);
+SMA_CHECKED enum sma_err sma_part_decode(struct sma_str bytes, struct sma_rendered_part *ret_part);
 
 #endif

@@ -221,13 +221,13 @@ enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, voi
 
 enum sma_err feishu_part_decode(struct sma_str part_bytes, struct feishu_part *ret_part)
 {
-    struct sma_part read;
+    struct sma_rendered_part read;
     SMA_TRY(sma_part_decode(part_bytes, &read));
-    if (read.mark == SMA_PART_CARD)
+    if (read.mark == SMA_RENDERED_CARD)
         *ret_part = (struct feishu_part){.kind = FEISHU_PART_CONSENT, .text = read.first};
-    else if (read.mark == SMA_PART_REACTION)
+    else if (read.mark == SMA_RENDERED_REACTION)
         *ret_part = (struct feishu_part){.kind = FEISHU_PART_REACTION, .text = read.first};
-    else if (read.mark == SMA_PART_FILE)
+    else if (read.mark == SMA_RENDERED_FILE)
         *ret_part = (struct feishu_part){
             .kind = FEISHU_PART_FILE, .file_kind = sma_str(read.file_kind), .target = read.first};
     else if (read.second.len == 0)

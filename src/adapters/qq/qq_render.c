@@ -355,15 +355,15 @@ enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *u
 /* -- reading ----------------------------------------------------------------------------------- */
 enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
 {
-    struct sma_part read;
+    struct sma_rendered_part read;
     SMA_TRY(sma_part_decode(part_bytes, &read));
-    if (read.mark == SMA_PART_TEXT && read.second.len == 0)
+    if (read.mark == SMA_RENDERED_TEXT && read.second.len == 0)
         return SMA_ERR_BADINPUT;
-    if (read.mark == SMA_PART_CARD)
+    if (read.mark == SMA_RENDERED_CARD)
         *ret_part = (struct qq_part){.kind = QQ_PART_CARD, .card_json = read.first};
-    else if (read.mark == SMA_PART_REACTION)
+    else if (read.mark == SMA_RENDERED_REACTION)
         *ret_part = (struct qq_part){.kind = QQ_PART_REACTION};
-    else if (read.mark == SMA_PART_TEXT)
+    else if (read.mark == SMA_RENDERED_TEXT)
         *ret_part =
             (struct qq_part){.kind = QQ_PART_TEXT, .markdown = read.first, .plain = read.second};
     else

@@ -5,7 +5,7 @@
 #include "runtime/text/attach_text.h"
 #include "sma/text.h"
 
-#define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + SMA_PART_TEXT_HEAD_BYTES)
+#define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + SMA_RENDERED_TEXT_HEAD_BYTES)
 
 const struct sma_markup_limits telegram_markup_limits = {
     .units_max = TELEGRAM_PART_UNITS,
@@ -141,13 +141,13 @@ enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, voi
 /* -- reading ----------------------------------------------------------------------------------- */
 enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part)
 {
-    struct sma_part read;
+    struct sma_rendered_part read;
     SMA_TRY(sma_part_decode(part_bytes, &read));
-    if (read.mark == SMA_PART_CARD)
+    if (read.mark == SMA_RENDERED_CARD)
         *ret_part = (struct telegram_part){.kind = TELEGRAM_PART_CARD, .card_json = read.first};
-    else if (read.mark == SMA_PART_REACTION)
+    else if (read.mark == SMA_RENDERED_REACTION)
         *ret_part = (struct telegram_part){.kind = TELEGRAM_PART_REACTION, .emoji = read.first};
-    else if (read.mark == SMA_PART_TEXT)
+    else if (read.mark == SMA_RENDERED_TEXT)
         *ret_part = (struct telegram_part){
             .kind = TELEGRAM_PART_TEXT, .html = read.first, .plain = read.second};
     else

@@ -29,7 +29,7 @@ struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
 static void drop_parts(struct sma_decoder *decoder)
 {
     for (size_t i = 0; i < decoder->part_count; i++) {
-        struct sma_part *part = &decoder->parts[i];
+        struct sma_answer_part *part = &decoder->parts[i];
         sma_buf_fini(&part->id);
         sma_buf_fini(&part->item_id);
         sma_buf_fini(&part->name);
@@ -261,7 +261,7 @@ struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret
 {
     *ret_is_send_text = false;
     if (decoder->latest_send_at > 0) {
-        const struct sma_part *part = &decoder->parts[decoder->latest_send_at - 1];
+        const struct sma_answer_part *part = &decoder->parts[decoder->latest_send_at - 1];
         *ret_is_send_text = true;
         return filled(&part->send_text.text);
     }
@@ -274,10 +274,10 @@ struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret
 /* A missing or repeated id gets one of our own: results are matched by it. */
 static void settle_id(struct sma_decoder *decoder, size_t number)
 {
-    struct sma_part *part = &decoder->parts[number];
+    struct sma_answer_part *part = &decoder->parts[number];
     bool is_taken = part->id.len == 0;
     for (size_t i = 0; i < number && !is_taken; i++)
-        is_taken = decoder->parts[i].kind == SMA_PART_CALL &&
+        is_taken = decoder->parts[i].kind == SMA_ANSWER_PART_CALL &&
                    sma_str_is_equal(sma_buf_str(&decoder->parts[i].id), sma_buf_str(&part->id));
     if (!is_taken)
         return;
@@ -286,7 +286,7 @@ static void settle_id(struct sma_decoder *decoder, size_t number)
     sma_decode_fail_for(decoder, part->id.err);
 }
 
-static void settle_cut(struct sma_decoder *decoder, struct sma_part *part)
+static void settle_cut(struct sma_decoder *decoder, struct sma_answer_part *part)
 {
     part->is_invalid = part->is_cut = true;
     sma_buf_printf(&part->problem, "the answer ended inside of them, after %zu bytes",
@@ -298,14 +298,16 @@ static void settle_cut(struct sma_decoder *decoder, struct sma_part *part)
 }
 
 /* Replace the arguments by others, made of them. */
-static void settle_as(struct sma_decoder *decoder, struct sma_part *part, struct sma_str text)
+static void settle_as(struct sma_decoder *decoder, struct sma_answer_part *part,
+                      struct sma_str text)
 {
     sma_buf_clear(&part->content);
     sma_buf_put_str(&part->content, text);
     sma_decode_fail_for(decoder, part->content.err);
 }
 
-static void settle_broken(struct sma_decoder *decoder, struct sma_part *part, struct sma_str whole)
+static void settle_broken(struct sma_decoder *decoder, struct sma_answer_part *part,
+                          struct sma_str whole)
 {
     /* Some servers repeat the whole arguments in the last piece. */
     struct sma_str last = {part->content.ptr + part->last_piece,
@@ -328,7 +330,7 @@ static void settle_broken(struct sma_decoder *decoder, struct sma_part *part, st
 
 static void settle_call(struct sma_decoder *decoder, size_t number)
 {
-    struct sma_part *part = &decoder->parts[number];
+    struct sma_answer_part *part = &decoder->parts[number];
     bool is_open = decoder->is_length && !part->is_closed && number + 1 == decoder->part_count;
     settle_id(decoder, number);
     struct sma_str whole = sma_str_trim(filled(&part->content));
@@ -348,7 +350,7 @@ static void settle_calls(struct sma_decoder *decoder)
 {
     size_t count = 0;
     for (size_t i = 0; i < decoder->part_count; i++)
-        if (decoder->parts[i].kind == SMA_PART_CALL) {
+        if (decoder->parts[i].kind == SMA_ANSWER_PART_CALL) {
             settle_call(decoder, i);
             count++;
         }
@@ -360,8 +362,8 @@ static void settle_calls(struct sma_decoder *decoder)
         return;
     }
     for (size_t i = 0; i < decoder->part_count; i++) {
-        const struct sma_part *part = &decoder->parts[i];
-        if (part->kind != SMA_PART_CALL)
+        const struct sma_answer_part *part = &decoder->parts[i];
+        if (part->kind != SMA_ANSWER_PART_CALL)
             continue;
         decoder->calls[decoder->call_count++] = (struct sma_model_call){
             .id = filled(&part->id),
@@ -404,8 +406,8 @@ static void settle_end(struct sma_decoder *decoder)
     bool is_whole = true;
     decoder->is_refused |= decoder->refusal.len > 0;
     for (size_t i = 0; i < decoder->part_count; i++) {
-        const struct sma_part *part = &decoder->parts[i];
-        if (part->kind != SMA_PART_CALL)
+        const struct sma_answer_part *part = &decoder->parts[i];
+        if (part->kind != SMA_ANSWER_PART_CALL)
             continue;
         is_empty = false;
         is_whole &= sma_json_is_object(sma_str_trim(filled(&part->content)));

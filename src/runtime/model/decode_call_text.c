@@ -184,7 +184,7 @@ static void add_calls(struct sma_decoder *decoder, struct sma_str text, size_t a
     while (at < text.len && decoder->status == SMA_DECODED_OK) {
         json_t *call = NULL;
         at = skip_space(text, read_block(text, at, &call));
-        struct sma_part *part = sma_decode_add_part(decoder, SMA_PART_CALL);
+        struct sma_answer_part *part = sma_decode_add_part(decoder, SMA_ANSWER_PART_CALL);
         if (part != NULL) {
             const json_t *arguments = json_object_get(call, "arguments");
             sma_decode_set_name(decoder, part, sma_json_get_str(call, "name"));

@@ -99,17 +99,17 @@ static void on_content(struct sma_decoder *decoder, const json_t *content)
     }
 }
 
-static struct sma_part *latest_call(struct sma_decoder *decoder)
+static struct sma_answer_part *latest_call(struct sma_decoder *decoder)
 {
     return decoder->part_count == 0 ? NULL : &decoder->parts[decoder->part_count - 1];
 }
 
 /* Which call a piece belongs to; NULL = a new one. The rule that survives every known server. */
-static struct sma_part *find_call(struct sma_decoder *decoder, const json_t *piece,
-                                  struct sma_str id, struct sma_str name)
+static struct sma_answer_part *find_call(struct sma_decoder *decoder, const json_t *piece,
+                                         struct sma_str id, struct sma_str name)
 {
     const json_t *index = json_object_get(piece, "index");
-    struct sma_part *part;
+    struct sma_answer_part *part;
     if (json_is_integer(index)) {
         part = sma_decode_find_part(decoder, json_integer_value(index));
     } else {
@@ -133,9 +133,9 @@ static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool
     const json_t *function = json_object_get(piece, "function");
     struct sma_str id = sma_json_get_str(piece, "id");
     struct sma_str name = sma_json_get_str(function, "name");
-    struct sma_part *part = is_whole ? NULL : find_call(decoder, piece, id, name);
+    struct sma_answer_part *part = is_whole ? NULL : find_call(decoder, piece, id, name);
     if (part == NULL) {
-        part = sma_decode_add_part(decoder, SMA_PART_CALL);
+        part = sma_decode_add_part(decoder, SMA_ANSWER_PART_CALL);
         if (part == NULL)
             return;
         const json_t *index = json_object_get(piece, "index");
@@ -277,7 +277,7 @@ void sma_decode_chat_document(struct sma_decoder *decoder, json_t *document)
     decoder->is_finishing = true; /* a document that parses is complete */
 }
 
-static void put_call(struct sma_buf *buf, const struct sma_part *part)
+static void put_call(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     sma_buf_put_text(buf, "{\"id\":");
     sma_buf_put_json_string(buf, sma_buf_str(&part->id));

@@ -47,19 +47,22 @@ static void on_stop_reason(struct sma_decoder *decoder, const json_t *holder)
     }
 }
 
-static void add_text(struct sma_decoder *decoder, struct sma_part *part, struct sma_str piece)
+static void add_text(struct sma_decoder *decoder, struct sma_answer_part *part,
+                     struct sma_str piece)
 {
     sma_decode_add(decoder, &part->content, piece);
     if (decoder->status != SMA_DECODED_OK)
         return;
-    sma_buf_put_str(part->kind == SMA_PART_TEXT ? &decoder->content : &decoder->reasoning, piece);
+    sma_buf_put_str(part->kind == SMA_ANSWER_PART_TEXT ? &decoder->content : &decoder->reasoning,
+                    piece);
     if (decoder->content.err == SMA_ERR_NOMEM || decoder->reasoning.err == SMA_ERR_NOMEM)
         sma_decode_fail(decoder, SMA_DECODED_NOMEM);
 }
 
 /* Members of a block that belong to nothing above: "caller" of a call. What a citation points at is
  * not sent back. */
-static void keep_unknown(struct sma_decoder *decoder, struct sma_part *part, const json_t *block)
+static void keep_unknown(struct sma_decoder *decoder, struct sma_answer_part *part,
+                         const json_t *block)
 {
     static const char *const known[] = {"type", "id",       "name",      "input",
                                         "text", "thinking", "signature", "citations"};
@@ -76,7 +79,8 @@ static void keep_unknown(struct sma_decoder *decoder, struct sma_part *part, con
 }
 
 /* A block of a kind we know nothing of goes back as it came. */
-static void keep_block(struct sma_decoder *decoder, struct sma_part *part, const json_t *block)
+static void keep_block(struct sma_decoder *decoder, struct sma_answer_part *part,
+                       const json_t *block)
 {
     sma_decode_count(decoder, json_dumpb(block, NULL, 0, JSON_COMPACT));
     if (decoder->status == SMA_DECODED_OK)
@@ -84,18 +88,20 @@ static void keep_block(struct sma_decoder *decoder, struct sma_part *part, const
 }
 
 /* A content block, whole or as the stream announces it. */
-static struct sma_part *begin_block(struct sma_decoder *decoder, const json_t *block, bool is_whole)
+static struct sma_answer_part *begin_block(struct sma_decoder *decoder, const json_t *block,
+                                           bool is_whole)
 {
     struct sma_str type = sma_json_get_str(block, "type");
-    enum sma_part_kind kind = sma_str_is_equal(type, SMA_STR("tool_use"))   ? SMA_PART_CALL
-                              : sma_str_is_equal(type, SMA_STR("text"))     ? SMA_PART_TEXT
-                              : sma_str_is_equal(type, SMA_STR("thinking")) ? SMA_PART_THINKING
-                                                                            : SMA_PART_OTHER;
-    struct sma_part *part = sma_decode_add_part(decoder, kind);
+    enum sma_answer_part_kind kind =
+        sma_str_is_equal(type, SMA_STR("tool_use"))   ? SMA_ANSWER_PART_CALL
+        : sma_str_is_equal(type, SMA_STR("text"))     ? SMA_ANSWER_PART_TEXT
+        : sma_str_is_equal(type, SMA_STR("thinking")) ? SMA_ANSWER_PART_THINKING
+                                                      : SMA_ANSWER_PART_OTHER;
+    struct sma_answer_part *part = sma_decode_add_part(decoder, kind);
     if (part == NULL)
         return NULL;
     switch (kind) {
-    case SMA_PART_CALL:
+    case SMA_ANSWER_PART_CALL:
         sma_decode_add(decoder, &part->id, sma_json_get_str(block, "id"));
         sma_decode_set_name(decoder, part, sma_json_get_str(block, "name"));
         const json_t *input = json_object_get(block, "input");
@@ -104,36 +110,37 @@ static struct sma_part *begin_block(struct sma_decoder *decoder, const json_t *b
             sma_decode_add_arguments_value(decoder, part, input);
         part->is_object = json_object_size(input) > 0;
         break;
-    case SMA_PART_TEXT:
+    case SMA_ANSWER_PART_TEXT:
         add_text(decoder, part, sma_json_get_str(block, "text"));
         break;
-    case SMA_PART_THINKING:
+    case SMA_ANSWER_PART_THINKING:
         add_text(decoder, part, sma_json_get_str(block, "thinking"));
         sma_decode_add(decoder, &part->signature, sma_json_get_str(block, "signature"));
         break;
-    case SMA_PART_OTHER:
+    case SMA_ANSWER_PART_OTHER:
         keep_block(decoder, part, block);
         break;
     }
-    if (kind != SMA_PART_OTHER)
+    if (kind != SMA_ANSWER_PART_OTHER)
         keep_unknown(decoder, part, block);
     return part;
 }
 
-static void on_delta(struct sma_decoder *decoder, struct sma_part *part, const json_t *delta)
+static void on_delta(struct sma_decoder *decoder, struct sma_answer_part *part, const json_t *delta)
 {
     struct sma_str type = sma_json_get_str(delta, "type");
-    if (sma_str_is_equal(type, SMA_STR("text_delta")) && part->kind == SMA_PART_TEXT) {
+    if (sma_str_is_equal(type, SMA_STR("text_delta")) && part->kind == SMA_ANSWER_PART_TEXT) {
         add_text(decoder, part, sma_json_get_str(delta, "text"));
     } else if (sma_str_is_equal(type, SMA_STR("thinking_delta")) &&
-               part->kind == SMA_PART_THINKING) {
+               part->kind == SMA_ANSWER_PART_THINKING) {
         add_text(decoder, part, sma_json_get_str(delta, "thinking"));
     } else if (sma_str_is_equal(type, SMA_STR("signature_delta"))) {
         sma_decode_add(decoder, &part->signature, sma_json_get_str(delta, "signature"));
     } else if (sma_str_is_equal(type, SMA_STR("input_json_delta")) &&
-               part->kind == SMA_PART_OTHER) {
+               part->kind == SMA_ANSWER_PART_OTHER) {
         sma_decode_add(decoder, &part->content, sma_json_get_str(delta, "partial_json"));
-    } else if (sma_str_is_equal(type, SMA_STR("input_json_delta")) && part->kind == SMA_PART_CALL) {
+    } else if (sma_str_is_equal(type, SMA_STR("input_json_delta")) &&
+               part->kind == SMA_ANSWER_PART_CALL) {
         struct sma_str piece = sma_json_get_str(delta, "partial_json");
         if (part->is_object && piece.len > 0) {
             sma_decode_set_arguments(decoder, part, (struct sma_str){"", 0});
@@ -147,7 +154,7 @@ static void on_block_event(struct sma_decoder *decoder, struct sma_str type, con
 {
     const json_t *index = json_object_get(event, "index");
     if (sma_str_is_equal(type, SMA_STR("content_block_start"))) {
-        struct sma_part *part =
+        struct sma_answer_part *part =
             begin_block(decoder, json_object_get(event, "content_block"), false);
         if (part != NULL) {
             part->has_index = json_is_integer(index);
@@ -155,7 +162,7 @@ static void on_block_event(struct sma_decoder *decoder, struct sma_str type, con
         }
         return;
     }
-    struct sma_part *part = sma_decode_find_part(decoder, json_integer_value(index));
+    struct sma_answer_part *part = sma_decode_find_part(decoder, json_integer_value(index));
     if (part == NULL)
         return;
     if (sma_str_is_equal(type, SMA_STR("content_block_stop")))
@@ -200,12 +207,12 @@ void sma_decode_messages_document(struct sma_decoder *decoder, json_t *document)
     decoder->is_finishing = true;
 }
 
-static struct sma_str content_of(const struct sma_part *part)
+static struct sma_str content_of(const struct sma_answer_part *part)
 {
     return (struct sma_str){part->content.len > 0 ? part->content.ptr : "", part->content.len};
 }
 
-static void put_call(struct sma_buf *buf, const struct sma_part *part)
+static void put_call(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     sma_buf_put_text(buf, "{\"type\":\"tool_use\",\"id\":");
     sma_buf_put_json_string(buf, sma_buf_str(&part->id));
@@ -215,14 +222,14 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part)
     sma_decode_put_input(buf, part);
 }
 
-static void put_text(struct sma_buf *buf, const struct sma_part *part)
+static void put_text(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     sma_buf_put_text(buf, "{\"type\":\"text\",\"text\":");
     sma_buf_put_json_string(buf, content_of(part));
 }
 
 /* Without its text it is as good as with it; without its signature it is refused. */
-static void put_thinking(struct sma_buf *buf, const struct sma_part *part)
+static void put_thinking(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     sma_buf_put_text(buf, "{\"type\":\"thinking\",\"thinking\":");
     sma_buf_put_json_string(buf, content_of(part));
@@ -230,7 +237,7 @@ static void put_thinking(struct sma_buf *buf, const struct sma_part *part)
     sma_buf_put_json_string(buf, sma_buf_str(&part->signature));
 }
 
-static void put_other(struct sma_buf *buf, const struct sma_part *part)
+static void put_other(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     struct sma_str type = sma_json_get_str(part->extra, "type");
     sma_buf_put_text(buf, "{\"type\":");
@@ -244,28 +251,28 @@ static void put_other(struct sma_buf *buf, const struct sma_part *part)
 }
 
 /* Writes the block, if it can go back; returns whether it is more than a thought. */
-static bool put_block(struct sma_buf *buf, const struct sma_part *part, bool has_calls)
+static bool put_block(struct sma_buf *buf, const struct sma_answer_part *part, bool has_calls)
 {
-    bool is_sent = part->kind == SMA_PART_CALL   ? has_calls
-                   : part->kind == SMA_PART_TEXT ? sma_str_trim(content_of(part)).len > 0
-                   : part->kind == SMA_PART_THINKING
+    bool is_sent = part->kind == SMA_ANSWER_PART_CALL   ? has_calls
+                   : part->kind == SMA_ANSWER_PART_TEXT ? sma_str_trim(content_of(part)).len > 0
+                   : part->kind == SMA_ANSWER_PART_THINKING
                        ? part->signature.len > 0
                        : sma_json_get_str(part->extra, "type").len > 0;
     if (!is_sent)
         return false;
     if (buf->ptr[buf->len - 1] != '[')
         sma_buf_put_char(buf, ',');
-    if (part->kind == SMA_PART_CALL)
+    if (part->kind == SMA_ANSWER_PART_CALL)
         put_call(buf, part);
-    else if (part->kind == SMA_PART_TEXT)
+    else if (part->kind == SMA_ANSWER_PART_TEXT)
         put_text(buf, part);
-    else if (part->kind == SMA_PART_THINKING)
+    else if (part->kind == SMA_ANSWER_PART_THINKING)
         put_thinking(buf, part);
     else
         put_other(buf, part);
     sma_decode_put_extra(buf, part->extra);
     sma_buf_put_char(buf, '}');
-    return part->kind == SMA_PART_CALL || part->kind == SMA_PART_TEXT;
+    return part->kind == SMA_ANSWER_PART_CALL || part->kind == SMA_ANSWER_PART_TEXT;
 }
 
 void sma_decode_messages_fragment(struct sma_decoder *decoder)

@@ -36,7 +36,8 @@ void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma
     sma_decode_fail_for(decoder, buf->err);
 }
 
-struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_kind kind)
+struct sma_answer_part *sma_decode_add_part(struct sma_decoder *decoder,
+                                            enum sma_answer_part_kind kind)
 {
     if (decoder->part_count == SMA_DECODE_CALL_COUNT_MAX) {
         sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
@@ -44,7 +45,7 @@ struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_
     }
     if (decoder->part_count == decoder->part_cap) {
         size_t cap = decoder->part_cap == 0 ? 4 : 2 * decoder->part_cap;
-        struct sma_part *grown = realloc(decoder->parts, cap * sizeof *grown);
+        struct sma_answer_part *grown = realloc(decoder->parts, cap * sizeof *grown);
         if (grown == NULL) {
             sma_decode_fail(decoder, SMA_DECODED_NOMEM);
             return NULL;
@@ -52,8 +53,8 @@ struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_
         decoder->parts = grown;
         decoder->part_cap = cap;
     }
-    struct sma_part *part = &decoder->parts[decoder->part_count++];
-    *part = (struct sma_part){.kind = kind};
+    struct sma_answer_part *part = &decoder->parts[decoder->part_count++];
+    *part = (struct sma_answer_part){.kind = kind};
     sma_buf_init(&part->id, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->item_id, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->name, SMA_ANSWER_BYTES_MAX);
@@ -65,17 +66,18 @@ struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_
     return part;
 }
 
-struct sma_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index)
+struct sma_answer_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index)
 {
     for (size_t i = decoder->part_count; i > 0; i--) {
-        struct sma_part *part = &decoder->parts[i - 1];
+        struct sma_answer_part *part = &decoder->parts[i - 1];
         if (part->has_index && part->index == index)
             return part;
     }
     return NULL;
 }
 
-void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, struct sma_str name)
+void sma_decode_set_name(struct sma_decoder *decoder, struct sma_answer_part *part,
+                         struct sma_str name)
 {
     if (name.len == 0 || part->name.len > 0)
         return;
@@ -87,7 +89,7 @@ void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, str
     sma_send_text_feed(&part->send_text, sma_buf_str(&part->content));
 }
 
-void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part,
+void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_answer_part *part,
                               struct sma_str piece)
 {
     if (piece.len == 0)
@@ -98,7 +100,7 @@ void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part
         sma_send_text_feed(&part->send_text, piece);
 }
 
-void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part,
+void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_answer_part *part,
                               struct sma_str whole)
 {
     if (sma_str_is_equal(sma_buf_str(&part->content), whole))
@@ -110,7 +112,7 @@ void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part
     sma_decode_add_arguments(decoder, part, whole);
 }
 
-void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part,
+void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_answer_part *part,
                                     const json_t *value)
 {
     if (json_is_string(value)) {
@@ -128,7 +130,7 @@ void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part
     sma_buf_fini(&text);
 }
 
-void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part)
+void sma_decode_put_input(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     if (!part->is_invalid) {
         sma_buf_put_str(buf, sma_buf_str(&part->content));
@@ -145,7 +147,7 @@ void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part)
     sma_buf_put_char(buf, '}');
 }
 
-void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_part *part)
+void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_answer_part *part)
 {
     if (!part->is_invalid) {
         sma_buf_put_json_string(buf, sma_buf_str(&part->content));

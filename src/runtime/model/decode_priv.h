@@ -14,18 +14,18 @@
 
 #include <jansson.h>
 
-enum sma_part_kind
+enum sma_answer_part_kind
 {
-    SMA_PART_CALL,
-    SMA_PART_TEXT,
-    SMA_PART_THINKING,
-    SMA_PART_OTHER, /* sent back verbatim (raw), or not at all */
+    SMA_ANSWER_PART_CALL,
+    SMA_ANSWER_PART_TEXT,
+    SMA_ANSWER_PART_THINKING,
+    SMA_ANSWER_PART_OTHER, /* sent back verbatim (raw), or not at all */
 };
 
 /* One call, content block or output item, in the order of arrival. */
-struct sma_part
+struct sma_answer_part
 {
-    enum sma_part_kind kind;
+    enum sma_answer_part_kind kind;
     bool has_index, is_closed, is_send, is_object;
     int64_t index;
     struct sma_buf id, item_id, name;
@@ -69,7 +69,7 @@ struct sma_decoder
     json_t *extra;        /* members of the message we do not know */
     struct sma_detail *details;
     size_t detail_count, detail_cap;
-    struct sma_part *parts;
+    struct sma_answer_part *parts;
     size_t part_count, part_cap;
     size_t latest_send_at; /* number of the latest chat_send part + 1; 0 = none */
     struct sma_buf fragment;
@@ -99,25 +99,27 @@ void sma_decode_fail_with(struct sma_decoder *decoder, const json_t *root);
 /** Append answer bytes to one of the buffers, counted against SMA_ANSWER_BYTES_MAX. */
 void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma_str piece);
 /** A new part, or NULL after failing the decoder. The pointer lives until the next one is added. */
-struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_kind kind);
+struct sma_answer_part *sma_decode_add_part(struct sma_decoder *decoder,
+                                            enum sma_answer_part_kind kind);
 /** The latest part with this index, or NULL. */
-struct sma_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index);
+struct sma_answer_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index);
 /** Set a call's name (and watch it when it is chat_send). */
-void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, struct sma_str name);
+void sma_decode_set_name(struct sma_decoder *decoder, struct sma_answer_part *part,
+                         struct sma_str name);
 /** A piece of a call's arguments. */
-void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part,
+void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_answer_part *part,
                               struct sma_str piece);
 /** Arguments from a JSON value: a string is appended, an object serialised, null ignored. */
-void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part,
+void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_answer_part *part,
                                     const json_t *value);
 /** Replace a call's arguments (the server repeats them whole). */
-void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part,
+void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_answer_part *part,
                               struct sma_str whole);
 /** The arguments as one JSON value for formats that want an object: invalid text is wrapped. */
-void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part);
+void sma_decode_put_input(struct sma_buf *buf, const struct sma_answer_part *part);
 /** The same as a JSON string, for formats that want text: several servers parse old arguments when
  *  they render their template, and broken ones would fail every later request of the session. */
-void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_part *part);
+void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_answer_part *part);
 /** Keep a member that we do not know in *extra (made when NULL): the latest value, objects merged,
  *  lists joined. */
 void sma_decode_keep(struct sma_decoder *decoder, json_t **extra, const char *key, json_t *value);

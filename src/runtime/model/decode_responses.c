@@ -18,16 +18,16 @@ static void on_usage(struct sma_decoder *decoder, const json_t *usage)
         sma_json_get_u64(json_object_get(usage, "output_tokens_details"), "reasoning_tokens");
 }
 
-static enum sma_part_kind item_kind(const json_t *item)
+static enum sma_answer_part_kind item_kind(const json_t *item)
 {
     if (sma_json_is(item, "type", "function_call"))
-        return SMA_PART_CALL;
-    return sma_json_is(item, "type", "message") ? SMA_PART_TEXT : SMA_PART_OTHER;
+        return SMA_ANSWER_PART_CALL;
+    return sma_json_is(item, "type", "message") ? SMA_ANSWER_PART_TEXT : SMA_ANSWER_PART_OTHER;
 }
 
 /* Fragments are keyed by output_index, or by item_id where a server leaves the index out. */
-static struct sma_part *find_item(struct sma_decoder *decoder, const json_t *event,
-                                  const json_t *item)
+static struct sma_answer_part *find_item(struct sma_decoder *decoder, const json_t *event,
+                                         const json_t *item)
 {
     const json_t *index = json_object_get(event, "output_index");
     if (json_is_integer(index))
@@ -41,17 +41,17 @@ static struct sma_part *find_item(struct sma_decoder *decoder, const json_t *eve
     return NULL;
 }
 
-static struct sma_part *add_item(struct sma_decoder *decoder, const json_t *event,
-                                 const json_t *item)
+static struct sma_answer_part *add_item(struct sma_decoder *decoder, const json_t *event,
+                                        const json_t *item)
 {
-    struct sma_part *part = sma_decode_add_part(decoder, item_kind(item));
+    struct sma_answer_part *part = sma_decode_add_part(decoder, item_kind(item));
     if (part == NULL)
         return NULL;
     const json_t *index = json_object_get(event, "output_index");
     part->has_index = json_is_integer(index);
     part->index = json_integer_value(index);
     sma_decode_add(decoder, &part->item_id, sma_json_get_str(item, "id"));
-    if (part->kind == SMA_PART_CALL) {
+    if (part->kind == SMA_ANSWER_PART_CALL) {
         sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
         sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
         sma_decode_add_arguments_value(decoder, part, json_object_get(item, "arguments"));
@@ -80,7 +80,7 @@ static bool is_returnable(const json_t *item)
 
 /* Keep a finished item for sending it back; the later copy wins, but not over one that tells
  * more. */
-static void keep_item(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
+static void keep_item(struct sma_decoder *decoder, struct sma_answer_part *part, const json_t *item)
 {
     if (!is_returnable(item))
         return;
@@ -100,7 +100,7 @@ static bool has_refusal(const json_t *item)
 }
 
 /* Of a call: what we do not write ourselves. */
-static void keep_call(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
+static void keep_call(struct sma_decoder *decoder, struct sma_answer_part *part, const json_t *item)
 {
     static const char *const known[] = {"type", "id", "call_id", "name", "arguments"};
     const char *key = NULL;
@@ -118,11 +118,12 @@ static void keep_call(struct sma_decoder *decoder, struct sma_part *part, const 
 }
 
 /* The item as the server finished it: trusted over the pieces that came before. */
-static void close_item(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
+static void close_item(struct sma_decoder *decoder, struct sma_answer_part *part,
+                       const json_t *item)
 {
     part->is_closed = !sma_json_is(item, "status", "incomplete");
     decoder->is_refused |= has_refusal(item);
-    if (part->kind == SMA_PART_CALL) {
+    if (part->kind == SMA_ANSWER_PART_CALL) {
         keep_call(decoder, part, item);
         if (part->id.len == 0)
             sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
@@ -137,7 +138,7 @@ static void close_item(struct sma_decoder *decoder, struct sma_part *part, const
     struct sma_buf text;
     sma_buf_init(&text, SMA_ANSWER_BYTES_MAX);
     put_item_text(&text, item);
-    if (part->kind == SMA_PART_TEXT && text.len > 0 &&
+    if (part->kind == SMA_ANSWER_PART_TEXT && text.len > 0 &&
         !sma_str_is_equal(sma_buf_str(&text), sma_buf_str(&part->content))) {
         decoder->answer_bytes -= part->content.len;
         sma_buf_clear(&part->content);
@@ -152,7 +153,7 @@ static void on_item(struct sma_decoder *decoder, const json_t *event, const json
 {
     if (!json_is_object(item))
         return;
-    struct sma_part *part = find_item(decoder, event, item);
+    struct sma_answer_part *part = find_item(decoder, event, item);
     if (part == NULL)
         part = add_item(decoder, event, item);
     if (part != NULL && is_done)
@@ -164,7 +165,7 @@ static void gather_text(struct sma_decoder *decoder)
 {
     sma_buf_clear(&decoder->content);
     for (size_t i = 0; i < decoder->part_count; i++)
-        if (decoder->parts[i].kind == SMA_PART_TEXT)
+        if (decoder->parts[i].kind == SMA_ANSWER_PART_TEXT)
             sma_buf_put_str(&decoder->content, sma_buf_str(&decoder->parts[i].content));
     if (decoder->content.err == SMA_ERR_NOMEM)
         sma_decode_fail(decoder, SMA_DECODED_NOMEM);
@@ -197,7 +198,7 @@ static void on_end(struct sma_decoder *decoder, const json_t *response)
 
 static void on_piece(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
 {
-    struct sma_part *part = find_item(decoder, event, NULL);
+    struct sma_answer_part *part = find_item(decoder, event, NULL);
     struct sma_str delta = sma_json_get_str(event, "delta");
     if (part == NULL)
         return;
@@ -207,7 +208,7 @@ static void on_piece(struct sma_decoder *decoder, struct sma_str type, const jso
         const json_t *arguments = json_object_get(event, "arguments");
         if (json_is_string(arguments))
             sma_decode_set_arguments(decoder, part, sma_json_text_of(arguments));
-    } else if (part->kind == SMA_PART_TEXT &&
+    } else if (part->kind == SMA_ANSWER_PART_TEXT &&
                (sma_str_is_equal(type, SMA_STR("response.output_text.delta")) ||
                 sma_str_is_equal(type, SMA_STR("response.refusal.delta")))) {
         sma_decode_add(decoder, &part->content, delta);
@@ -257,7 +258,7 @@ void sma_decode_responses_document(struct sma_decoder *decoder, json_t *document
     on_end(decoder, document);
 }
 
-static void put_call(struct sma_buf *buf, const struct sma_part *part, bool has_id)
+static void put_call(struct sma_buf *buf, const struct sma_answer_part *part, bool has_id)
 {
     sma_buf_put_text(buf, "{\"type\":\"function_call\",");
     if (part->item_id.len > 0 && has_id) {
@@ -277,9 +278,9 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part, bool has_
     sma_buf_put_char(buf, '}');
 }
 
-static void put_item(struct sma_buf *buf, const struct sma_part *part, bool has_id)
+static void put_item(struct sma_buf *buf, const struct sma_answer_part *part, bool has_id)
 {
-    if (part->kind == SMA_PART_CALL) {
+    if (part->kind == SMA_ANSWER_PART_CALL) {
         put_call(buf, part, has_id);
     } else if (part->raw.len > 0 && has_id) {
         sma_buf_put_str(buf, sma_buf_str(&part->raw));
@@ -296,16 +297,16 @@ static void put_item(struct sma_buf *buf, const struct sma_part *part, bool has_
     }
 }
 
-static bool is_filled(const struct sma_part *part)
+static bool is_filled(const struct sma_answer_part *part)
 {
-    return part->kind == SMA_PART_CALL || part->raw.len > 0 || part->content.len > 0;
+    return part->kind == SMA_ANSWER_PART_CALL || part->raw.len > 0 || part->content.len > 0;
 }
 
 /* Of what came, does something follow that the item at `number` may stand in front of? */
 static bool has_follower(const struct sma_decoder *decoder, size_t number)
 {
     for (size_t i = number + 1; i < decoder->part_count; i++)
-        if (decoder->parts[i].kind != SMA_PART_OTHER && is_filled(&decoder->parts[i]))
+        if (decoder->parts[i].kind != SMA_ANSWER_PART_OTHER && is_filled(&decoder->parts[i]))
             return true;
     return false;
 }
@@ -317,9 +318,9 @@ void sma_decode_responses_fragment(struct sma_decoder *decoder)
     bool has_ids =
         true; /* an id tells which reasoning it came with: without the one, not the other */
     for (size_t i = 0; i < decoder->part_count; i++) {
-        const struct sma_part *part = &decoder->parts[i];
-        bool is_other = part->kind == SMA_PART_OTHER;
-        bool is_sent = is_filled(part) && (has_calls || part->kind == SMA_PART_TEXT) &&
+        const struct sma_answer_part *part = &decoder->parts[i];
+        bool is_other = part->kind == SMA_ANSWER_PART_OTHER;
+        bool is_sent = is_filled(part) && (has_calls || part->kind == SMA_ANSWER_PART_TEXT) &&
                        (!is_other || has_follower(decoder, i));
         has_ids &= is_sent || !is_other;
         if (!is_sent)

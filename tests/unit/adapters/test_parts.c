@@ -24,7 +24,7 @@ static const struct platform
 struct seen
 {
     struct sma_buf bytes[PART_COUNT_MAX];
-    struct sma_part parts[PART_COUNT_MAX];
+    struct sma_rendered_part parts[PART_COUNT_MAX];
     size_t count;
 };
 
@@ -65,7 +65,7 @@ static size_t count_files(const struct seen *seen)
 {
     size_t count = 0;
     for (size_t i = 0; i < seen->count; i++) {
-        if (seen->parts[i].mark != SMA_PART_FILE)
+        if (seen->parts[i].mark != SMA_RENDERED_FILE)
             continue;
         CHECK_STR("yes.png", seen->parts[i].first);
         count++;
@@ -128,7 +128,7 @@ static void texts_have_a_marked_and_a_plain_form(void)
     for (size_t i = 0; i < SMA_COUNT_OF(platforms); i++) {
         struct seen seen = render(&platforms[i], SMA_INTENT_ASSISTANT_TEXT, "a **bold** word");
         CHECK_INT(1, seen.count);
-        CHECK_INT(SMA_PART_TEXT, seen.parts[0].mark);
+        CHECK_INT(SMA_RENDERED_TEXT, seen.parts[0].mark);
         CHECK(seen.parts[0].first.len > 0 && holds(seen.parts[0].second, "bold"));
         forget(&seen);
         seen = render(&platforms[i], SMA_INTENT_ASSISTANT_TEXT, "a plain word");
@@ -144,7 +144,7 @@ static void reactions_and_what_is_no_card(void)
     for (size_t i = 0; i < SMA_COUNT_OF(platforms); i++) {
         struct seen seen = render(&platforms[i], SMA_INTENT_REACTION, "\xF0\x9F\x91\x8D");
         CHECK_INT(1, seen.count);
-        CHECK_INT(SMA_PART_REACTION, seen.parts[0].mark);
+        CHECK_INT(SMA_RENDERED_REACTION, seen.parts[0].mark);
         CHECK_STR("\xF0\x9F\x91\x8D", seen.parts[0].first);
         forget(&seen);
         seen = render(&platforms[i], SMA_INTENT_APPROVAL_REQUEST, "no card at all");
