@@ -56,9 +56,9 @@ struct feishu_event_options
     uint8_t adapter;     /* actor id, goes into the route */
     int64_t now_wall_ms; /* stamp of events without a time, and the latest time believed */
     uint64_t read_ns;    /* when the event's bytes were read */
-    /* What a person is called; empty = not known. NULL: nobody is. */
-    struct sma_str (*find_name)(const void *user, struct sma_str open_id);
-    const void *user;
+    /* What a person is called: empty = nobody tells, without ptr = not known. NULL: nobody is. */
+    struct sma_str (*find_name)(void *user, struct sma_str open_id);
+    void *user;
     bool may_ask_names; /* a name that is not known is looked up */
 };
 enum feishu_event_kind

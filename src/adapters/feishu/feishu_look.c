@@ -4,7 +4,7 @@
  *
  * One GET each. Quoted words stand in the context in JSON quotes: they are not the speaker's. Names
  * are kept for a day; without the right to see them the bot goes on as if there were none, and asks
- * again after an hour.
+ * again after an hour: each question holds up a message.
  */
 #include "feishu_priv.h"
 
@@ -20,7 +20,8 @@
 #define FORWARD_BYTES_MAX 32768 /* of all that are forwarded together */
 #define FORWARD_COUNT_MAX 100
 #define NAME_S 86400
-#define REFUSED_S 3600
+#define NAMELESS_S 3600
+#define SILENT_S 60 /* nobody is asked again so soon after no answer came */
 #define MEMBER_PAGE "?member_id_type=open_id&page_size=100"
 
 static uint64_t hash_of(struct sma_str id)
@@ -32,17 +33,23 @@ static uint64_t hash_of(struct sma_str id)
 }
 
 /* -- names ------------------------------------------------------------------------------------- */
-struct sma_str feishu_name_of(const void *user, struct sma_str open_id)
+/* A way is searched at a time, not the table: every event asks. */
+static struct feishu_known_name *way_of(struct feishu *feishu, uint64_t hash)
 {
-    const struct feishu *feishu = user;
-    uint64_t hash = hash_of(open_id);
-    for (size_t i = 0; i < FEISHU_NAME_COUNT_MAX; i++) {
-        const struct feishu_known_name *known = &feishu->names[i];
-        if (known->hash == hash && known->until_ns > sma_ctx_now(feishu->ctx) &&
-            sma_str_is_equal(sma_str(known->open_id), open_id))
-            return sma_str(known->name);
-    }
-    return SMA_STR("");
+    size_t ways = FEISHU_NAME_COUNT_MAX / FEISHU_NAME_WAY_COUNT;
+    return &feishu->names[hash % ways * FEISHU_NAME_WAY_COUNT];
+}
+
+struct sma_str feishu_name_of(void *user, struct sma_str open_id)
+{
+    struct feishu *feishu = user;
+    uint64_t hash = hash_of(open_id), now_ns = sma_ctx_now(feishu->ctx);
+    const struct feishu_known_name *way = way_of(feishu, hash);
+    for (size_t i = 0; i < FEISHU_NAME_WAY_COUNT; i++)
+        if (way[i].hash == hash && way[i].until_ns > now_ns &&
+            sma_str_is_equal(sma_str(way[i].open_id), open_id))
+            return sma_str(way[i].name);
+    return (struct sma_str){0};
 }
 
 static bool may_ask_names(const struct feishu *feishu)
@@ -64,25 +71,54 @@ struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint
     };
 }
 
-static void remember(struct feishu *feishu, struct sma_str open_id, struct sma_str name)
+/* In the place of what is over soonest. An empty name: nobody tells one. */
+static void remember(struct feishu *feishu, struct sma_str open_id, struct sma_str name,
+                     uint64_t seconds)
 {
-    struct feishu_known_name *known = &feishu->names[feishu->name_next];
-    if (open_id.len == 0 || open_id.len >= sizeof known->open_id || name.len == 0)
-        return;
     uint64_t hash = hash_of(open_id);
-    for (size_t i = 0; i < FEISHU_NAME_COUNT_MAX; i++)
-        if (feishu->names[i].hash == hash)
-            known = &feishu->names[i];
-    if (known == &feishu->names[feishu->name_next])
-        feishu->name_next = (feishu->name_next + 1) % FEISHU_NAME_COUNT_MAX;
+    struct feishu_known_name *way = way_of(feishu, hash), *known = way;
+    if (open_id.len == 0 || open_id.len >= sizeof known->open_id)
+        return;
+    for (size_t i = 0; i < FEISHU_NAME_WAY_COUNT; i++) {
+        if (sma_str_is_equal(sma_str(way[i].open_id), open_id)) {
+            known = &way[i];
+            break;
+        }
+        if (way[i].until_ns < known->until_ns)
+            known = &way[i];
+    }
     struct sma_buf label; /* one line: names are what people call themselves */
     sma_buf_init(&label, sizeof known->name - 1);
     sma_attach_put_label(&label, name, sizeof known->name - 1);
-    snprintf(known->name, sizeof known->name, "%s", label.err == SMA_ERR_OK ? label.ptr : "");
+    snprintf(known->name, sizeof known->name, "%s",
+             label.len > 0 && label.err == SMA_ERR_OK ? label.ptr : "");
     sma_buf_fini(&label);
     snprintf(known->open_id, sizeof known->open_id, "%.*s", (int)open_id.len, open_id.ptr);
     known->hash = hash;
-    known->until_ns = sma_ctx_now(feishu->ctx) + NAME_S * SMA_NS_PER_S;
+    if (known->name[0] == '\0' && seconds > NAMELESS_S)
+        seconds = NAMELESS_S;
+    known->until_ns = sma_ctx_now(feishu->ctx) + seconds * SMA_NS_PER_S;
+}
+
+static void read_names(struct feishu *feishu, struct sma_str open_id, const json_t *data)
+{
+    const json_t *members = sma_json_get(data, "items"), *user = sma_json_get(data, "user");
+    if (user != NULL)
+        remember(feishu, open_id, sma_json_str(user, "name"), NAME_S);
+    for (size_t i = 0; i < json_array_size(members); i++) {
+        const json_t *member = json_array_get(members, i);
+        remember(feishu, sma_json_str(member, "member_id"), sma_json_str(member, "name"), NAME_S);
+    }
+}
+
+static void note_no_right(struct feishu *feishu, long long code)
+{
+    feishu->names_refused_ns = sma_ctx_now(feishu->ctx) + NAMELESS_S * SMA_NS_PER_S;
+    sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
+                "feishu: people have no names here (code %lld): the app may see neither the "
+                "members of groups (im:chat.members:read) nor its contacts "
+                "(contact:user.base:readonly)",
+                code);
 }
 
 /* Members of a group, or one person. */
@@ -92,22 +128,17 @@ static void on_names(void *state, void *user, const struct sma_net_answer *answe
     struct sma_fetch *fetch = user;
     struct sma_str open_id = sma_json_str(fetch->item->json, "user_id");
     struct feishu_reply reply = feishu_reply_read(answer);
-    const json_t *data = sma_json_get(reply.root, "data"), *members = sma_json_get(data, "items");
+    struct feishu_outcome outcome;
+    bool has_answer = answer->end == SMA_NET_ANSWERED && reply.code >= 0;
     fetch->call = NULL;
-    remember(feishu, open_id, sma_json_str(sma_json_get(data, "user"), "name"));
-    for (size_t i = 0; i < json_array_size(members); i++)
-        remember(feishu, sma_json_str(json_array_get(members, i), "member_id"),
-                 sma_json_str(json_array_get(members, i), "name"));
-    if (reply.code > 0 && answer->end == SMA_NET_ANSWERED) {
-        feishu->names_refused_ns = sma_ctx_now(feishu->ctx) + REFUSED_S * SMA_NS_PER_S;
-        sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
-                    "feishu: people have no names here (code %lld): the app may see neither the "
-                    "members of groups (im:chat.members:read) nor its contacts "
-                    "(contact:user.base:readonly)",
-                    (long long)reply.code);
-    }
+    feishu_classify(answer, &outcome);
+    read_names(feishu, open_id, sma_json_get(reply.root, "data"));
+    if (outcome.is_scope_missing)
+        note_no_right(feishu, (long long)reply.code);
     json_decref(reply.root);
     struct sma_str name = feishu_name_of(feishu, open_id);
+    if (name.ptr == NULL)
+        remember(feishu, open_id, name, has_answer ? NAMELESS_S : SILENT_S);
     if (name.len > 0)
         sma_fetch_name(fetch, name);
     sma_fetch_looked(fetch); /* without it the message is answered as before */
@@ -254,13 +285,22 @@ static bool was_shown(struct feishu *feishu, struct sma_str message_id)
     return false;
 }
 
+/* It is known by now, perhaps that there is none: nothing is to be asked. */
+static bool put_known_name(struct feishu *feishu, struct sma_fetch *fetch)
+{
+    struct sma_str name = feishu_name_of(feishu, sma_json_str(fetch->item->json, "user_id"));
+    if (name.len > 0)
+        sma_fetch_name(fetch, name);
+    return name.ptr != NULL || !may_ask_names(feishu);
+}
+
 void feishu_look_up(void *user, struct sma_fetch *fetch)
 {
     struct feishu *feishu = user;
     const struct sma_file_item *item = fetch->item;
     struct sma_str message_id = sma_json_str(item->json, "message_id");
     bool is_name = sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_NAME));
-    if ((is_name && !may_ask_names(feishu)) ||
+    if ((is_name && put_known_name(feishu, fetch)) ||
         (json_is_true(sma_json_get(item->json, "is_first")) && was_shown(feishu, message_id))) {
         sma_fetch_looked(fetch);
         return;

@@ -230,7 +230,7 @@ static void put_person_name(struct feishu_reading *reading)
     if (!is_open_id || options->find_name == NULL)
         return;
     route->user_name = options->find_name(options->user, route->user_id);
-    reading->wants_name = route->user_name.len == 0 && options->may_ask_names;
+    reading->wants_name = route->user_name.ptr == NULL && options->may_ask_names;
 }
 
 /* Shared by both shapes: where it was said and by whom. false: the event is IGNORED. */

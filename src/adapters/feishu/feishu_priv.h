@@ -213,6 +213,7 @@ void feishu_typing_drop(struct feishu *feishu);
 
 /* -- everything -------------------------------------------------------------------------------- */
 #define FEISHU_NAME_COUNT_MAX 512
+#define FEISHU_NAME_WAY_COUNT 4 /* places that one id may have */
 #define FEISHU_TOPIC_COUNT_MAX 64
 struct feishu_known_name
 {
@@ -232,7 +233,6 @@ struct feishu
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
     struct feishu_known_name names[FEISHU_NAME_COUNT_MAX];
-    size_t name_next;
     uint64_t names_refused_ns;               /* until then names are not asked for; 0 = they are */
     uint64_t topics[FEISHU_TOPIC_COUNT_MAX]; /* whose first message was shown lately, hashed */
     size_t topic_next;
@@ -245,7 +245,9 @@ struct feishu
 void feishu_look_up(void *user, struct sma_fetch *fetch); /* of the table of fetches */
 /** What events are read with, names that are known too. */
 struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
-struct sma_str feishu_name_of(const void *user, struct sma_str open_id);
+/** What this person is called; "" = the platform does not tell; without ptr: not known. user: the
+ *  platform. */
+struct sma_str feishu_name_of(void *user, struct sma_str open_id);
 
 /* -- what is wrong (feishu_trouble.c) ---------------------------------------------------------- */
 /** Show what stands in the way for good, and say it once until it changes. */

@@ -224,10 +224,12 @@ static void what_a_message_answers_is_looked_up(void)
     CHECK_TEXT("[forwarded messages]", seen.text);
 }
 
-static struct sma_str only_ann(const void *user, struct sma_str open_id)
+static struct sma_str only_ann(void *user, struct sma_str open_id)
 {
     (void)user;
-    return sma_str_is_equal(open_id, SMA_STR("ou_ann")) ? SMA_STR("Ann") : SMA_STR("");
+    if (sma_str_is_equal(open_id, SMA_STR("ou_nobody")))
+        return SMA_STR("");
+    return sma_str_is_equal(open_id, SMA_STR("ou_ann")) ? SMA_STR("Ann") : (struct sma_str){0};
 }
 
 static struct seen say_with_names(const char *open_id, bool may_ask, bool is_mentioned)
@@ -263,6 +265,9 @@ static void names_are_known_or_asked_for(void)
     seen = say_with_names("ou_bob", false, true); /* the app may not see names */
     CHECK_TEXT("", seen.preparation);
     seen = say_with_names("ou_bob", true, false); /* chatter */
+    CHECK_TEXT("", seen.preparation);
+    seen = say_with_names("ou_nobody", true, true); /* known to have none */
+    CHECK_TEXT("", seen.user_name);
     CHECK_TEXT("", seen.preparation);
 }
 

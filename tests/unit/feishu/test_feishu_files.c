@@ -247,6 +247,36 @@ static void people_are_called_by_their_names(void)
     world_close();
 }
 
+/* Neither who has no name nor who may not be seen is asked for again: it would hold up each of
+ * their messages. Others still are. */
+static void whom_the_platform_does_not_name_is_asked_for_once(void)
+{
+    const char *list = "[{\"kind\":\"name of its author\",\"user_id\":\"ou_e\"}]";
+    world_open("");
+    platform_script("GET", "/open-apis/contact/v3/users/ou_e", 1, 200, "",
+                    "{\"code\":0,\"msg\":\"success\",\"data\":{\"user\":{\"open_id\":\"ou_e\"}}}");
+    for (int i = 0; i < 2; i++)
+        CHECK_TEXT("", prepared_of(world_prepare(list, WORLD_CHAT, "ou_e", false)).user_name);
+    CHECK_INT(1, platform_count("GET", "/open-apis/contact/v3/users/ou_e"));
+    platform_script("GET", "/open-apis/contact/v3/users/ou_h", 1, 400, "",
+                    "{\"code\":41050,\"msg\":\"no user authority error\"}");
+    list = "[{\"kind\":\"name of its author\",\"user_id\":\"ou_h\"}]";
+    for (int i = 0; i < 2; i++)
+        CHECK_TEXT("", prepared_of(world_prepare(list, WORLD_CHAT, "ou_h", false)).user_name);
+    CHECK_INT(1, platform_count("GET", "/open-apis/contact/v3/users/ou_h"));
+    platform_script(
+        "GET", "/open-apis/im/v1/chats/" WORLD_GROUP "/members", 1, 200, "",
+        "{\"code\":0,\"msg\":\"success\",\"data\":{\"items\":[{\"member_id_type\":\"open_id\","
+        "\"member_id\":\"ou_f\",\"name\":\"Fay\"}],\"has_more\":true}}");
+    list = "[{\"kind\":\"name of its author\",\"user_id\":\"ou_g\"}]";
+    for (int i = 0; i < 2; i++) /* not among the first hundred */
+        CHECK_TEXT("", prepared_of(world_prepare(list, WORLD_GROUP, "ou_g", false)).user_name);
+    list = "[{\"kind\":\"name of its author\",\"user_id\":\"ou_f\"}]";
+    CHECK_TEXT("Fay", prepared_of(world_prepare(list, WORLD_GROUP, "ou_f", false)).user_name);
+    CHECK_INT(1, platform_count("GET", "/open-apis/im/v1/chats/" WORLD_GROUP "/members"));
+    world_close();
+}
+
 int main(void)
 {
     RUN(attachments_come_onto_the_disk);
@@ -261,5 +291,6 @@ int main(void)
     RUN(a_topics_first_message_is_shown_once);
     RUN(forwarded_messages_are_read_by_one_question);
     RUN(people_are_called_by_their_names);
+    RUN(whom_the_platform_does_not_name_is_asked_for_once);
     return check_summary();
 }
