@@ -63,6 +63,10 @@ enum sma_control
     SMA_CONTROL_UNKNOWN, /* a command nobody knows: answered with the list of commands */
     /* what the models used here; numbers are stored: new ones go behind the last */
     SMA_CONTROL_USAGE,
+    SMA_CONTROL_COMPACT, /* the conversation so far is summed up */
+    SMA_CONTROL_MODEL,   /* which model answers this chat */
+    SMA_CONTROL_NEW,     /* as CLEAR, and says that it begins anew */
+    SMA_CONTROL_RETRY,   /* the last message is answered again */
 };
 enum sma_addressed
 {

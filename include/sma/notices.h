@@ -30,11 +30,8 @@
     X(NOTHING_TO_STOP, "Nothing is running here.", "当前没有正在进行的任务。") \
     X(CLEARED, "Done. I have forgotten this conversation; the history on disk is kept.", \
       "好的，已忘记当前会话；磁盘上的历史记录保留。") \
-    X(HELP, \
-      "Commands: /status, /usage, /stop (cancel), /clear (forget this conversation), /help. " \
-      "Anything else is a message to me.", \
-      "命令：/状态、/用量、/停止（取消）、/清除（忘记当前会话）、/" \
-      "帮助。其他内容都会作为消息处理。") \
+    X(HELP, "Commands:%s\nAnything else is a message to me.", \
+      "命令：%s\n其他内容都会作为消息处理。") \
     X(STATUS, \
       "Running. Waiting here: %u, waiting in all: %u, waiting for the model: %u, answered since " \
       "start: %u.", \
@@ -45,11 +42,6 @@
     X(USAGE_COST, ", about %s in cost", "，费用约 %s") \
     X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", \
       "未知命令。发送 /帮助 查看可用命令。") \
-    X(COMMAND_HELP, "What I can do", "查看帮助") \
-    X(COMMAND_START, "Say hello", "开始使用") \
-    X(COMMAND_STATUS, "Show what is running and waiting", "查看运行状态") \
-    X(COMMAND_CLEAR, "Forget this conversation", "清除当前会话") \
-    X(COMMAND_STOP, "Cancel what is running", "停止当前任务") \
     X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s") \
     X(MODEL_WAIT, \
       "The language model cannot be reached just now. I keep trying for up to %u minutes and " \

@@ -10,6 +10,8 @@
 #include "record.h"
 #include "store.h"
 
+#include "sma/commands.h"
+
 #define ROLE_NS (UINT64_C(600) * 1000000000)
 #define RECORD_BYTES_MAX (SMA_ID_BYTES_MAX * 6 + 16)
 
@@ -170,6 +172,13 @@ static SMA_CHECKED enum sma_err find_group(struct sma_store *store, const struct
 }
 
 /* -- one event --------------------------------------------------------------------------------- */
+/* What nobody knows is answered as /help is. */
+static bool has_trait(const struct sma_ingress *in, enum sma_command_trait trait)
+{
+    const struct sma_command *command = sma_command_of((enum sma_control)in->control);
+    return ((command == NULL ? SMA_COMMAND_HELPS : command->traits) & trait) != 0;
+}
+
 enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *chat,
                              const struct sma_ingress *in, struct sma_access_outcome *ret_outcome)
 {
@@ -185,9 +194,8 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
                                      .is_record_only = in->is_record_only,
                                      .is_note = in->kind != SMA_EVENT_MESSAGE && !is_command,
                                      .is_command = is_command,
-                                     .is_help = is_command && (in->control == SMA_CONTROL_HELP ||
-                                                               in->control == SMA_CONTROL_UNKNOWN),
-                                     .is_status = is_command && in->control == SMA_CONTROL_STATUS};
+                                     .is_help = is_command && has_trait(in, SMA_COMMAND_HELPS),
+                                     .is_status = is_command && has_trait(in, SMA_COMMAND_LOOKS)};
     struct sma_access_facts facts = {0};
     enum sma_err err = SMA_ERR_OK;
     bool is_of_group = in->is_group && in->route.user_id.len > 0 && !event.is_note;

@@ -1,5 +1,5 @@
 /*
- * /stop, /clear, /status, /usage, /help: carried out in the transaction that accepts them.
+ * Commands: carried out in the transaction that accepts them. Their rows: include/sma/commands.h.
  *
  * A stop or clear acts on everything of its chat that was accepted before it. The credit of a
  * stopped run is free with
@@ -13,6 +13,8 @@
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"
+
+#include "sma/commands.h"
 
 /* An open run of the chat, with everything it answers. */
 static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_run *run,
@@ -106,9 +108,18 @@ static void tell_dispatcher(struct sma_store *store, const struct store_chat *ch
     }
 }
 
-static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat *chat, uint64_t seq,
-                                     enum sma_notice *ret_notice)
+/* -- what each does: it writes what is answered --------------------------------------------------- */
+static SMA_CHECKED enum sma_err put_notice(const struct store_command *command,
+                                           enum sma_notice notice)
 {
+    sma_notice_format(command->text, command->language, notice);
+    return command->text->err;
+}
+
+static enum sma_err stop(struct sma_store *store, const struct store_command *command)
+{
+    struct store_chat *chat = command->chat;
+    uint64_t seq = command->seq;
     uint32_t count = 0;
     SMA_TRY(sma_state_chat_set_stop_mark(store->state, chat->state, seq));
     SMA_TRY(cancel_run(store, chat, seq, &count));
@@ -119,65 +130,72 @@ static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat 
         tell_dispatcher(store, chat, seq);
     /* Last: the cards that tell of it are not to be stopped with the rest. */
     SMA_TRY(sma_store_cancel_parked(store, chat, seq, &count));
-    *ret_notice = count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP;
-    return SMA_ERR_OK;
+    return put_notice(command, count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP);
 }
 
-static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat *chat,
-                                      uint64_t seq)
+static enum sma_err clear(struct sma_store *store, const struct store_command *command)
 {
+    struct store_chat *chat = command->chat;
     uint32_t count = 0;
-    SMA_TRY(sma_state_chat_set_clear_mark(store->state, chat->state, seq));
-    SMA_TRY(cancel_run(store, chat, seq, &count));
-    tell_agent(store, chat, SMA_CONTROL_CLEAR, seq);
-    return sma_store_cancel_parked(store, chat, seq, &count);
+    SMA_TRY(sma_state_chat_set_clear_mark(store->state, chat->state, command->seq));
+    SMA_TRY(cancel_run(store, chat, command->seq, &count));
+    tell_agent(store, chat, SMA_CONTROL_CLEAR, command->seq);
+    SMA_TRY(sma_store_cancel_parked(store, chat, command->seq, &count));
+    return put_notice(command, SMA_NOTICE_CLEARED);
 }
 
-static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_chat *chat,
-                                          const struct sma_ingress *ingress, uint64_t seq,
-                                          enum sma_notice *ret_notice)
+static enum sma_err show_status(struct sma_store *store, const struct store_command *command)
 {
-    *ret_notice = SMA_NOTICE_UNKNOWN_COMMAND;
-    switch (ingress->control) {
-    case SMA_CONTROL_STOP:
-        return stop(store, chat, seq, ret_notice);
-    case SMA_CONTROL_CLEAR:
-        *ret_notice = SMA_NOTICE_CLEARED;
-        return clear(store, chat, seq);
-    case SMA_CONTROL_STATUS:
-        *ret_notice = SMA_NOTICE_STATUS;
-        return SMA_ERR_OK;
-    case SMA_CONTROL_USAGE:
-        *ret_notice = SMA_NOTICE_USAGE;
-        return SMA_ERR_OK;
-    case SMA_CONTROL_HELP:
-        *ret_notice = SMA_NOTICE_HELP;
-        return SMA_ERR_OK;
-    default:
-        return SMA_ERR_OK;
-    }
+    sma_notice_format(command->text, command->language, SMA_NOTICE_STATUS,
+                      sma_queue_chat_waiting(store->queue, command->chat->id),
+                      sma_queue_waiting(store->queue), store->runs->wait_count,
+                      (unsigned)sma_store_answered_count(store));
+    return command->text->err;
 }
+
+static enum sma_err show_usage(struct sma_store *store, const struct store_command *command)
+{
+    sma_store_put_usage_notice(store, command->text, command->chat, command->ingress);
+    return command->text->err;
+}
+
+static enum sma_err show_help(struct sma_store *store, const struct store_command *command)
+{
+    (void)store;
+    struct sma_buf lines;
+    sma_buf_init(&lines, 16 * 1024);
+    sma_commands_put_help(&lines, command->language);
+    sma_buf_put_char(&lines, '\0');
+    sma_notice_format(command->text, command->language, SMA_NOTICE_HELP,
+                      lines.err == SMA_ERR_OK ? lines.ptr : "");
+    enum sma_err err = lines.err == SMA_ERR_OK ? command->text->err : lines.err;
+    sma_buf_fini(&lines);
+    return err;
+}
+
+/* By enum sma_control. A new command: a row of commands.h, and its function here. */
+static store_command_fn *const commands[] = {
+    [SMA_CONTROL_STOP] = stop,          [SMA_CONTROL_CLEAR] = clear,
+    [SMA_CONTROL_STATUS] = show_status, [SMA_CONTROL_HELP] = show_help,
+    [SMA_CONTROL_USAGE] = show_usage,
+};
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                const struct sma_ingress *ingress, uint64_t seq)
 {
-    enum sma_notice notice;
-    enum sma_err err = carry_out(store, chat, ingress, seq, &notice);
+    struct store_command command = {.chat = chat,
+                                    .ingress = ingress,
+                                    .seq = seq,
+                                    .argument = sma_control_argument(ingress->text),
+                                    .language = sma_store_language(store, &ingress->route),
+                                    .text = &store->scratch.text};
+    store_command_fn *carry_out =
+        ingress->control < SMA_COUNT_OF(commands) ? commands[ingress->control] : NULL;
+    sma_buf_clear(&store->scratch.text);
+    enum sma_err err = carry_out == NULL ? put_notice(&command, SMA_NOTICE_UNKNOWN_COMMAND)
+                                         : carry_out(store, &command);
     if (err != SMA_ERR_OK)
         return err;
-    enum sma_language language = sma_store_language(store, &ingress->route);
-    sma_buf_clear(&store->scratch.text);
-    if (notice == SMA_NOTICE_STATUS)
-        sma_notice_format(&store->scratch.text, language, notice,
-                          sma_queue_chat_waiting(store->queue, chat->id),
-                          sma_queue_waiting(store->queue), store->runs->wait_count,
-                          (unsigned)sma_store_answered_count(store));
-    else if (notice == SMA_NOTICE_USAGE)
-        sma_store_put_usage_notice(store, &store->scratch.text, chat, ingress);
-    else
-        sma_notice_format(&store->scratch.text, language, notice);
-    if (store->scratch.text.err != SMA_ERR_OK)
-        return store->scratch.text.err;
 
     struct sma_step_delivery reply = {.intent = SMA_INTENT_NOTICE,
                                       .route = ingress->route,

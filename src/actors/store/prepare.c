@@ -254,11 +254,27 @@ static SMA_CHECKED enum sma_err refuse_all(struct conclusion *end, const struct 
     return err;
 }
 
-static SMA_CHECKED enum sma_err carry_out(struct conclusion *end, const struct store_facts *facts)
+static SMA_CHECKED enum sma_err carry_out(struct conclusion *end, const struct store_facts *facts,
+                                          struct sma_str line)
 {
-    struct sma_ingress command = {
-        .route = facts->route, .kind = SMA_EVENT_CONTROL, .control = facts->control};
-    return sma_store_control(end->store, end->chat, &command, end->seq);
+    struct sma_buf text; /* its words come after the command */
+    sma_buf_init(&text, SMA_TEXT_BYTES_MAX);
+    enum sma_err err = SMA_ERR_OK;
+    if (facts->has_text)
+        sma_buf_put_str(&text, facts->text);
+    else if (line.len > 0)
+        err = sma_store_line_text(line, &text);
+    struct sma_ingress command = {.route = facts->route,
+                                  .kind = SMA_EVENT_CONTROL,
+                                  .control = facts->control,
+                                  .is_group = facts->is_group,
+                                  .text = sma_buf_str(&text)};
+    if (err == SMA_ERR_OK)
+        err = text.err;
+    if (err == SMA_ERR_OK)
+        err = sma_store_control(end->store, end->chat, &command, end->seq);
+    sma_buf_fini(&text);
+    return err;
 }
 
 /* The row gets what was found; nothing is left to ask. */
@@ -313,7 +329,7 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
                               &(struct sma_access_outcome){.opens_window = true});
     }
     if (err == SMA_ERR_OK && end->is_control)
-        return carry_out(end, &facts);
+        return carry_out(end, &facts, message->line);
     return err == SMA_ERR_OK ? write_found(end, &facts) : err;
 }
 

@@ -158,4 +158,17 @@ void sma_store_log_end(struct sma_store *store, const struct store_run *run);
 void sma_store_put_usage_notice(struct sma_store *store, struct sma_buf *text,
                                 const struct store_chat *chat, const struct sma_ingress *in);
 
+/* -- control.c --------------------------------------------------------------------------------- */
+/* A command that is being carried out, in the transaction that accepts it. */
+struct store_command
+{
+    struct store_chat *chat;
+    const struct sma_ingress *ingress; /* of one that waited for a role: route, text, is_group */
+    uint64_t seq;
+    struct sma_str argument; /* what stands behind it, trimmed */
+    enum sma_language language;
+    struct sma_buf *text; /* what it answers; cleared when it begins */
+};
+typedef enum sma_err store_command_fn(struct sma_store *store, const struct store_command *command);
+
 #endif

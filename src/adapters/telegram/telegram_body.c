@@ -2,7 +2,7 @@
  * Available methods. */
 #include "telegram_out_priv.h"
 
-#include "sma/notices.h"
+#include "sma/commands.h"
 #include "sma/text.h"
 
 #define CUT_UNITS_SPARE 1 /* for the ellipsis */
@@ -290,30 +290,18 @@ void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *sen
 /* -- commands ---------------------------------------------------------------------------------- */
 void telegram_put_commands(struct sma_buf *buf, bool is_chinese)
 {
-    static const struct
-    {
-        const char *name;
-        enum sma_notice description;
-    } commands[] = {
-        {"help", SMA_NOTICE_COMMAND_HELP},     {"start", SMA_NOTICE_COMMAND_START},
-        {"status", SMA_NOTICE_COMMAND_STATUS}, {"clear", SMA_NOTICE_COMMAND_CLEAR},
-        {"stop", SMA_NOTICE_COMMAND_STOP},
-    };
-    struct sma_buf text;
-    sma_buf_init(&text, 256);
+    size_t count;
+    const struct sma_command *commands = sma_commands(&count);
     sma_buf_put_text(buf, "{\"commands\":[");
-    for (size_t i = 0; i < SMA_COUNT_OF(commands); i++) {
+    for (size_t i = 0; i < count; i++) {
         sma_buf_put_text(buf, i == 0 ? "{" : ",{");
         sma_buf_put_json_key(buf, "command");
-        sma_buf_put_json_string(buf, sma_str(commands[i].name));
+        sma_buf_put_json_string(buf, sma_str(commands[i].word));
         sma_buf_put_json_key(buf, "description");
-        sma_buf_clear(&text);
-        sma_notice_format(&text, is_chinese ? SMA_LANGUAGE_ZH : SMA_LANGUAGE_EN,
-                          commands[i].description);
-        sma_buf_put_json_string(buf, sma_buf_str(&text));
+        sma_buf_put_json_string(buf,
+                                sma_str(is_chinese ? commands[i].chinese_doc : commands[i].doc));
         sma_buf_put_char(buf, '}');
     }
-    sma_buf_fini(&text);
     sma_buf_put_char(buf, ']');
     if (is_chinese)
         sma_buf_put_text(buf, ",\"language_code\":\"zh\"");

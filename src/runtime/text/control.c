@@ -1,21 +1,46 @@
-/* control.c — recognise control commands at the head of a message. See include/sma/adapter.h. */
+/* control.c — the rows of commands.h, and how they are recognised at the head of a message. See
+ * include/sma/adapter.h. */
 #include "sma/adapter.h"
+#include "sma/commands.h"
 #include "sma/text.h"
 
 #define COMMAND_BYTES_MAX 32 /* of an unknown but well-formed command word */
 
-struct command
-{
-    const char *word;
-    enum sma_control control;
+static const struct sma_command commands[] = {
+#define X(control, word, chinese_word, traits, doc, chinese_doc) \
+    {SMA_CONTROL_##control, word, chinese_word, traits, doc, chinese_doc},
+    SMA_COMMAND_MAP(X)
+#undef X
 };
 
-static const struct command commands[] = {
-    {"stop", SMA_CONTROL_STOP},   {"clear", SMA_CONTROL_CLEAR}, {"status", SMA_CONTROL_STATUS},
-    {"help", SMA_CONTROL_HELP},   {"start", SMA_CONTROL_HELP},  {"停止", SMA_CONTROL_STOP},
-    {"清除", SMA_CONTROL_CLEAR},  {"状态", SMA_CONTROL_STATUS}, {"帮助", SMA_CONTROL_HELP},
-    {"usage", SMA_CONTROL_USAGE}, {"用量", SMA_CONTROL_USAGE},
-};
+const struct sma_command *sma_commands(size_t *ret_count)
+{
+    *ret_count = SMA_COUNT_OF(commands);
+    return commands;
+}
+
+const struct sma_command *sma_command_of(enum sma_control control)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(commands); i++)
+        if (commands[i].control == control)
+            return &commands[i];
+    return NULL;
+}
+
+void sma_commands_put_help(struct sma_buf *buf, enum sma_language language)
+{
+    bool is_chinese = language == SMA_LANGUAGE_ZH;
+    for (size_t i = 0; i < SMA_COUNT_OF(commands); i++) {
+        const struct sma_command *command = &commands[i];
+        if ((command->traits & SMA_COMMAND_ALIAS) != 0)
+            continue;
+        sma_buf_put_text(buf, "\n/");
+        sma_buf_put_text(buf, is_chinese && command->chinese_word != NULL ? command->chinese_word
+                                                                          : command->word);
+        sma_buf_put_text(buf, is_chinese ? "：" : " — ");
+        sma_buf_put_text(buf, is_chinese ? command->chinese_doc : command->doc);
+    }
+}
 
 /* A letter, then letters, digits and underscores: "/etc/passwd" and "/2" are text, "/foo" is a
  * command. */
@@ -33,17 +58,52 @@ static bool is_well_formed(struct sma_str word)
     return true;
 }
 
+/* The word of a command at the head of text, which begins with '/'. */
+static struct sma_str command_word(struct sma_str text)
+{
+    struct sma_str word = {text.ptr + 1, 0};
+    while (word.len + 1 < text.len && memchr(" \t\r\n\v\f@", word.ptr[word.len], 7) == NULL)
+        word.len++;
+    return word;
+}
+
+static const struct sma_command *find_command(struct sma_str word)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(commands); i++)
+        if (sma_str_is_equal_nocase(word, sma_str(commands[i].word)) ||
+            (commands[i].chinese_word != NULL &&
+             sma_str_is_equal_nocase(word, sma_str(commands[i].chinese_word))))
+            return &commands[i];
+    return NULL;
+}
+
 enum sma_control sma_control_parse(struct sma_str text)
 {
     struct sma_str trimmed = sma_str_trim(text);
     if (trimmed.len < 2 || trimmed.ptr[0] != '/')
         return SMA_CONTROL_NONE;
-    struct sma_str word = {trimmed.ptr + 1, 0};
-    while (word.len + 1 < trimmed.len && memchr(" \t\r\n\v\f@", word.ptr[word.len], 7) == NULL)
-        word.len++;
-    for (size_t i = 0; i < SMA_COUNT_OF(commands); i++) {
-        if (sma_str_is_equal_nocase(word, sma_str(commands[i].word)))
-            return commands[i].control;
-    }
+    struct sma_str word = command_word(trimmed);
+    const struct sma_command *command = find_command(word);
+    if (command != NULL)
+        return command->control;
     return is_well_formed(word) ? SMA_CONTROL_UNKNOWN : SMA_CONTROL_NONE;
+}
+
+/* A mention may stand before it, and "@bot" close behind its word. */
+struct sma_str sma_control_argument(struct sma_str text)
+{
+    for (size_t at = 0; at + 1 < text.len; at++) {
+        bool begins = at == 0 || memchr(" \t\r\n\v\f", text.ptr[at - 1], 6) != NULL;
+        if (!begins || text.ptr[at] != '/')
+            continue;
+        struct sma_str rest = {text.ptr + at, text.len - at};
+        struct sma_str word = command_word(rest);
+        if (find_command(word) == NULL)
+            continue;
+        rest = (struct sma_str){word.ptr + word.len, rest.len - word.len - 1};
+        while (rest.len > 0 && memchr(" \t\r\n\v\f", rest.ptr[0], 6) == NULL)
+            rest = (struct sma_str){rest.ptr + 1, rest.len - 1};
+        return sma_str_trim(rest);
+    }
+    return (struct sma_str){text.ptr + text.len, 0};
 }

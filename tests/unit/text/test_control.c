@@ -1,5 +1,7 @@
 /* Aim: which texts are commands and which are messages. */
 #include "sma/adapter.h"
+#include "sma/commands.h"
+#include "sma/text.h"
 #include "support/check.h"
 
 static void table_of_texts(void)
@@ -49,6 +51,60 @@ static void table_of_texts(void)
     }
 }
 
+static void words_behind_a_command_are_its_argument(void)
+{
+    static const struct
+    {
+        const char *text, *wanted;
+    } rows[] = {
+        {"/stop", ""},
+        {"/stop now", "now"},
+        {" /stop \n now and \t", "now and"},
+        {"/stop@my_bot now", "now"},
+        {"/stop@my_bot", ""},
+        {"@my_bot /stop now", "now"},
+        {"@my_bot\n/停止 2", "2"},
+        {"look at /etc /stop a/b", "a/b"},
+        {"/usage /stop", "/stop"},
+        {"no command", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        CHECK_STR(rows[i].wanted, sma_control_argument(sma_str(rows[i].text)));
+}
+
+/* A platform's list and the words that are recognised come from the same rows: they cannot differ,
+ * and Telegram takes them (protocols/telegram.md, setMyCommands). */
+static void each_row_is_recognised_and_told_in_both_languages(void)
+{
+    size_t count;
+    const struct sma_command *commands = sma_commands(&count);
+    struct sma_buf help;
+    sma_buf_init(&help, 16 * 1024);
+    sma_commands_put_help(&help, SMA_LANGUAGE_EN);
+    sma_commands_put_help(&help, SMA_LANGUAGE_ZH);
+    for (size_t i = 0; i < count; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "/%s x", commands[i].word);
+        CHECK_INT(commands[i].control, sma_control_parse(sma_str(text)));
+        CHECK(strspn(commands[i].word, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
+              strlen(commands[i].word));
+        CHECK(strlen(commands[i].doc) <= 256 && commands[i].doc[0] != '\0');
+        CHECK(strlen(commands[i].chinese_doc) <= 256 && commands[i].chinese_doc[0] != '\0');
+        CHECK(sma_command_of(commands[i].control) != NULL);
+        snprintf(text, sizeof text, "\n/%s — ", commands[i].word);
+        bool is_alias = (commands[i].traits & SMA_COMMAND_ALIAS) != 0;
+        CHECK_INT(!is_alias, memmem(help.ptr, help.len, text, strlen(text)) != NULL);
+        if (commands[i].chinese_word == NULL)
+            continue;
+        snprintf(text, sizeof text, "/%s", commands[i].chinese_word);
+        CHECK_INT(commands[i].control, sma_control_parse(sma_str(text)));
+        CHECK(memmem(help.ptr, help.len, text, strlen(text)) != NULL);
+    }
+    CHECK(sma_command_of(SMA_CONTROL_UNKNOWN) == NULL);
+    sma_buf_fini(&help);
+}
+
 static void a_slice_without_nul_is_not_read_over(void)
 {
     char bytes[5] = {'/', 's', 't', 'o', 'p'};
@@ -64,6 +120,8 @@ static void a_slice_without_nul_is_not_read_over(void)
 int main(void)
 {
     RUN(table_of_texts);
+    RUN(words_behind_a_command_are_its_argument);
+    RUN(each_row_is_recognised_and_told_in_both_languages);
     RUN(a_slice_without_nul_is_not_read_over);
     return check_summary();
 }

@@ -1,0 +1,55 @@
+/*
+ * commands.h — the commands that people may give in a chat: one row each.
+ *
+ * From the rows come what is recognised (control.c), the list that /help shows, and the list that a
+ * platform is told of (Telegram's setMyCommands). What a command does is one row in
+ * actors/store/control.c. In the order in which people read them.
+ *
+ * Row: enum sma_control without its prefix, the word, the Chinese word, who may give it in a group
+ * that nobody was first in (enum sma_command_trait), what it does in English and in Chinese.
+ */
+#ifndef SMA_COMMANDS_H
+#define SMA_COMMANDS_H
+
+#include "sma/buf.h"
+#include "sma/config.h"
+#include "sma/messages.h"
+
+enum sma_command_trait
+{
+    SMA_COMMAND_PLAIN = 0,
+    SMA_COMMAND_HELPS = 1, /* everybody may give it in a group */
+    SMA_COMMAND_LOOKS = 2, /* changes nothing: everybody's where nobody has been first */
+    SMA_COMMAND_ALIAS = 4, /* on the platform's list, but not among those that /help names */
+};
+
+/* clang-format off */
+#define SMA_COMMAND_MAP(X) \
+    X(HELP, "help", "帮助", SMA_COMMAND_HELPS, "What I can do", "查看帮助") \
+    X(HELP, "start", NULL, SMA_COMMAND_HELPS | SMA_COMMAND_ALIAS, "Say hello", "开始使用") \
+    X(STATUS, "status", "状态", SMA_COMMAND_LOOKS, "Show what is running and waiting", \
+      "查看运行状态") \
+    X(USAGE, "usage", "用量", SMA_COMMAND_PLAIN, "Show what the models used here", "查看用量") \
+    X(CLEAR, "clear", "清除", SMA_COMMAND_PLAIN, "Forget this conversation", "清除当前会话") \
+    X(STOP, "stop", "停止", SMA_COMMAND_PLAIN, "Cancel what is running", "停止当前任务")
+/* clang-format on */
+
+struct sma_command
+{
+    enum sma_control control;
+    const char *word, *chinese_word; /* chinese_word: NULL = none */
+    unsigned traits;                 /* enum sma_command_trait */
+    const char *doc, *chinese_doc;
+};
+
+/** All rows, in their order. Static. */
+const struct sma_command *sma_commands(size_t *ret_count);
+/** The row of a control, NULL = it has none (UNKNOWN). */
+const struct sma_command *sma_command_of(enum sma_control control);
+/** What stands after the command in a message that sma_control_parse knows, trimmed: "2" of "@bot
+ *  /model 2". Slice of text. */
+struct sma_str sma_control_argument(struct sma_str text);
+/** The lines of /help: "\n/stop — Cancel what is running" of each row that is no alias. */
+void sma_commands_put_help(struct sma_buf *buf, enum sma_language language);
+
+#endif
