@@ -93,6 +93,8 @@ MSG(PROGRESS,       progress,       SIGNAL,              AGENT,      DISPATCHER,
 MSG(TOOL,           tool,           ASK(TOOL_ANSWER),    AGENT,      TOOLS,      sma_tool_ask)
 MSG(TOOL_ANSWER,    tool_answer,    ANSWER,              TOOLS,      AGENT,      sma_tool_answer)
 MSG(TOOL_CANCEL,    tool_cancel,    HANDOFF,             AGENT,      TOOLS,      sma_tool_cancel)
+MSG(ENCODE,         encode,         ASK(ENCODED),        AGENT,      TOOLS,      sma_encode_ask)
+MSG(ENCODED,        encoded,        ANSWER,              TOOLS,      AGENT,      sma_encoded)
 MSG(JUDGE,          judge,          HANDOFF,             STORE,      AGENT,      sma_judge)
 MSG(JUDGED,         judged,         ASK(JUDGED_DONE),    AGENT,      STORE,      sma_judged)
 MSG(JUDGED_DONE,    judged_done,    ANSWER,              STORE,      AGENT,      sma_step_done)
@@ -135,6 +137,20 @@ BODY(sma_route)
     TEXT(user_id)                            /* who speaks; may be empty */
     TEXT(user_name)                          /* display or handle; may be empty */
     TEXT(language) /* what the platform says of the user: "zh..." "en..." or empty */
+END
+
+/* A picture, file or sound that belongs to a message or to a tool's result. */
+BODY(sma_part)
+    FIELD(uint8_t, kind)                     /* enum sma_part_kind */
+    TEXT(path)                               /* of the original, relative to the project */
+    TEXT(name)                               /* as its sender called it: untrusted; may be empty */
+    TEXT(mime) /* once prepared by its bytes, before as the platform said; may be empty */
+    TEXT(hash) /* sha256 (hex) of what the model gets; empty = not prepared */
+    FIELD(uint64_t, length)                  /* of its base64: .ship/.cache/parts/<hash>.b64 */
+    FIELD(uint32_t, width)                   /* IMAGE: as prepared; FILE: pages, 0 = not known */
+    FIELD(uint32_t, height)
+    /* not empty: the model gets this line instead (why, or what a model with eyes said of it) */
+    TEXT(note)
 END
 
 /*
@@ -259,6 +275,7 @@ BODY(sma_prepared)
     FIELD(uint8_t, role)                     /* enum sma_role */
     TEXT(context) /* added to the message's context: what failed, what was found; may be empty */
     TEXT(user_name) /* of its author, known only now; empty = as it was */
+    LIST(sma_part, part_count, parts)        /* what was fetched: kind, path, name, mime */
 END
 
 /*
@@ -392,6 +409,7 @@ BODY(sma_collected)
     TEXT(message_id)
     TEXT(text)
     TEXT(context)
+    LIST(sma_part, part_count, parts)
 END
 
 /* Store -> agent: run this message. One credit = one open run; DONE returns it. */
@@ -419,6 +437,7 @@ BODY(sma_run_order)
     /* answers to this message that the platform still takes; 0 = it counts none */
     FIELD(uint32_t, replies_left)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
+    LIST(sma_part, part_count, parts)        /* of this message, in its order */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -572,13 +591,39 @@ BODY(sma_tool_answer)
     FIELD(bool, is_error)
     TEXT(content) /* for the model: JSON, at most SMA_TOOL_RESULT_BYTES_MAX */
     TEXT(item_json) /* ASKS in CHECK: one item of runtime/approval/request.h */
+    LIST(sma_part, part_count, parts)        /* RUN: what the model is to see; not prepared */
 END
 
 BODY(sma_tool_cancel)
     FIELD(uint64_t, seq) /* every open TOOL question of this run: killed, still answered */
 END
 
+/*
+ * Make a part ready for a request: its type by its bytes, scaled when over the limits, its base64
+ * in the cache. Answered with the same part, hash and length or a note filled in; never an error.
+ */
+BODY(sma_encode_ask)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, index)                   /* of the asker, returned */
+    FIELD(uint32_t, max_side)                /* pixels, for pictures; 0 = any */
+    FIELD(uint64_t, max_bytes)               /* of its base64; 0 = any */
+    PART(sma_part, part)
+END
+
+BODY(sma_encoded)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, index)
+    PART(sma_part, part)
+END
+
 /* -- model ------------------------------------------------------------------------------------- */
+/* A file whose bytes stand in a request's body, without being copied into the message. */
+BODY(sma_body_file)
+    FIELD(uint64_t, offset)                  /* in body: before this byte; rising */
+    TEXT(path)                               /* absolute */
+    FIELD(uint64_t, length)                  /* it must have this many bytes still */
+END
+
 BODY(sma_model_ask)
     /* where it goes: of an immutable configuration, lives until the program ends */
     FIELD(const struct sma_config_llm *, llm)
@@ -589,6 +634,7 @@ BODY(sma_model_ask)
     /* body[turn_offset, turn_end): the current turn's messages, comma-joined JSON */
     FIELD(uint32_t, turn_offset)
     FIELD(uint32_t, turn_end)
+    LIST(sma_body_file, file_count, files)
     FIELD(uint64_t, read_ns)                 /* when the bytes of the user's message were read */
 END
 

@@ -45,6 +45,15 @@ struct sma_stamps
         reply_ns;
 };
 
+/* -- parts ------------------------------------------------------------------------------------- */
+enum sma_part_kind
+{
+    SMA_PART_NONE,
+    SMA_PART_IMAGE,
+    SMA_PART_FILE, /* a PDF, or what the model gets as a note */
+    SMA_PART_AUDIO,
+};
+
 /* -- ingress ----------------------------------------------------------------------------------- */
 enum sma_event_kind
 {
