@@ -105,6 +105,13 @@ void ws_conn_finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, cons
     ws_conn_finish(conn, &(struct sma_ws_closed){.end = end, .reason = sma_str(reason)});
 }
 
+void ws_conn_refuse(struct sma_ws_conn *conn, unsigned code, const char *why)
+{
+    conn->end_code = code;
+    (void)lws_callback_on_writable(conn->wsi);
+    ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, why);
+}
+
 /* -- time ------------------------------------------------------------------------------------- */
 static void on_deadline(struct sma_ws_conn *conn)
 {

@@ -7,53 +7,50 @@
 #include <netinet/tcp.h>
 
 /* -- messages --------------------------------------------------------------------------------- */
-static int refuse_message(struct lws *wsi, struct sma_ws_conn *conn, enum lws_close_status code,
-                          const char *what)
-{
-    lws_close_reason(wsi, code, NULL, 0);
-    (void)lws_rx_flow_control(wsi, 0); /* 4.1.6 writes what comes next behind its full buffer */
-    ws_conn_set_reason(conn, "the peer sent %s", what);
-    ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, conn->reason);
-    return -1; /* the close frame goes out behind it */
-}
-
-static int tell_message(struct sma_ws_conn *conn, struct lws *wsi, struct sma_str message)
+/* None of these ends the connection by the callback's result: 4.1.6 goes on reading after that until
+ * its close frame is answered, and empties its buffer only when the result was 0. */
+static void tell_message(struct sma_ws_conn *conn, struct sma_str message)
 {
     const struct sma_sys *sys = sma_ctx_sys(conn->ws->ctx);
     /* The library's own check costs ten times as much. */
     if (!conn->is_binary && !sma_utf8_is_valid(message))
-        return refuse_message(wsi, conn, LWS_CLOSE_STATUS_INVALID_PAYLOAD,
-                              "text that is not UTF-8");
-    conn->ask.message(conn->ask.user, message, conn->is_binary, sys->now_ns(sys->self));
-    return 0;
+        ws_conn_refuse(conn, LWS_CLOSE_STATUS_INVALID_PAYLOAD,
+                       "the peer sent text that is not UTF-8");
+    else
+        conn->ask.message(conn->ask.user, message, conn->is_binary, sys->now_ns(sys->self));
 }
 
 /* A piece of a frame, WS_READ_BYTES at most. */
-static int receive(struct sma_ws_conn *conn, struct lws *wsi, const char *bytes, size_t len)
+static void receive(struct sma_ws_conn *conn, struct lws *wsi, struct sma_str bytes)
 {
     bool is_whole = lws_is_final_fragment(wsi) != 0;
     if (lws_is_first_fragment(wsi)) {
         sma_buf_clear(&conn->message);
         conn->is_binary = lws_frame_is_binary(wsi) != 0;
     }
-    if (len + lws_remaining_packet_payload(wsi) > conn->ask.message_bytes_max - conn->message.len)
-        return refuse_message(wsi, conn, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
-                              "a message over the limit");
-    if (is_whole && conn->message.len == 0)
-        return tell_message(conn, wsi, (struct sma_str){bytes, len});
-    sma_buf_put(&conn->message, bytes, len);
+    if (bytes.len + lws_remaining_packet_payload(wsi) >
+        conn->ask.message_bytes_max - conn->message.len) {
+        ws_conn_refuse(conn, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                       "the peer sent a message over the limit");
+        return;
+    }
+    if (is_whole && conn->message.len == 0) {
+        tell_message(conn, bytes);
+        return;
+    }
+    sma_buf_put_str(&conn->message, bytes);
     if (conn->message.err != SMA_ERR_OK)
-        return refuse_message(wsi, conn, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
-                              "more than there is memory for");
+        ws_conn_refuse(conn, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                       "the peer sent more than there is memory for");
+    else if (is_whole)
+        tell_message(conn, sma_buf_str(&conn->message));
     if (!is_whole)
-        return 0;
-    int result = tell_message(conn, wsi, sma_buf_str(&conn->message));
+        return;
     sma_buf_clear(&conn->message);
     if (conn->message.cap > WS_KEPT_BYTES) {
         sma_buf_fini(&conn->message);
         sma_buf_init(&conn->message, conn->ask.message_bytes_max);
     }
-    return result;
 }
 
 /* -- what waits to be sent -------------------------------------------------------------------- */
@@ -165,7 +162,8 @@ static int handle_ours(struct sma_ws_conn *conn, struct lws *wsi, enum lws_callb
         return handle_opened(conn);
     case LWS_CALLBACK_CLIENT_RECEIVE:
     case LWS_CALLBACK_RECEIVE:
-        return receive(conn, wsi, in, len);
+        receive(conn, wsi, (struct sma_str){in, len});
+        return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
         handle_close_frame(conn, in, len);
         return 0;

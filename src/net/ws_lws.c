@@ -231,9 +231,8 @@ static void check_announced(struct sma_ws *ws)
             lws_remaining_packet_payload(conn->wsi) <=
                 conn->ask.message_bytes_max - conn->message.len)
             continue;
-        conn->end_code = LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE;
-        (void)lws_callback_on_writable(conn->wsi);
-        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, "the peer sent a message over the limit");
+        ws_conn_refuse(conn, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE,
+                       "the peer sent a message over the limit");
         return; /* the list may have changed: the rest in the next turn */
     }
 }

@@ -103,6 +103,8 @@ void ws_conn_bury(struct sma_ws_conn *conn);
 /** The same, and tell the user. */
 void ws_conn_finish(struct sma_ws_conn *conn, const struct sma_ws_closed *closed);
 void ws_conn_finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, const char *reason);
+/** What the peer sent is not taken: a close frame with this code, and the end. why: constant. */
+void ws_conn_refuse(struct sma_ws_conn *conn, unsigned code, const char *why);
 /** The library has forgotten it; gone, if the user has too. */
 void ws_conn_lost_wsi(struct sma_ws_conn *conn);
 /** Give up the library's part, which it frees in a later turn. Not from inside its callbacks. */
