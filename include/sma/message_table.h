@@ -234,6 +234,8 @@ BODY(sma_ingress)
     /* another id of who speaks, under which older projects know him; empty = none */
     TEXT(user_alias)
     TEXT(migrated_from) /* NOTE: the chat key that this chat had before; empty = none */
+    /* what came with it and is there already; what must be fetched first comes with PREPARED */
+    LIST(sma_part, part_count, parts)
     /* Whose words these are and about what: consent is read from nothing else (approvals.md). */
     /* is_reply: the message it answers, as the platform names it; empty = nobody says which */
     TEXT(reply_to_id)
@@ -818,4 +820,4 @@ END
 #undef PART
 #undef LIST
 #undef END
-/* clang-format on */
+    /* clang-format on */

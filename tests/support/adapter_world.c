@@ -242,6 +242,21 @@ static void take_receipt(struct sma_ctx *ctx, struct sma_msg *question)
     sma_ctx_answer(ctx, question, &msg);
 }
 
+static void put_parts(char *text, size_t room, const struct sma_prepared *prepared)
+{
+    static const char *const kinds[] = {"none", "image", "file", "audio"};
+    struct sma_buf buf;
+    sma_buf_init(&buf, room - 1);
+    for (uint32_t i = 0; i < prepared->part_count; i++) {
+        const struct sma_part *part = &prepared->parts[i];
+        sma_buf_printf(&buf, "%s%s:%.*s|%.*s|%.*s", i == 0 ? "" : "; ", kinds[part->kind],
+                       (int)part->path.len, part->path.ptr, (int)part->name.len, part->name.ptr,
+                       (int)part->mime.len, part->mime.ptr);
+    }
+    copy_text(text, room, sma_buf_str(&buf));
+    sma_buf_fini(&buf);
+}
+
 static void take_prepared(const struct sma_prepared *prepared)
 {
     pthread_mutex_lock(&lock);
@@ -251,6 +266,7 @@ static void take_prepared(const struct sma_prepared *prepared)
     kept->role = prepared->role;
     copy_text(kept->context, sizeof kept->context, prepared->context);
     copy_text(kept->user_name, sizeof kept->user_name, prepared->user_name);
+    put_parts(kept->parts, sizeof kept->parts, prepared);
     pthread_mutex_unlock(&lock);
 }
 

@@ -131,6 +131,7 @@ struct world_prepared
 {
     uint8_t role;
     char context[2048], user_name[128];
+    char parts[2048]; /* "image:<path>|<name>|<type>; ..." */
 };
 bool world_has_prepared(uint64_t seq, struct world_prepared *ret_prepared);
 

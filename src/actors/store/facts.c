@@ -2,7 +2,8 @@
  * The opaque bytes kept beside a row. Version 1: version byte, flags, wall time, ten fields of
  * 4-byte length and bytes. Version 2, for rows that still need something before they run: version
  * byte, flags, wall time, control byte, two more fields. Version 3, for words that may be the
- * answer to a request: one more field.
+ * answer to a request: one more field. Behind all of it tails may follow: a mark, 4-byte length and
+ * bytes; a version that does not know a mark passes over it.
  */
 #include "facts.h"
 
@@ -24,6 +25,7 @@
 #define FACTS_ELSE_IGNORED 32
 #define FACTS_IS_JUDGED 64
 #define FACTS_HAS_ACCEPTED 128 /* eight bytes more behind the fields */
+#define FACTS_TAIL_PARTS 'P'
 
 static size_t field_count(int version)
 {
@@ -72,6 +74,27 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
         put_field(buf, fields[i]);
     if (facts->accepted_ms != 0)
         sma_buf_put(buf, &facts->accepted_ms, sizeof facts->accepted_ms);
+    if (facts->parts.len > 0) {
+        sma_buf_put_char(buf, FACTS_TAIL_PARTS);
+        put_field(buf, facts->parts);
+    }
+}
+
+static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_facts *facts)
+{
+    for (uint32_t len; bytes.len > 0;) {
+        char mark = bytes.ptr[0];
+        if (bytes.len < 1 + sizeof len)
+            return SMA_ERR_CORRUPT;
+        memcpy(&len, bytes.ptr + 1, sizeof len);
+        bytes = (struct sma_str){bytes.ptr + 1 + sizeof len, bytes.len - 1 - sizeof len};
+        if (bytes.len < len)
+            return SMA_ERR_CORRUPT;
+        if (mark == FACTS_TAIL_PARTS)
+            facts->parts = (struct sma_str){bytes.ptr, len};
+        bytes = (struct sma_str){bytes.ptr + len, bytes.len - len};
+    }
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts)
@@ -114,8 +137,11 @@ enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_f
     bool has_accepted = (bytes.ptr[1] & FACTS_HAS_ACCEPTED) != 0;
     if (has_accepted && bytes.len - at < sizeof facts.accepted_ms)
         return SMA_ERR_CORRUPT;
-    if (has_accepted)
+    if (has_accepted) {
         memcpy(&facts.accepted_ms, bytes.ptr + at, sizeof facts.accepted_ms);
+        at += sizeof facts.accepted_ms;
+    }
+    SMA_TRY(get_tails((struct sma_str){bytes.ptr + at, bytes.len - at}, &facts));
     *ret_facts = facts;
     return SMA_ERR_OK;
 }

@@ -1,5 +1,6 @@
 /* message_row.c — a message becomes a row, and its answer is prepared. See intake.h. */
 #include "intake_priv.h"
+#include "parts.h"
 #include "people.h"
 #include "record.h"
 #include "store.h"
@@ -14,6 +15,8 @@ static struct sma_str message_id_of(const struct sma_ingress *in)
 void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *in,
                             const struct store_acceptance *how)
 {
+    sma_buf_clear(&store->scratch.parts);
+    sma_store_parts_put(&store->scratch.parts, in->parts, in->part_count);
     struct store_facts facts = {
         .route = in->route,
         .context = in->context,
@@ -32,11 +35,14 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
         /* The line would give back something else than what came, or there is none. */
         .has_text = how->is_press || how->is_unkept || !sma_utf8_is_valid(in->text),
         .text = in->text,
+        .parts = sma_buf_str(&store->scratch.parts),
     };
     if (facts.route.message_id.len == 0)
         facts.route.message_id = message_id_of(in);
     sma_buf_clear(&store->scratch.facts);
     sma_store_facts_put(&store->scratch.facts, &facts);
+    if (store->scratch.facts.err == SMA_ERR_OK)
+        store->scratch.facts.err = store->scratch.parts.err;
 }
 
 /* Under each name that he can be looked for by. */

@@ -14,6 +14,7 @@
 #include "intake_priv.h"
 #include "item.h"
 #include "outbox.h"
+#include "parts.h"
 #include "people.h"
 #include "record.h"
 #include "runs.h"
@@ -220,6 +221,8 @@ struct conclusion
     uint64_t seq;
     uint8_t role; /* enum sma_role */
     struct sma_str context, user_name;
+    const struct sma_part *parts;
+    uint32_t part_count;
     /* of the row */
     bool is_waiting, is_control, is_refused;
     bool may_answer, wants_role; /* an answer to a request is looked at before the rest */
@@ -287,6 +290,10 @@ static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store
         sma_buf_put_text(&store->scratch.text, "\n\n");
     sma_buf_put_str(&store->scratch.text, end->context);
     facts->context = sma_buf_str(&store->scratch.text);
+    sma_buf_clear(&store->scratch.parts);
+    sma_buf_put_str(&store->scratch.parts, facts->parts);
+    sma_store_parts_put(&store->scratch.parts, end->parts, end->part_count);
+    facts->parts = sma_buf_str(&store->scratch.parts);
     if (end->user_name.len > 0 && facts->route.user_name.len == 0) {
         facts->route.user_name = end->user_name;
         SMA_TRY(sma_store_remember_name(store, end->chat, facts));
@@ -296,7 +303,8 @@ static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store
     facts->is_admin = facts->is_admin || (facts->is_group && end->role == SMA_ROLE_ADMIN);
     sma_buf_clear(&store->scratch.facts);
     sma_store_facts_put(&store->scratch.facts, facts);
-    if (store->scratch.text.err != SMA_ERR_OK || store->scratch.facts.err != SMA_ERR_OK)
+    if (store->scratch.text.err != SMA_ERR_OK || store->scratch.parts.err != SMA_ERR_OK ||
+        store->scratch.facts.err != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
     return sma_state_set_facts(store->state, end->seq, sma_buf_str(&store->scratch.facts));
 }
@@ -343,7 +351,9 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
                              .seq = question->seq,
                              .role = prepared->role,
                              .context = prepared->context,
-                             .user_name = prepared->user_name};
+                             .user_name = prepared->user_name,
+                             .parts = prepared->parts,
+                             .part_count = prepared->part_count};
     sma_store_question_remove(store, question);
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)

@@ -7,6 +7,7 @@
 #include "consent.h"
 #include "facts.h"
 #include "outbox.h"
+#include "parts.h"
 #include "people.h"
 #include "runs.h"
 #include "runs_priv.h"
@@ -91,6 +92,8 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
         .wall_ms = ingress->wall_ms,
         .standing = (uint8_t)standing_of(store, run->chat, &route, ingress->is_group,
                                          ingress->role == SMA_ROLE_ADMIN),
+        .part_count = ingress->part_count,
+        .parts = ingress->parts,
     };
     fill_order(store, &order, run);
     return make_order(store, run, &order);
@@ -104,9 +107,36 @@ static struct sma_str keep(struct load *load, struct sma_str text)
     return (struct sma_str){(const char *)at, text.len};
 }
 
-static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
-                                             struct store_facts *to)
+struct loaded_parts
 {
+    uint32_t count;
+    struct sma_part *items; /* NULL = none */
+};
+
+static SMA_CHECKED enum sma_err load_parts(struct load *load, struct sma_str bytes,
+                                           struct loaded_parts *to)
+{
+    struct sma_part parts[SMA_ATTACHMENT_COUNT_MAX];
+    *to = (struct loaded_parts){0};
+    SMA_TRY(sma_store_parts_get(bytes, parts, &to->count));
+    if (to->count == 0)
+        return SMA_ERR_OK;
+    to->items = calloc(to->count, sizeof *to->items);
+    if (to->items == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = 0; i < to->count; i++)
+        to->items[i] = (struct sma_part){.kind = parts[i].kind,
+                                         .path = keep(load, parts[i].path),
+                                         .name = keep(load, parts[i].name),
+                                         .mime = keep(load, parts[i].mime)};
+    return SMA_ERR_OK;
+}
+
+/* parts: also when it fails the caller's to free. */
+static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
+                                             struct store_facts *to, struct loaded_parts *parts)
+{
+    *parts = (struct loaded_parts){0};
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_message copy;
     const struct sma_state_message *message = &copy;
@@ -134,6 +164,7 @@ static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
     to->route.user_name = keep(load, facts.route.user_name);
     to->route.language = keep(load, facts.route.language);
     to->context = keep(load, facts.context);
+    SMA_TRY(load_parts(load, facts.parts, parts));
     int adapter = sma_store_adapter_of(load->store, &facts.route);
     to->route.adapter = adapter < 0 ? 0 : (uint8_t)load->store->adapters[adapter].adapter->actor;
     if (facts.has_text) {
@@ -208,9 +239,11 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, struct store_o
         return SMA_ERR_NOMEM;
     for (uint32_t i = 0; i < run->collected_count; i++) {
         struct store_facts facts;
-        enum sma_err err = load_message(load, run->collected[i], &facts);
+        struct loaded_parts parts;
+        enum sma_err err = load_message(load, run->collected[i], &facts, &parts);
         if (err != SMA_ERR_OK) {
             order->blamed_seq = run->collected[i];
+            free(parts.items);
             return err;
         }
         to->collected[to->collected_count++] =
@@ -220,7 +253,9 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, struct store_o
                                    .user_name = facts.route.user_name,
                                    .message_id = facts.route.message_id,
                                    .text = facts.text,
-                                   .context = facts.context};
+                                   .context = facts.context,
+                                   .part_count = parts.count,
+                                   .parts = parts.items};
     }
     return SMA_ERR_OK;
 }
@@ -230,7 +265,11 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
     uint64_t seq = order->run->seq;
     order->blamed_seq = seq;
     struct store_facts facts;
-    SMA_TRY(load_message(load, seq, &facts));
+    struct loaded_parts parts;
+    enum sma_err err = load_message(load, seq, &facts, &parts);
+    load->order.part_count = parts.count;
+    load->order.parts = parts.items;
+    SMA_TRY(err);
     load->order.route = facts.route;
     load->order.text = facts.text;
     load->order.context = facts.context;
@@ -270,6 +309,9 @@ enum sma_err sma_store_order_from_rows(struct sma_store *store, struct store_ord
         err = load.buf->err;
     if (err == SMA_ERR_OK)
         *ret_msg = build(&load, order);
+    for (uint32_t i = 0; i < load.order.collected_count; i++)
+        free(load.order.collected[i].parts);
+    free(load.order.parts);
     free(load.order.steps);
     free(load.order.deliveries);
     free(load.order.collected);

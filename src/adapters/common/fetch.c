@@ -83,11 +83,24 @@ static bool is_finished(const struct sma_fetch_job *job)
     return job->role_call == NULL && job->role_due_ns == UINT64_MAX;
 }
 
+/* What is really there, in the order in which the message names it. */
+static uint32_t put_parts(const struct sma_fetch_job *job, struct sma_part *parts)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < job->list.count; i++)
+        if (job->files[i].is_there && sma_file_item_part(&job->list.items[i], &parts[count]))
+            count++;
+    return count;
+}
+
 static void answer_job(struct sma_fetch_job *job)
 {
     struct sma_ctx *ctx = job->fetches->ctx;
+    struct sma_part parts[SMA_ATTACHMENT_COUNT_MAX];
     struct sma_prepared prepared = {.seq = SMA_MSG_BODY(job->msg, struct sma_prepare)->seq,
-                                    .role = job->role};
+                                    .role = job->role,
+                                    .part_count = put_parts(job, parts),
+                                    .parts = parts};
     if (job->notes.err == SMA_ERR_OK)
         prepared.context = sma_buf_str(&job->notes);
     if (job->name.err == SMA_ERR_OK)
@@ -231,6 +244,7 @@ void sma_fetch_done(struct sma_fetch *fetch)
         return;
     }
     stop_fetch(fetch);
+    fetch->is_there = true;
     SMA_METRIC_ADD(attachments_fetched_total, 1);
     settle(fetch);
 }
@@ -252,7 +266,9 @@ static void begin_file(struct sma_fetch_job *job, size_t index)
     const struct sma_fetch_place place = place_of(job->fetches);
     const struct sma_file_item *item = &job->list.items[index];
     job->files[index] = (struct sma_fetch){.job = job, .item = item, .temp = {.fd = -1}};
-    if (item->is_lookup || !sma_fetch_place_has(&place, item->path, item->size))
+    job->files[index].is_there =
+        !item->is_lookup && sma_fetch_place_has(&place, item->path, item->size);
+    if (!job->files[index].is_there)
         job->files[index].state = FETCH_WAITING;
 }
 

@@ -5,9 +5,10 @@
  * A few downloads at once, the rest in line. A file grows under another name and gets its own when
  * it is whole, so what is there under its name is complete, and asking again after a restart costs
  * nothing. A download that grows no more is begun again: half-open connections do not end by
- * themselves, and each keeps a place that others wait for. What cannot be had is named to the
- * model; a message never waits longer than SMA_FETCH_JOB_S. The platform's part is a table of
- * functions: how one of its files is asked for, how a role is asked for.
+ * themselves, and each keeps a place that others wait for. What is there is a part of the message
+ * (PREPARED), also after a restart; what cannot be had is named to the model; a message never waits
+ * longer than SMA_FETCH_JOB_S. The platform's part is a table of functions: how one of its files is
+ * asked for, how a role is asked for.
  *
  * Invariants: every PREPARE is answered exactly once, or dropped by sma_fetches_close.
  * Threads:    the actor's. Blocks: on the file system, shortly (names, never contents).
@@ -40,6 +41,7 @@ struct sma_fetch
     void *way; /* the platform's, where no call is on its way; cancelled by its op */
     /* fetch.c's own */
     uint8_t state;
+    bool is_there; /* whole, under its path */
     unsigned try_count;
     uint64_t due_ns; /* of its next try; while it runs: when it must have grown */
     int64_t grown_bytes;

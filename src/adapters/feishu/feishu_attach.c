@@ -17,9 +17,10 @@ static void put_preparation(struct feishu_reading *reading, const char *kind,
                             struct sma_str file_key, struct sma_str path, struct sma_str name)
 {
     struct sma_buf *out = &reading->preparation;
+    bool is_video = strcmp(kind, FEISHU_VIDEO) == 0;
     sma_buf_put_text(out, out->len == 0 ? "[{" : ",{");
     sma_buf_put_json_key(out, "kind");
-    sma_buf_put_json_string(out, sma_str(kind));
+    sma_buf_put_json_string(out, sma_str(is_video ? "document" : kind));
     sma_buf_put_json_key(out, "message_id");
     sma_buf_put_json_string(out, reading->message_id);
     sma_buf_put_json_key(out, "file_key");
@@ -28,6 +29,8 @@ static void put_preparation(struct feishu_reading *reading, const char *kind,
     sma_buf_put_json_string(out, path);
     sma_buf_put_json_key(out, "name");
     sma_buf_put_json_string(out, name);
+    if (is_video) /* a document that no model is shown */
+        sma_buf_put_text(out, ",\"mime\":\"video/mp4\"");
     sma_buf_put_char(out, '}');
 }
 
@@ -62,7 +65,8 @@ size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sm
         reading->lines.err = path.err;
     if (index == reading->attachment_count && index < SMA_ATTACHMENT_COUNT_MAX) {
         memcpy(reading->paths[index], path.ptr, path.len + 1);
-        sma_attach_put_line(&reading->lines, kind, sma_buf_str(&path), name);
+        sma_attach_put_line(&reading->lines, strcmp(kind, FEISHU_VIDEO) == 0 ? "document" : kind,
+                            sma_buf_str(&path), name);
         put_preparation(reading, kind, file_key, sma_buf_str(&path), name);
         reading->attachment_count++;
     }

@@ -93,9 +93,10 @@ void feishu_put_post(struct feishu_reading *reading, const json_t *content);
 /** Note one look-up: kind is FEISHU_LOOK_*, id its message or person. */
 void feishu_look(struct feishu_reading *reading, const char *kind, struct sma_str id,
                  bool is_first);
+#define FEISHU_VIDEO "video"
 /**
  * Note one attachment: its @attach line and its preparation. The same file twice in a message is
- * fetched once.
+ * fetched once. kind: "photo" "document" "voice", or FEISHU_VIDEO, which is a document.
  * @return its number in the message, from 1; 0: not fetched, because there are
  *         SMA_ATTACHMENT_COUNT_MAX already or the key is unusable
  */

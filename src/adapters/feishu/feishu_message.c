@@ -88,7 +88,7 @@ static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str
     else if (sma_str_is_equal(type, SMA_STR("audio")))
         put_file(reading, "voice", "file_key", SMA_STR("voice.opus"));
     else if (sma_str_is_equal(type, SMA_STR("media")))
-        put_file(reading, "document", "file_key", SMA_STR("video.mp4"));
+        put_file(reading, FEISHU_VIDEO, "file_key", SMA_STR("video.mp4"));
     else if (sma_str_is_equal(type, SMA_STR("folder")))
         put_words(&reading->body, "folder, which cannot be fetched",
                   sma_json_str(content, "file_name"));

@@ -98,7 +98,7 @@ static void put_media(struct feishu_reading *reading, const json_t *element, boo
     struct sma_str name = sma_json_str(element, "file_name");
     if (name.len == 0)
         name = is_image ? SMA_STR("photo.jpg") : SMA_STR("video.mp4");
-    size_t number = feishu_attach(reading, is_image ? "photo" : "document",
+    size_t number = feishu_attach(reading, is_image ? "photo" : FEISHU_VIDEO,
                                   sma_json_str(element, is_image ? "image_key" : "file_key"), name);
     sma_buf_printf(&reading->body, number > 0 ? "[%s %zu]" : "[%s, not fetched]",
                    is_image ? "image" : "video", number);

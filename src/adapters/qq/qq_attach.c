@@ -4,6 +4,8 @@
 
 #include "runtime/text/attach.h"
 
+#define TYPE_BYTES_MAX 128
+
 static const char *kind_of(struct sma_str type)
 {
     if (sma_str_starts_with(type, SMA_STR("image/")))
@@ -48,6 +50,7 @@ static void put_file(struct qq_reading *in, const json_t *attachment, struct sma
     if (wav.len > 0) { /* what everybody can play, instead of the platform's own format */
         url = wav;
         name = SMA_STR("voice.wav");
+        type = SMA_STR("audio/wav");
     }
     if (!is_fetchable(url) || in->file_count == SMA_ATTACHMENT_COUNT_MAX) {
         sma_buf_printf(lines, "%s[%s, not fetched]", lines->len > 0 ? "\n" : "", kind);
@@ -68,6 +71,11 @@ static void put_file(struct qq_reading *in, const json_t *attachment, struct sma
     sma_buf_put_text(&in->preparation, ",\"name\":");
     name.len = sma_utf8_cut(name, SMA_NAME_BYTES_MAX);
     sma_buf_put_json_string(&in->preparation, name);
+    if (type.len > 0 && memchr(type.ptr, '/', type.len) != NULL) {
+        type.len = sma_utf8_cut(type, TYPE_BYTES_MAX);
+        sma_buf_put_text(&in->preparation, ",\"mime\":");
+        sma_buf_put_json_string(&in->preparation, type);
+    }
     sma_buf_put_char(&in->preparation, '}');
     if (path.err != SMA_ERR_OK && lines->err == SMA_ERR_OK)
         lines->err = path.err;

@@ -20,7 +20,7 @@
 struct found_file
 {
     const char *kind, *fallback_name;
-    struct sma_str file_id, name;
+    struct sma_str file_id, name, mime;
     int64_t size; /* -1 = not said */
 };
 
@@ -63,6 +63,10 @@ static void put_order(struct telegram_in *in, const struct found_file *file, str
     sma_buf_put_i64(buf, file->size);
     sma_buf_put_json_key(buf, "name");
     sma_buf_put_json_string(buf, label_of(file));
+    if (file->mime.len > 0) {
+        sma_buf_put_json_key(buf, "mime");
+        sma_buf_put_json_string(buf, file->mime);
+    }
     sma_buf_put_char(buf, '}');
 }
 
@@ -140,15 +144,16 @@ static const json_t *choose_photo(const json_t *sizes, size_t bytes_max)
 static const struct file_kind
 {
     const char *member, *kind, *name, *hidden_by;
-    bool is_noted; /* in words, too, below: without an id there is nothing more to say */
-} file_kinds[] = {{"document", "document", "document", "animation", false},
-                  {"photo", "photo", "photo.jpg", NULL, false},
-                  {"voice", "voice", "voice.ogg", NULL, false},
-                  {"audio", "audio", "audio", NULL, false},
-                  {"video", "document", "video.mp4", NULL, true},
-                  {"animation", "document", "animation.mp4", NULL, true},
-                  {"video_note", "document", "video.mp4", NULL, true},
-                  {"sticker", "photo", "sticker.webp", NULL, true}};
+    bool is_noted;    /* in words, too, below: without an id there is nothing more to say */
+    const char *mime; /* where the platform does not say it; NULL = not known */
+} file_kinds[] = {{"document", "document", "document", "animation", false, NULL},
+                  {"photo", "photo", "photo.jpg", NULL, false, NULL},
+                  {"voice", "voice", "voice.ogg", NULL, false, NULL},
+                  {"audio", "audio", "audio", NULL, false, NULL},
+                  {"video", "document", "video.mp4", NULL, true, "video/mp4"},
+                  {"animation", "document", "animation.mp4", NULL, true, "video/mp4"},
+                  {"video_note", "document", "video.mp4", NULL, true, "video/mp4"},
+                  {"sticker", "photo", "sticker.webp", NULL, true, NULL}};
 
 static const json_t *find_file(const json_t *message, const struct file_kind *kind,
                                size_t bytes_max)
@@ -161,6 +166,13 @@ static const json_t *find_file(const json_t *message, const struct file_kind *ki
     bool is_hidden = kind->hidden_by != NULL && telegram_in_has(message, kind->hidden_by);
     bool is_nothing = kind->is_noted && telegram_in_str(object, "file_id").len == 0;
     return is_moving || is_hidden || is_nothing ? NULL : object;
+}
+
+static struct sma_str mime_of(const json_t *object, const struct file_kind *kind)
+{
+    struct sma_str mime = telegram_in_str(object, "mime_type");
+    mime.len = sma_utf8_cut(mime, 128);
+    return mime.len > 0 || kind->mime == NULL ? mime : sma_str(kind->mime);
 }
 
 size_t telegram_in_put_files(struct telegram_in *in, const json_t *message,
@@ -179,6 +191,7 @@ size_t telegram_in_put_files(struct telegram_in *in, const json_t *message,
                                                       .fallback_name = kind->name,
                                                       .file_id = telegram_in_str(object, "file_id"),
                                                       .name = telegram_in_str(object, "file_name"),
+                                                      .mime = mime_of(object, kind),
                                                       .size = size_of(object)},
                                  lines);
         in->file_count += is_taken;

@@ -48,7 +48,7 @@ static struct
     size_t answer_count;
     uint64_t answered_ns;
     uint8_t role;
-    char context[2048];
+    char context[2048], parts[512];
 } world;
 
 /* -- the platform ------------------------------------------------------------------------------ */
@@ -187,6 +187,14 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     world.answer_count++;
     world.answered_ns = sma_ctx_now(ctx);
     world.role = prepared->role;
+    world.parts[0] = '\0';
+    for (uint32_t i = 0; i < prepared->part_count; i++) {
+        const struct sma_part *part = &prepared->parts[i];
+        size_t len = strlen(world.parts);
+        snprintf(world.parts + len, sizeof world.parts - len, "%u:%.*s:%.*s:%.*s;", part->kind,
+                 (int)part->path.len, part->path.ptr, (int)part->name.len, part->name.ptr,
+                 (int)part->mime.len, part->mime.ptr);
+    }
     snprintf(world.context, sizeof world.context, "%.*s", (int)prepared->context.len,
              prepared->context.ptr);
 }
@@ -361,6 +369,73 @@ static void a_role_that_is_never_answered_stays_unknown(void)
     close_world();
 }
 
+/* -- parts ------------------------------------------------------------------------------------- */
+static void parts_are_what_is_there_and_nothing_else(void)
+{
+    open_world();
+    for (size_t i = 0; i < CALL_COUNT_MAX; i++)
+        world.plans[i] = i == 1 || i >= 3 ? PLAN_STALL : PLAN_DONE;
+    ask("abc", false);
+    (void)answered_after_s(1);
+    CHECK_TEXT("2:" FOLDER "a::;2:" FOLDER "c::;", world.parts);
+    CHECK(strstr(world.context, FOLDER "b") != NULL);
+    close_world();
+}
+
+static void parts_are_there_when_it_is_asked_again(void)
+{
+    open_world();
+    ask("ab", false);
+    (void)answered_after_s(1);
+    CHECK_TEXT("2:" FOLDER "a::;2:" FOLDER "b::;", world.parts);
+    size_t call_count = world.call_count;
+    world.parts[0] = '\0';
+    ask("ab", false);
+    (void)answered_after_s(2);
+    CHECK_INT(call_count, world.call_count);
+    CHECK_TEXT("2:" FOLDER "a::;2:" FOLDER "b::;", world.parts);
+    close_world();
+}
+
+/* The same words of every platform mean the same kinds; a type that is no type says nothing. */
+static void kinds_are_the_same_everywhere(void)
+{
+    static const struct
+    {
+        const char *kind, *mime, *wanted;
+    } cases[] = {
+        {"photo", "", "1:"},
+        {"photo", "image/webp", "1:image/webp"},
+        {"document", "", "2:"},
+        {"document", "application/pdf", "2:application/pdf"},
+        {"document", "image/png", "1:image/png"},
+        {"document", "Image/PNG; x=1", "1:Image/PNG"},
+        {"document", "image/", "2:"},
+        {"document", "audio/mpeg", "3:audio/mpeg"},
+        {"document", "video/mp4", "0:"},
+        {"document", "ima\nge/png", "2:"},
+        {"document", "a/b/c", "2:"},
+        {"voice", "", "3:"},
+        {"voice", "audio/ogg", "3:audio/ogg"},
+        {"audio", "", "3:"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_file_item item = {.kind = sma_str(cases[i].kind),
+                                     .path = SMA_STR("p"),
+                                     .name = SMA_STR("n"),
+                                     .mime = sma_str(cases[i].mime)};
+        struct sma_part part = {0};
+        char seen[128];
+        bool is_part = sma_file_item_part(&item, &part);
+        CHECK(is_part == (cases[i].wanted[0] != '0'));
+        snprintf(seen, sizeof seen, "%u:%.*s", part.kind, (int)part.mime.len,
+                 part.mime.ptr == NULL ? "" : part.mime.ptr);
+        CHECK_TEXT(cases[i].wanted, seen);
+        item.is_lookup = true;
+        CHECK(!sma_file_item_part(&item, &part));
+    }
+}
+
 int main(void)
 {
     RUN(a_download_that_stalls_is_begun_again);
@@ -370,5 +445,8 @@ int main(void)
     RUN(waiting_for_a_token_is_no_stall);
     RUN(a_role_that_was_not_answered_is_asked_for_again);
     RUN(a_role_that_is_never_answered_stays_unknown);
+    RUN(parts_are_what_is_there_and_nothing_else);
+    RUN(parts_are_there_when_it_is_asked_again);
+    RUN(kinds_are_the_same_everywhere);
     return check_summary();
 }

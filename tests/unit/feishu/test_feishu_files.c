@@ -35,13 +35,16 @@ static bool file_is(const char *name, const char *content)
 static void attachments_come_onto_the_disk(void)
 {
     world_open("");
-    CHECK_TEXT(
-        "", prepared_of(world_prepare("[" FILE_A "," FILE_B "]", WORLD_CHAT, "", false)).context);
+    struct world_prepared prepared =
+        prepared_of(world_prepare("[" FILE_A "," FILE_B "]", WORLD_CHAT, "", false));
+    CHECK_TEXT("", prepared.context);
+    CHECK_TEXT("file:" PATH_A "|a.txt|; image:" PATH_B "|image|", prepared.parts);
     CHECK(file_is(PATH_A, "content of a file") && file_is(PATH_B, "content of a file"));
     CHECK_INT(1, platform_count("GET", RESOURCE "file_aaa?type=file"));
     CHECK_INT(1, platform_count("GET", RESOURCE "img_bbb?type=image"));
-    (void)prepared_of(
+    prepared = prepared_of(
         world_prepare("[" FILE_A "]", WORLD_CHAT, "", false)); /* asked again after a restart */
+    CHECK_TEXT("file:" PATH_A "|a.txt|", prepared.parts);
     CHECK_INT(1, platform_count("GET", RESOURCE "file_aaa"));
     world_close();
 }
@@ -52,6 +55,7 @@ static void what_cannot_be_had_is_named(void)
     struct world_prepared prepared =
         prepared_of(world_prepare("[" FILE_A "]", WORLD_CHAT, "", false));
     CHECK(strstr(prepared.context, "attachmentBytesMax") != NULL);
+    CHECK_TEXT("", prepared.parts);
     CHECK(!file_is(PATH_A, "content of a file"));
     world_close();
     world_open("");

@@ -288,6 +288,8 @@ static void attachments_are_fetched(void)
     uint64_t seq = world_prepare(event.preparation, WORLD_C2C, "M1", true);
     WORLD_WAIT(world_has_prepared(seq, &prepared));
     CHECK_TEXT("", prepared.context);
+    CHECK(strncmp("image:.ship/.cache/qq/", prepared.parts, 22) == 0);
+    CHECK(strstr(prepared.parts, "|x.jpg|image/jpeg") != NULL);
     const char *from = strstr(event.text, ".ship/"), *to = strchr(from, ' ');
     CHECK(from != NULL);
     size_t len = to == NULL ? strcspn(from, "\n") : (size_t)(to - from);

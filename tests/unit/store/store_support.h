@@ -224,6 +224,8 @@ struct saying
     const char *reply_to; /* "?": a reply, and nobody says to what */
     int64_t sent_ms;
     bool is_forward, is_edited;
+    struct sma_part *parts; /* outlive the message */
+    uint32_t part_count;
 };
 
 static inline struct sma_route route_of(unsigned adapter, const char *key)
@@ -272,6 +274,8 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->sent_ms = saying->sent_ms;
     in->is_forward = saying->is_forward;
     in->is_edited = saying->is_edited;
+    in->parts = saying->parts;
+    in->part_count = saying->part_count;
     in->wall_ms = saying->sent_ms != 0 ? saying->sent_ms : 1700000000000;
     if (saying->cursor != 0) {
         in->cursor_name = sma_msg_dup(msg, SMA_STR("test.offset"));
@@ -401,6 +405,21 @@ static inline uint64_t prepare(struct world *world, enum sma_role role, const ch
     body->seq = seq;
     body->role = (uint8_t)role;
     body->context = sma_msg_dup(msg, sma_str(context));
+    sma_ctx_answer(sma_system_ctx(world->system, TEST), question, &msg);
+    sma_msg_destroy(question);
+    return seq;
+}
+
+/* Answer the next PREPARE with what was fetched. @return its seq, 0 = there is none */
+static inline uint64_t prepare_parts(struct world *world, struct sma_part *parts, uint32_t count)
+{
+    struct sma_msg *question = take(&world->test, SMA_MSG_PREPARE);
+    if (question == NULL)
+        return 0;
+    uint64_t seq = SMA_MSG_BODY(question, struct sma_prepare)->seq;
+    struct sma_msg *msg = sma_msg_make_prepared(
+        &(struct sma_prepared){.seq = seq, .parts = parts, .part_count = count});
+    CHECK(msg != NULL);
     sma_ctx_answer(sma_system_ctx(world->system, TEST), question, &msg);
     sma_msg_destroy(question);
     return seq;

@@ -79,6 +79,44 @@ static void a_file_is_fetched_once(void)
     world_close();
 }
 
+/* What the person sent is a part of the message, by what it is there; also when it is asked again,
+ * and not when it could not be had. */
+static void what_was_fetched_is_a_part(void)
+{
+    static const struct
+    {
+        const char *kind, *name, *wanted;
+    } cases[] = {{"photo", "", "image:"},
+                 {"sticker", "", "image:"},
+                 {"document", "notes.txt", "file:"},
+                 {"voice", "", "audio:"},
+                 {"audio", "song.mp3", "audio:"},
+                 {"video", "", ""}};
+    world_open("");
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        size_t before = world_event_count();
+        telegram_tell(&world_platform, "{s:s,s:i,s:i,s:{s:s,s:s,s:s}}", "do", "say", "chat",
+                      WORLD_ADA, "user", WORLD_ADA, "file", "kind", cases[i].kind, "name",
+                      cases[i].name, "text", "bytes");
+        WORLD_WAIT(world_event_count() == before + 1);
+        struct world_event event = world_event_at(before);
+        struct world_prepared prepared =
+            prepared_of(world_prepare(event.preparation, ADA, ADA, false));
+        size_t len = strlen(cases[i].wanted);
+        CHECK(len == 0 ? prepared.parts[0] == '\0'
+                       : strncmp(cases[i].wanted, prepared.parts, len) == 0 &&
+                             strncmp(".ship/.cache/telegram/", prepared.parts + len, 22) == 0);
+        CHECK(strchr(prepared.parts, ';') == NULL);
+        struct world_prepared again =
+            prepared_of(world_prepare(event.preparation, ADA, ADA, false));
+        CHECK_TEXT(prepared.parts, again.parts);
+    }
+    struct world_event event = say_file("lost.txt", "the content");
+    fault("getFile", "status", 400);
+    CHECK_TEXT("", prepared_of(world_prepare(event.preparation, ADA, ADA, false)).parts);
+    world_close();
+}
+
 static void trouble_that_passes_is_outlived(void)
 {
     char text[256];
@@ -218,6 +256,7 @@ static void what_an_unclean_end_left_is_removed(void)
 int main(void)
 {
     RUN(a_file_is_fetched_once);
+    RUN(what_was_fetched_is_a_part);
     RUN(trouble_that_passes_is_outlived);
     RUN(what_cannot_be_had_is_named);
     RUN(a_file_larger_than_allowed_is_cut_off);
