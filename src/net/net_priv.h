@@ -44,6 +44,8 @@ struct sma_net_request
     bool may_repeat, is_repeat_refused, is_too_big, is_file_failed;
     bool is_sending; /* a connection stands, and maybe the way through a proxy */
     bool is_straight;
+    /* its host's name was not found: libcurl 8.14 would leak it, were the handle used again */
+    bool is_nameless;
     long tunnel_bytes; /* said to the proxy before */
     CURL *easy;
     struct curl_slist header_nodes[NET_HEADER_COUNT_MAX + 2];

@@ -59,7 +59,7 @@ static void release(struct sma_net_request *request)
 {
     struct sma_net *net = request->net;
     SMA_ASSERT(!request->is_open && !request->is_driven);
-    if (net->pool_count == NET_POOL_COUNT_MAX) {
+    if (net->pool_count == NET_POOL_COUNT_MAX || request->is_nameless) {
         destroy_request(request);
         return;
     }
@@ -133,6 +133,7 @@ static void on_ended(void *user, int code)
 {
     struct sma_net_request *request = user;
     request->is_driven = false;
+    request->is_nameless = code == CURLE_COULDNT_RESOLVE_HOST;
     const char *why =
         request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror((CURLcode)code);
     enum sma_net_end end = has_left(request) ? SMA_NET_UNKNOWN : SMA_NET_NOT_SENT;

@@ -32,6 +32,7 @@ static void on_ended(void *user, int result)
     curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
     request->http_status = (int)status;
     request->is_added = false;
+    request->is_nameless = result == CURLE_COULDNT_RESOLVE_HOST;
     request->model->events->on_ended(request, result);
 }
 
@@ -294,6 +295,9 @@ enum sma_err model_net_start(struct model_request *request)
 {
     struct model_net *net = request->model->net;
     const struct model_target *target = request->target;
+    if (request->is_nameless)
+        model_net_drop(request);
+    request->is_nameless = false;
     if (request->easy == NULL)
         request->easy = create_easy(request);
     if (request->easy == NULL)

@@ -94,6 +94,7 @@ struct model_request
     /* network, model_curl.c */
     void *easy;
     bool is_added;
+    bool is_nameless;          /* the host was not found: libcurl 8.14 leaks the name with easy */
     bool needs_new_connection; /* the one before heard nothing: it may be dead */
     int http_status;
     int64_t retry_after_ms;
