@@ -326,6 +326,7 @@ static void free_chat(struct chat *chat)
         free(chat->messages[i].json);
     }
     free(chat->messages);
+    free(chat->written_ns);
     free(chat->draft);
     free(chat->title);
     free(chat);

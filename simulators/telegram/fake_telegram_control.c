@@ -31,8 +31,11 @@ const char fake_telegram_commands[] =
     "        the press to the answer), is_late (not answered, and the platform takes no\n"
     "        answer any more). Ask until one is true\n"
     "  migrate chat to; block chat on; kick chat on\n"
-    "  list chat [from] -> messages, draft, actions;  callbacks;  counters;  commands;\n"
-    "        latencies (us, of load)\n"
+    "  list chat [from] -> messages, written_ms, draft, actions;  callbacks;  counters;\n"
+    "        commands;\n"
+    "        latencies (us, of load); counters [unfinished]: our messages that end with an\n"
+    "        ellipsis, flooded: calls refused for the rate, not_modified: edits that changed\n"
+    "        nothing; written_ms: when messages and edits were taken, by the rate's clock\n"
     "        a message: id is_ours from thread reply_to kind text (as people see it now)\n"
     "        raw edits is_deleted has_markup\n"
     "        buttons: [{text, data, row}]; reaction: the bot's emoji or \"\"; file_name\n"
@@ -494,10 +497,13 @@ static json_t *list_chat(struct fake_telegram *fake, const json_t *command)
     size_t from = (size_t)number_of(command, "from");
     for (size_t i = from; i < chat->message_count; i++)
         json_array_append_new(messages, describe(fake, &chat->messages[i]));
-    return json_pack("{s:o,s:s,s:I,s:i,s:i,s:I}", "messages", messages, "draft",
-                     chat->draft == NULL ? "" : chat->draft, "draft_id", (json_int_t)chat->draft_id,
-                     "drafts", (int)chat->draft_count, "actions", (int)chat->action_count,
-                     "action_thread", (json_int_t)chat->action_thread);
+    json_t *written = json_array();
+    for (size_t i = 0; i < chat->written_count; i++)
+        json_array_append_new(written, json_integer((json_int_t)chat->written_ns[i] / 1000000));
+    return json_pack("{s:o,s:o,s:s,s:I,s:i,s:i,s:I}", "messages", messages, "written_ms", written,
+                     "draft", chat->draft == NULL ? "" : chat->draft, "draft_id",
+                     (json_int_t)chat->draft_id, "drafts", (int)chat->draft_count, "actions",
+                     (int)chat->action_count, "action_thread", (json_int_t)chat->action_thread);
 }
 
 static json_t *list_callbacks(struct fake_telegram *fake, const json_t *command)
@@ -515,10 +521,25 @@ static json_t *list_callbacks(struct fake_telegram *fake, const json_t *command)
     return json_pack("{s:o}", "callbacks", list);
 }
 
+/* Messages of ours that were begun and never finished: they say so themselves. */
+static size_t count_unfinished(const struct fake_telegram *fake)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < CHAT_TABLE_SIZE; at++) {
+        const struct chat *chat = fake->chats[at];
+        for (size_t i = 0; chat != NULL && i < chat->message_count; i++) {
+            const struct message *message = &chat->messages[i];
+            size_t len = message->text == NULL ? 0 : strlen(message->text);
+            count += message->is_ours && !message->is_deleted && len >= 3 &&
+                     strcmp(message->text + len - 3, "\xE2\x80\xA6") == 0;
+        }
+    }
+    return count;
+}
+
 static json_t *count_all(struct fake_telegram *fake, const json_t *command)
 {
     long faults_left = 0;
-    (void)command;
     for (size_t i = 0; i < fake->fault_count; i++)
         faults_left += fake->faults[i].times;
     const struct
@@ -532,6 +553,11 @@ static json_t *count_all(struct fake_telegram *fake, const json_t *command)
                    {"conflicts", fake->conflict_count},
                    {"expired", fake->expired_count},
                    {"refused", fake->refused_count},
+                   {"flooded", fake->flooded_count},
+                   {"not_modified", fake->same_count},
+                   {"unfinished", json_is_true(json_object_get(command, "unfinished"))
+                                      ? count_unfinished(fake)
+                                      : 0},
                    {"finished", fake->load.finished},
                    {"started", fake->load.started},
                    {"faults_left", (uint64_t)faults_left},

@@ -100,6 +100,7 @@ static void refuse_rate(struct call *call, long wait_s)
 {
     char text[64];
     call->is_answered = true;
+    call->fake->flooded_count++;
     snprintf(text, sizeof text, "Too Many Requests: retry after %ld", wait_s);
     fake_answer_error(call->fake, call->connection, 429, text, wait_s, 0);
 }
@@ -259,6 +260,14 @@ static void put_message(const struct call *call, const struct chat *chat,
     sma_buf_put_char(out, '}');
 }
 
+/* What the rate of a chat counts was taken: when. */
+static void note_written(struct chat *chat)
+{
+    chat->written_ns = fake_grow(chat->written_ns, chat->written_count, &chat->written_room,
+                                 sizeof *chat->written_ns);
+    chat->written_ns[chat->written_count++] = fake_now_ns();
+}
+
 static void note_answer(struct fake_telegram *fake, const struct message *ours)
 {
     struct chat *chat;
@@ -292,6 +301,7 @@ static void post(struct call *call, struct chat *chat, struct message ready, cha
     free(chat->draft);
     chat->draft = NULL; /* the message takes the place of the preview */
     call->fake->sent_count++;
+    note_written(chat);
     answer(call, sma_buf_str(&out));
     sma_buf_fini(&out);
     note_answer(call->fake, message);
@@ -428,6 +438,7 @@ static void edit_text(struct call *call)
     bool is_plain = text_of(call, "parse_mode")[0] == '\0';
     if (strcmp(message->raw, text_of(call, "text")) == 0 && message->is_plain == is_plain &&
         is_same(message->markup, markup)) {
+        call->fake->same_count++;
         refuse(call, 400,
                "Bad Request: message is not modified: specified new message content and reply "
                "markup are exactly the "
@@ -446,6 +457,7 @@ static void edit_text(struct call *call)
     message->markup = markup; /* none given: the keyboard goes */
     message->is_plain = is_plain;
     message->edit_count++;
+    note_written(chat);
     struct sma_buf out;
     sma_buf_init(&out, BODY_BYTES_MAX);
     put_message(call, chat, message, entities, &out);
@@ -463,10 +475,15 @@ static void delete_message(struct call *call)
         chat == NULL ? NULL : fake_message(chat, number_of(call, "message_id"));
     if (chat == NULL)
         return;
-    if (message == NULL) {
+    bool is_admin = false; /* who else may take away what others wrote */
+    for (size_t i = 0; i < chat->admin_count; i++)
+        is_admin |= chat->admins[i] == FAKE_TELEGRAM_BOT_ID;
+    if (message == NULL || message->is_deleted)
         refuse(call, 400, "Bad Request: message to delete not found");
+    else if (!message->is_ours && !is_admin)
+        refuse(call, 400, "Bad Request: message can't be deleted");
+    if (call->is_answered)
         return;
-    }
     message->is_deleted = true;
     answer(call, SMA_STR("true"));
 }

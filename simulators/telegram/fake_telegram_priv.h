@@ -70,6 +70,8 @@ struct chat
     unsigned window_count;
     uint64_t minute_ns; /* the same of a group's minute */
     unsigned minute_count;
+    uint64_t *written_ns; /* messages and edits that were taken, as the rate counts them */
+    size_t written_count, written_room;
     bool is_delivering; /* webhook: one update at a time */
     size_t load_count;  /* answers the load still waits for here; 0: no load */
 };
@@ -205,6 +207,7 @@ struct fake_telegram
     json_t *counts;   /* calls by method */
     uint64_t handed_count, confirmed_count, sent_count, conflict_count, refused_count,
         expired_count;
+    uint64_t flooded_count, same_count; /* refused: too fast; edits that change nothing */
     struct load load;
 };
 

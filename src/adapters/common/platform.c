@@ -23,12 +23,17 @@ static struct sma_platform *platform_of(const void *state)
 struct platform_settings
 {
     char *proxy;
+    bool is_streaming_off;
 };
 static const struct sma_param ROWS[] = {
     {"proxy", .type = SMA_PARAM_TYPE_PROXY, SMA_PARAM_AT(struct platform_settings, proxy),
      .doc = "what this platform is reached through, else the top-level `proxy`; `http://` or "
             "`socks5h://` where it uses a "
             "WebSocket; `none` for none"},
+    {"streaming", SMA_PARAM_WORD("auto,off", 0),
+     SMA_PARAM_AT(struct platform_settings, is_streaming_off),
+     .doc = "`auto`: answers are seen while they are written, in the kinds of chats named for the "
+            "platform; `off`: when they are whole"},
 };
 const struct sma_params sma_platform_params = {"", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
 
@@ -41,13 +46,14 @@ static SMA_CHECKED enum sma_err refuse_proxy(const struct sma_platform *platform
                     platform->ops->name, platform->ops->name);
 }
 
-/* Its own, else the one of all. The texts may hold a password. */
-static SMA_CHECKED enum sma_err read_proxy(struct sma_platform *platform, const char *json,
-                                           struct sma_error *error)
+/* The proxy is its own, else the one of all. The texts may hold a password. */
+static SMA_CHECKED enum sma_err read_shared(struct sma_platform *platform, const char *json,
+                                            struct sma_error *error)
 {
     struct platform_settings settings = {0};
     enum sma_err err = sma_params_read_block(&sma_platform_params, json,
                                              platform->config->project_dir, &settings, error);
+    platform->is_streaming_off = settings.is_streaming_off;
     const char *text = settings.proxy;
     if (text == NULL || text[0] == '\0')
         text = platform->config->proxy == NULL ? "" : platform->config->proxy;
@@ -67,6 +73,7 @@ void sma_platform_destroy(void *state)
     sma_intake_fini(&platform->intake);
     sma_webhooks_fini(&platform->webhooks);
     sma_sendings_fini(&platform->sendings);
+    sma_streams_fini(&platform->streams);
     explicit_bzero(&platform->proxy, sizeof platform->proxy);
     platform->magic = 0;
     free(state);
@@ -95,7 +102,7 @@ enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
     const char *json = block == NULL || block->json == NULL ? "" : block->json;
     enum sma_err err = make_parts(platform);
     if (err == SMA_ERR_OK)
-        err = read_proxy(platform, json, error);
+        err = read_shared(platform, json, error);
     if (err == SMA_ERR_OK)
         err = ops->open(platform, json, error);
     if (err == SMA_ERR_NOMEM)
@@ -135,6 +142,23 @@ static SMA_CHECKED enum sma_err open_ws(struct sma_platform *platform, const cha
     return err == SMA_ERR_IO ? sma_params_refuse_ca_file(platform->ops->name, error) : err;
 }
 
+static void on_stream_rested(void *state, uint64_t seq)
+{
+    sma_sendings_go_on(&platform_of(state)->sendings, seq);
+}
+
+static SMA_CHECKED enum sma_err open_streams(struct sma_platform *platform)
+{
+    struct sma_stream_home home = {.ctx = platform->ctx,
+                                   .calls = platform->calls,
+                                   .state = platform,
+                                   .name = platform->ops->name,
+                                   .project_dir = platform->config->project_dir,
+                                   .ops = platform->ops->stream,
+                                   .rested = on_stream_rested};
+    return sma_streams_open(&platform->streams, &home);
+}
+
 static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct sma_error *error)
 {
     const struct sma_platform_ops *ops = platform->ops;
@@ -156,6 +180,7 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
     if (platform->fetches == NULL)
         return SMA_ERR_NOMEM;
     sma_fetches_clean(platform->fetches);
+    SMA_TRY(open_streams(platform));
     return ops->begin(platform, error);
 }
 
@@ -180,6 +205,7 @@ static void close_all(struct sma_platform *platform)
     platform->is_closed = platform->is_intake_off = true;
     sma_fetches_close(platform->fetches);
     sma_sendings_drop(&platform->sendings);
+    sma_streams_close(&platform->streams);
     platform->ops->close(platform);
     sma_intake_drop(&platform->intake);
     sma_ws_close(platform->ws);
@@ -228,7 +254,10 @@ static void on_life(struct sma_platform *platform, const struct sma_life *life)
 /* -- messages ---------------------------------------------------------------------------------- */
 static void on_progress(struct sma_platform *platform, struct sma_msg **msg)
 {
-    if (platform->ops->take_progress != NULL && !platform->is_closed)
+    if (platform->is_closed)
+        return;
+    sma_streams_take(&platform->streams, SMA_MSG_BODY(*msg, struct sma_progress));
+    if (platform->ops->take_progress != NULL)
         platform->ops->take_progress(platform, msg);
 }
 
@@ -281,6 +310,7 @@ void sma_platform_batch_end(void *state, struct sma_ctx *ctx)
     if (!platform->is_closed) {
         uint64_t now_ns = sma_ctx_now(ctx);
         next_ns = platform->ops->tick(platform, now_ns);
+        next_ns = sma_platform_earlier(next_ns, sma_streams_tick(&platform->streams, now_ns));
         next_ns = sma_platform_earlier(next_ns, sma_intake_tick(&platform->intake, now_ns));
         next_ns = sma_platform_earlier(next_ns, sma_calls_tick(platform->calls, now_ns));
         next_ns = sma_platform_earlier(next_ns, sma_fetches_tick(platform->fetches, now_ns));

@@ -29,6 +29,7 @@
 #include "intake.h"
 #include "platform_health.h"
 #include "sending.h"
+#include "stream.h"
 #include "webhook.h"
 
 #include "sma/adapter.h"
@@ -63,14 +64,16 @@ struct sma_platform_ops
     void (*close)(void *state);   /* before net, ws and calls end: forget what holds them */
     uint64_t (*tick)(void *state, uint64_t now_ns); /* @return when to look again */
     void (*take_cursor)(void *state, uint64_t ask_id,
-                        struct sma_str json);                 /* QUERY_RESULT; NULL = none asked */
-    void (*take_progress)(void *state, struct sma_msg **msg); /* NULL = not shown here */
+                        struct sma_str json); /* QUERY_RESULT; NULL = none asked */
+    /* What else is shown of a run, after its stream; NULL = nothing. */
+    void (*take_progress)(void *state, struct sma_msg **msg);
     /* All must be there; webhook only where facts().takes_webhooks. */
     const struct sma_call_ops *call;
     const struct sma_fetch_ops *fetch;
     const struct sma_intake_ops *intake;
     const struct sma_webhook_ops *webhook;
     const struct sma_sending_ops *sending;
+    const struct sma_stream_ops *stream; /* NULL = answers are not streamed here */
 };
 
 struct sma_platform
@@ -88,7 +91,9 @@ struct sma_platform
     struct sma_intake intake;
     struct sma_webhooks webhooks;
     struct sma_sendings sendings;
+    struct sma_streams streams;
     bool is_intake_off, is_intake_told, is_closed;
+    bool is_streaming_off; /* by the configuration */
 };
 
 /* Rows that the blocks of chat platforms share. */

@@ -59,6 +59,7 @@ static void release(struct sma_sending *sending)
 
 static void answer(struct sma_sending *sending, const struct sma_attempt_result *result)
 {
+    sma_streams_settle(&sending->platform->streams, sending->asked, result->attempt_class);
     sma_adapter_answer_attempt(sending->platform->ctx, sending->msg, result);
     release(sending);
 }

@@ -89,6 +89,7 @@ static const struct sma_platform_ops platform_ops = {
     .intake = &telegram_intake_ops,
     .webhook = &telegram_webhook_ops,
     .sending = &telegram_sending_ops,
+    .stream = &telegram_stream_ops,
     .call = &telegram_call_ops,
     .fetch = &telegram_fetch_ops,
 };

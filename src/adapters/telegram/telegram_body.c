@@ -109,6 +109,14 @@ void telegram_put_edit_message(struct sma_buf *buf, const struct telegram_send *
     sma_buf_put_char(buf, '}');
 }
 
+void telegram_put_delete(struct sma_buf *buf, const struct sma_route *route,
+                         struct sma_str message_id)
+{
+    put_chat(buf, route);
+    (void)put_message_id(buf, message_id); /* likewise */
+    sma_buf_put_char(buf, '}');
+}
+
 void telegram_put_reaction(struct sma_buf *buf, const struct sma_route *route, const char *emoji)
 {
     put_chat(buf, route);

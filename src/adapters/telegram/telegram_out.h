@@ -103,6 +103,9 @@ void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *
 /** editMessageText: message_id of the route's chat becomes this TEXT part, without buttons. */
 void telegram_put_edit_message(struct sma_buf *buf, const struct telegram_send *send,
                                struct sma_str message_id);
+/** deleteMessage. */
+void telegram_put_delete(struct sma_buf *buf, const struct sma_route *route,
+                         struct sma_str message_id);
 /** setMessageReaction on the route's message; emoji as telegram_reaction_find gave it. */
 void telegram_put_reaction(struct sma_buf *buf, const struct sma_route *route, const char *emoji);
 /** sendMessageDraft of a TEXT part. draft_id is not 0. Private chats only. */

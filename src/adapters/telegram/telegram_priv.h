@@ -195,6 +195,17 @@ bool telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq);
 uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns);
 void telegram_progress_drop(struct telegram *telegram);
 
+/* -- answers that grow in groups (telegram_stream.c) ------------------------------------------- */
+#define TELEGRAM_PACE_COUNT_MAX 64 /* groups whose messages of the last minute are remembered */
+struct telegram_pace
+{
+    int64_t chat_id;
+    uint64_t next_ns; /* before it the group has had its share; 0 = free place */
+};
+extern const struct sma_stream_ops telegram_stream_ops;
+/** A message for a group leaves: its stream has one less. */
+void telegram_stream_note_attempt(struct telegram *telegram, const struct sma_route *route);
+
 /* -- everything -------------------------------------------------------------------------------- */
 struct telegram
 {
@@ -220,5 +231,6 @@ struct telegram
     uint64_t draft_seqs[TELEGRAM_PROGRESS_COUNT_MAX]; /* runs with a preview on its way; 0 = none */
     uint64_t progress_due_ns, progress_hold_ns;
     bool has_no_drafts;
+    struct telegram_pace paces[TELEGRAM_PACE_COUNT_MAX];
 };
 #endif

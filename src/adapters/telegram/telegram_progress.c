@@ -3,9 +3,8 @@
  * is written.
  *
  * Everything here may be lost. A run is shown when it lasts; the first delivery of a run ends its
- * draft for good, so a late preview never covers the answer. Groups get no streamed text: it would
- * have to be an edited message, and one left half written by a crash would stay; a draft goes away
- * by itself.
+ * draft for good, so a late preview never covers the answer. A draft goes away by itself;
+ * groups know none, there the text is streamed into a message (telegram_stream.c).
  */
 #include "telegram_priv.h"
 
@@ -147,6 +146,7 @@ static void show_draft(struct telegram *telegram, const struct telegram_run *run
 static bool has_drafts(const struct telegram *telegram, const struct telegram_run *run)
 {
     return run->is_private && !run->is_over && !telegram->has_no_drafts &&
+           !telegram->base.is_streaming_off &&
            telegram->settings.progress == TELEGRAM_PROGRESS_AUTO;
 }
 

@@ -78,6 +78,23 @@ static bool is_edit(const struct telegram_attempt *attempt)
            sma_parse_i64(card->message_id, 1, INT64_MAX, &id) == SMA_ERR_OK;
 }
 
+/* The message that was streamed and becomes this part; NULL = none. */
+static struct sma_stream *stream_of(const struct telegram_attempt *attempt)
+{
+    return attempt->moved_to != 0
+               ? NULL
+               : sma_streams_of(&attempt->base.platform->streams, attempt->base.asked);
+}
+
+/* The message that is changed instead of a new one being sent; empty = none. */
+static struct sma_str edited_id(const struct telegram_attempt *attempt)
+{
+    const struct sma_stream *stream = stream_of(attempt);
+    if (is_edit(attempt))
+        return attempt->card.card.message_id;
+    return stream == NULL ? SMA_STR("") : sma_str(stream->handle);
+}
+
 /* @return whether there is one */
 static bool take_other_kind(struct telegram_attempt *attempt)
 {
@@ -101,6 +118,10 @@ static bool mend(struct sma_sending *sending)
     }
     if (outcome->is_edit_gone && is_edit(attempt))
         return attempt->is_edit_gone = true;
+    if (outcome->is_edit_gone && stream_of(attempt) != NULL) {
+        sma_streams_drop_claim(&sending->platform->streams, sending->asked);
+        return true;
+    }
     if (outcome->is_keyboard_refused && attempt->card.card.button_count > 0 &&
         !attempt->is_keyboard_refused) {
         telegram_card_without_buttons(&attempt->card);
@@ -152,10 +173,11 @@ static void read_answer(struct sma_sending *sending, const struct sma_net_answer
     telegram_classify(answer, outcome);
     check_chat(attempt, outcome);
     bool is_sent = outcome->attempt_class == SMA_ATTEMPT_SENT;
-    if (is_edit(attempt) && is_sent)
-        snprintf(outcome->message_id, sizeof outcome->message_id, "%.*s",
-                 (int)attempt->card.card.message_id.len, attempt->card.card.message_id.ptr);
-    if (is_edit(attempt) || attempt->part.kind == TELEGRAM_PART_REACTION)
+    struct sma_str edited = edited_id(attempt);
+    if (edited.len > 0 && is_sent)
+        snprintf(outcome->message_id, sizeof outcome->message_id, "%.*s", (int)edited.len,
+                 edited.ptr);
+    if (edited.len > 0 || attempt->part.kind == TELEGRAM_PART_REACTION)
         outcome->is_likely_unsent |= outcome->attempt_class == SMA_ATTEMPT_UNKNOWN;
     if (outcome->is_bot_refused)
         telegram_bot_refused(telegram, answer->status);
@@ -182,8 +204,9 @@ static struct sma_attempt_result result(const struct sma_sending *sending)
 static const char *put_body(struct sma_buf *body, const struct telegram_attempt *attempt,
                             const struct telegram_send *send)
 {
-    if (is_edit(attempt)) {
-        telegram_put_edit_message(body, send, attempt->card.card.message_id);
+    struct sma_str edited = edited_id(attempt);
+    if (edited.len > 0) {
+        telegram_put_edit_message(body, send, edited);
         return "editMessageText";
     }
     if (attempt->part.kind == TELEGRAM_PART_TEXT) {
@@ -232,6 +255,7 @@ static void send_part(struct sma_sending *sending)
         snprintf(attempt->chat_id, sizeof attempt->chat_id, "%lld", (long long)attempt->moved_to);
         route.chat_id = sma_str(attempt->chat_id);
     }
+    telegram_stream_note_attempt(telegram_of(attempt), &route);
     struct telegram_send send = {.route = &route,
                                  .part = &attempt->part,
                                  .part_index = sending->asked->part,
@@ -294,13 +318,27 @@ static bool is_file(const struct sma_sending *sending)
            TELEGRAM_PART_FILE;
 }
 
+/* What a streamed message may become: words of the run, not a request with buttons. */
+static bool can_be_streamed(const struct telegram_attempt *attempt)
+{
+    uint8_t intent = attempt->base.asked->intent;
+    return attempt->part.kind == TELEGRAM_PART_TEXT && attempt->moved_to == 0 &&
+           (intent == SMA_INTENT_ASSISTANT_TEXT || intent == SMA_INTENT_NOTICE ||
+            intent == SMA_INTENT_ERROR);
+}
+
 /* A preview of the run is on its way: the answer must come after it. */
 static bool hold(struct sma_sending *sending)
 {
     bool is_beside = sending->asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
                      sending->asked->intent == SMA_INTENT_REACTION; /* the run goes on writing */
-    return !is_beside &&
-           telegram_progress_note_attempt(telegram_of(attempt_of(sending)), sending->asked->seq);
+    if (is_beside)
+        return false;
+    struct telegram_attempt *attempt = attempt_of(sending);
+    bool has_draft = telegram_progress_note_attempt(telegram_of(attempt), sending->asked->seq);
+    return sma_streams_claim(&sending->platform->streams, sending->asked,
+                             can_be_streamed(attempt)) == SMA_STREAM_CLAIM_WAIT ||
+           has_draft;
 }
 
 const struct sma_sending_ops telegram_sending_ops = {

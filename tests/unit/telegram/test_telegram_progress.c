@@ -94,7 +94,8 @@ static void an_answer_comes_after_the_preview_before_it(void)
     world_close();
 }
 
-static void groups_see_no_half_text(void)
+/* What they see of it: test_telegram_stream.c. */
+static void groups_see_no_draft(void)
 {
     world_open("");
     WORLD_WAIT(world_is_polled());
@@ -157,7 +158,7 @@ int main(void)
     RUN(only_a_run_that_lasts_shows_typing);
     RUN(private_chats_see_the_text_grow);
     RUN(an_answer_comes_after_the_preview_before_it);
-    RUN(groups_see_no_half_text);
+    RUN(groups_see_no_draft);
     RUN(a_server_without_drafts_is_not_asked_again);
     RUN(settings_turn_it_off);
     RUN(a_limit_holds_progress_and_not_the_answer);
