@@ -7,8 +7,8 @@
 #include <netinet/tcp.h>
 
 /* -- messages --------------------------------------------------------------------------------- */
-/* None of these ends the connection by the callback's result: 4.1.6 goes on reading after that until
- * its close frame is answered, and empties its buffer only when the result was 0. */
+/* None of these ends the connection by the callback's result: 4.1.6 goes on reading after that
+ * until its close frame is answered, and empties its buffer only when the result was 0. */
 static void tell_message(struct sma_ws_conn *conn, struct sma_str message)
 {
     const struct sma_sys *sys = sma_ctx_sys(conn->ws->ctx);
