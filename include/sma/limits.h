@@ -177,6 +177,8 @@
 /* -- http -------------------------------------------------------------------------------------- */
 #define SMA_HTTP_HEADER_BYTES_MAX 8192
 #define SMA_HTTP_BODY_BYTES_MAX (2 * 1024 * 1024)
+/* of POST /api/execute, which may bring files along: one of the largest as base64, and a text */
+#define SMA_HTTP_EXECUTE_BYTES_MAX (32 * 1024 * 1024)
 #define SMA_HTTP_CONNECTION_COUNT_MAX 1024
 #define SMA_HTTP_REQUEST_DEADLINE_S 10 /* to send headers and body */
 #define SMA_HTTP_KEEPALIVE_S 60
@@ -194,6 +196,9 @@
 
 _Static_assert((SMA_LANE_COUNT_MAX & (SMA_LANE_COUNT_MAX - 1)) == 0, "a lane is a power of two");
 _Static_assert(SMA_TEXT_BYTES_MAX < SMA_HTTP_BODY_BYTES_MAX, "a body holds a whole text");
+_Static_assert(SMA_ATTACHMENT_BYTES_MAX / 3 * 4 + 2 * SMA_TEXT_BYTES_MAX <
+                   SMA_HTTP_EXECUTE_BYTES_MAX,
+               "a body holds a whole attachment and a whole text");
 _Static_assert(SMA_ASK_MODEL_COUNT_MAX >= SMA_CONCURRENCY_MAX, "every open run may ask the model");
 
 #endif

@@ -51,7 +51,8 @@ static enum sma_err take_string(const json_t *root, const char *name, size_t byt
 /* A misspelt "messageId" would cost what it is for: said, not passed over. */
 static enum sma_err refuse_unknown(const json_t *root, struct sma_error *error)
 {
-    static const char known[] = "instructions, chatId, sessionId, userId, actorId, messageId";
+    static const char known[] = "instructions, chatId, sessionId, userId, actorId, messageId, "
+                                "attachments";
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)root, name, value)
@@ -69,6 +70,21 @@ static enum sma_err refuse_unknown(const json_t *root, struct sma_error *error)
     return SMA_ERR_OK;
 }
 
+static enum sma_err take_attachments(const json_t *root, struct http_execute_body *body,
+                                     struct sma_error *error)
+{
+    const json_t *array = json_object_get(root, "attachments");
+    if (array == NULL || json_is_null(array))
+        return SMA_ERR_OK;
+    SMA_TRY(http_attachments_check(array, error));
+    if (json_array_size(array) == 0)
+        return SMA_ERR_OK;
+    if (sma_control_parse(body->instructions) != SMA_CONTROL_NONE)
+        return sma_fail(error, SMA_ERR_BADINPUT, "A command takes no attachments");
+    body->attachments = array;
+    return SMA_ERR_OK;
+}
+
 static enum sma_err read_members(const json_t *root, struct http_execute_body *body,
                                  struct sma_error *error)
 {
@@ -82,7 +98,8 @@ static enum sma_err read_members(const json_t *root, struct http_execute_body *b
     SMA_TRY(take_string(root, "userId", SMA_ID_BYTES_MAX, &body->user_id, error));
     SMA_TRY(take_string(root, "actorId", SMA_ID_BYTES_MAX, &actor_id, error));
     SMA_TRY(take_string(root, "messageId", SMA_ID_BYTES_MAX, &body->message_id, error));
-    if (sma_str_trim(body->instructions).len == 0)
+    SMA_TRY(take_attachments(root, body, error));
+    if (sma_str_trim(body->instructions).len == 0 && body->attachments == NULL)
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "Missing instructions field: send {\"instructions\": \"...\"}");
     if (body->instructions.len > SMA_TEXT_BYTES_MAX)

@@ -3,6 +3,7 @@
 #include "http_priv.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Fixed: equal bodies must hash alike after a restart. It guards against mistakes of callers, not
  * against attackers, who would need to be the same authorised caller anyway. */
@@ -24,20 +25,33 @@ static void make_message_id(struct sma_http *http, char hex[32])
 }
 #define CHAT_KEY_PREFIX "api:chat:"
 
-/* siphash(user NUL instructions): what must be equal under one message id. 0 would mean "not
- * compared". */
-static uint64_t hash_body(const struct sma_ingress *ingress)
+/* siphash(user, instructions, and of each attachment its bytes or path and its name): what must be
+ * equal under one message id. 0 would mean "not compared". */
+static uint64_t hash_body(const struct http_execute_body *body,
+                          const struct http_attachments *files)
 {
-    uint64_t parts[2] = {
-        sma_siphash(body_key, ingress->route.user_id.ptr, ingress->route.user_id.len),
-        sma_siphash(body_key, ingress->text.ptr, ingress->text.len),
+    uint64_t parts[2 + 2 * SMA_ATTACHMENT_COUNT_MAX] = {
+        sma_siphash(body_key, body->user_id.ptr, body->user_id.len),
+        sma_siphash(body_key, body->instructions.ptr, body->instructions.len),
     };
-    uint64_t hash = sma_siphash(body_key, parts, sizeof parts);
+    size_t count = 2;
+    for (uint32_t i = 0; files != NULL && i < files->count; i++) {
+        const struct sma_given *file = &files->items[i];
+        parts[count++] = file->hash;
+        parts[count++] = sma_siphash(body_key, file->name, strlen(file->name));
+    }
+    uint64_t hash = sma_siphash(body_key, parts, count * sizeof *parts);
     return hash == 0 ? 1 : hash;
 }
 
-static struct sma_msg *make_ingress(struct http_conn *conn, const struct http_execute_body *body)
+/* files: NULL = none. text: the instructions, and a line for each of the files. */
+static struct sma_msg *make_ingress(struct http_conn *conn, const struct http_execute_body *body,
+                                    const struct http_attachments *files, struct sma_str text)
 {
+    struct sma_part parts[SMA_ATTACHMENT_COUNT_MAX];
+    uint32_t part_count = files == NULL ? 0 : files->count;
+    for (uint32_t i = 0; i < part_count; i++)
+        parts[i] = sma_given_part(&files->items[i]);
     struct sma_http *http = conn->server;
     char chat_key[sizeof CHAT_KEY_PREFIX + SMA_ID_BYTES_MAX] = CHAT_KEY_PREFIX;
     size_t prefix_len = sizeof CHAT_KEY_PREFIX - 1;
@@ -52,36 +66,91 @@ static struct sma_msg *make_ingress(struct http_conn *conn, const struct http_ex
                   .user_id = body->user_id,
                   .message_id = message_id},
         .event_key = message_id,
-        .text = body->instructions,
+        .text = text,
+        .body_hash = hash_body(body, files),
+        .part_count = part_count,
+        .parts = parts,
         .wall_ms = sma_ctx_wall(http->ctx),
         .control = (uint8_t)control,
         .kind = control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL,
         .addressed = SMA_ADDRESSED_PRIVATE,
         .stamps = {.read_ns = conn->read_ns, .parsed_ns = http_now(http)},
     };
-    ingress.body_hash = hash_body(&ingress);
     return sma_msg_make_ingress(&ingress);
+}
+
+/* OK, also without memory for the message | TOOBIG */
+static SMA_CHECKED enum sma_err make_with_files(struct http_conn *conn,
+                                                const struct http_execute_body *body,
+                                                const struct http_attachments *files,
+                                                struct sma_msg **ret_msg, struct sma_error *error)
+{
+    struct sma_buf text;
+    sma_buf_init(&text, SMA_TEXT_BYTES_MAX);
+    sma_given_put_text(&text, files->items, files->count, body->instructions);
+    enum sma_err err = SMA_ERR_OK;
+    if (text.err == SMA_ERR_OK)
+        *ret_msg = make_ingress(conn, body, files, sma_buf_str(&text));
+    else if (text.err == SMA_ERR_TOOBIG)
+        err = sma_fail(error, SMA_ERR_TOOBIG,
+                       "instructions and the names of the attachments are longer than %d bytes",
+                       SMA_TEXT_BYTES_MAX);
+    sma_buf_fini(&text);
+    return err;
+}
+
+static void set_message_id(struct http_conn *conn, struct sma_str id)
+{
+    if (id.len == 0) {
+        make_message_id(conn->server, conn->message_id);
+        conn->message_id_len = 32;
+        return;
+    }
+    memcpy(conn->message_id, id.ptr, id.len);
+    conn->message_id_len = id.len;
+}
+
+/* @return OK: *ret_msg is the message, or NULL without memory; else as http_attachments_take */
+static SMA_CHECKED enum sma_err read_body(struct http_conn *conn, struct sma_str text,
+                                          struct sma_msg **ret_msg, struct sma_error *error)
+{
+    struct http_execute_body body;
+    struct http_attachments *files = NULL;
+    SMA_TRY(http_execute_parse(text, &body, error));
+    set_message_id(conn, body.message_id);
+    enum sma_err err = SMA_ERR_OK;
+    if (body.attachments == NULL)
+        *ret_msg = make_ingress(conn, &body, NULL, body.instructions);
+    else
+        err = http_attachments_take(conn->server, body.attachments, &files, error);
+    if (files != NULL)
+        err = make_with_files(conn, &body, files, ret_msg, error);
+    free(files);
+    http_execute_fini(&body);
+    return err;
+}
+
+static void respond_wrong(struct http_conn *conn, const struct sma_error *error)
+{
+    bool is_ours =
+        error->code == SMA_ERR_NOSPACE || error->code == SMA_ERR_IO || error->code == SMA_ERR_NOMEM;
+    http_respond_error(conn,
+                       is_ours                         ? 503
+                       : error->code == SMA_ERR_TOOBIG ? 413
+                                                       : 400,
+                       is_ours ? "Retry-After: 5\r\n" : NULL, "%s", error->text);
 }
 
 void http_execute(struct http_conn *conn, struct sma_str text)
 {
     struct sma_http *http = conn->server;
-    struct http_execute_body body;
     struct sma_error error;
-    enum sma_err err = http_execute_parse(text, &body, &error);
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = NULL;
+    enum sma_err err = read_body(conn, text, &msg, &error);
     if (err != SMA_ERR_OK) {
-        http_respond_error(conn, err == SMA_ERR_TOOBIG ? 413 : 400, NULL, "%s", error.text);
+        respond_wrong(conn, &error);
         return;
     }
-    if (body.message_id.len > 0) {
-        memcpy(conn->message_id, body.message_id.ptr, body.message_id.len);
-        conn->message_id_len = body.message_id.len;
-    } else {
-        make_message_id(http, conn->message_id);
-        conn->message_id_len = 32;
-    }
-    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_ingress(conn, &body);
-    http_execute_fini(&body);
     err = msg == NULL ? SMA_ERR_NOMEM : http_ask_store(http, HTTP_ASK_INGRESS, conn, 0, &msg);
     if (err != SMA_ERR_OK)
         http_respond_error(conn, 503, "Retry-After: 1\r\n",

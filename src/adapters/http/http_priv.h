@@ -20,6 +20,8 @@
 #include "http.h"
 #include "request.h"
 
+#include "adapters/common/given.h"
+
 #include "sma/metrics.h"
 #include "sma/text.h"
 #include "sma/ws.h"
@@ -380,7 +382,8 @@ void http_watch_leave(struct http_conn *conn);
 struct http_execute_body
 {
     struct sma_str instructions, chat_id, user_id,
-        message_id; /* into root; message_id may be empty */
+        message_id;          /* into root; message_id may be empty */
+    const void *attachments; /* json_t array of well-formed members, see attachments.c; or NULL */
     void *root;
 };
 /**
@@ -391,6 +394,23 @@ struct http_execute_body
 SMA_CHECKED enum sma_err http_execute_parse(struct sma_str body, struct http_execute_body *ret_body,
                                             struct sma_error *error);
 void http_execute_fini(struct http_execute_body *body);
+
+/* -- attachments.c: the files of POST /api/execute --------------------------------------------- */
+struct http_attachments
+{
+    uint32_t count;
+    struct sma_given items[SMA_ATTACHMENT_COUNT_MAX];
+};
+/** Are these attachments as documented? Nothing is looked at or kept yet. OK | BADINPUT */
+SMA_CHECKED enum sma_err http_attachments_check(const void *array, struct sma_error *error);
+/**
+ * Look at those that are paths, keep those that are bytes.
+ * @ret_list  to be freed
+ * @return    OK | BADINPUT, NOTFOUND, TOOBIG: the caller's mistake | NOSPACE, IO, NOMEM
+ */
+SMA_CHECKED enum sma_err http_attachments_take(struct sma_http *http, const void *array,
+                                               struct http_attachments **ret_list,
+                                               struct sma_error *error);
 
 /* -- files.c: service.json, the token, the public folder --------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);

@@ -76,15 +76,15 @@ static bool refuse(struct http_conn *conn, const struct sma_http_request *reques
     return false;
 }
 
-static bool admit_body(struct http_conn *conn, const struct sma_http_request *request)
+static bool admit_body(struct http_conn *conn, const struct sma_http_request *request,
+                       size_t bytes_max)
 {
     struct sma_http *http = conn->server;
     if (request->has_transfer_encoding)
         return refuse(conn, request, 411, NULL,
                       "Send the body with Content-Length; Transfer-Encoding is not read");
-    if (request->content_bytes > SMA_HTTP_BODY_BYTES_MAX) {
-        http_reject(conn, 413, NULL, "The body is over the limit of %d bytes",
-                    SMA_HTTP_BODY_BYTES_MAX);
+    if (request->content_bytes > bytes_max) {
+        http_reject(conn, 413, NULL, "The body is over the limit of %zu bytes", bytes_max);
         return false;
     }
     size_t whole = request->head_bytes + (size_t)request->content_bytes;
@@ -97,6 +97,10 @@ static bool admit_body(struct http_conn *conn, const struct sma_http_request *re
      * this. */
     if (sma_buf_reserve(&conn->in, whole - conn->in.len) == NULL)
         return refuse(conn, request, 503, "Retry-After: 1\r\n", "Out of memory: send it again");
+    if (request->content_bytes > SMA_HTTP_BODY_BYTES_MAX) /* the time grows with what comes */
+        http_conn_deadline(conn, conn->read_ns +
+                                     http->request_deadline_ns *
+                                         (1 + request->content_bytes / SMA_HTTP_BODY_BYTES_MAX));
     size_t held = conn->in.cap;
     http->buffered_bytes += held - conn->counted_bytes;
     conn->counted_bytes = held;
@@ -127,7 +131,7 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     enum http_route route = find_route(http, request);
     if (route ==
         HTTP_ROUTE_WEBHOOK) /* comes from anywhere: its adapter knows a secret of its own */
-        return admit_intake(conn, request) && admit_body(conn, request);
+        return admit_intake(conn, request) && admit_body(conn, request, SMA_HTTP_BODY_BYTES_MAX);
     if (!http_auth_allows_host(&http->auth, request))
         return refuse(conn, request, 403, NULL,
                       "This Host is not served: use localhost, 127.0.0.1 or the configured "
@@ -153,7 +157,9 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     }
     if (route == HTTP_ROUTE_DECIDE && !admit_intake(conn, request))
         return false;
-    return admit_body(conn, request);
+    return admit_body(conn, request,
+                      route == HTTP_ROUTE_EXECUTE ? SMA_HTTP_EXECUTE_BYTES_MAX
+                                                  : SMA_HTTP_BODY_BYTES_MAX);
 }
 
 /* -- answers at once --------------------------------------------------------------------------- */

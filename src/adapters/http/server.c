@@ -221,7 +221,7 @@ static struct http_conn *take_conn(struct sma_http *http)
                                .deadline_ns = UINT64_MAX,
                                .state = HTTP_HEAD};
     sma_buf_init(&conn->in,
-                 SMA_HTTP_HEADER_BYTES_MAX + SMA_HTTP_BODY_BYTES_MAX + HTTP_BODY_READ_BYTES);
+                 SMA_HTTP_HEADER_BYTES_MAX + SMA_HTTP_EXECUTE_BYTES_MAX + HTTP_BODY_READ_BYTES);
     sma_buf_init(&conn->out, HTTP_RESPONSE_BYTES_MAX);
     sma_buf_init(&conn->sending, HTTP_RESPONSE_BYTES_MAX);
     return conn;

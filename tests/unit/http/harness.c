@@ -39,6 +39,8 @@ struct fake_store
     unsigned held_count;
     bool is_stopping;
     atomic_uint accepted_count;
+    pthread_mutex_t newest_lock;
+    char newest_parts[2048], newest_text[401];
 };
 struct fake_platform
 {
@@ -136,6 +138,19 @@ static bool begins(struct sma_str text, const char *word)
     return sma_str(word).len <= text.len && memcmp(text.ptr, word, strlen(word)) == 0;
 }
 
+static void note_newest(struct fake_store *store, const struct sma_ingress *in)
+{
+    size_t len = 0;
+    pthread_mutex_lock(&store->newest_lock);
+    store->newest_parts[0] = '\0';
+    for (uint32_t i = 0; i < in->part_count && len < sizeof store->newest_parts; i++)
+        len += (size_t)snprintf(store->newest_parts + len, sizeof store->newest_parts - len,
+                                "%u %s %s %s\n", in->parts[i].kind, in->parts[i].path.ptr,
+                                in->parts[i].name.ptr, in->parts[i].mime.ptr);
+    snprintf(store->newest_text, sizeof store->newest_text, "%s", in->text.ptr);
+    pthread_mutex_unlock(&store->newest_lock);
+}
+
 static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma_ctx *ctx)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
@@ -164,6 +179,7 @@ static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma
     run->hash = in->body_hash;
     snprintf(run->text, sizeof run->text, "%.*s", in->text.len > 100 ? 100 : (int)in->text.len,
              in->text.ptr);
+    note_newest(store, in);
     atomic_fetch_add(&store->accepted_count, 1);
     run->is_held = begins(in->text, "later") || begins(in->text, "progress");
     if (begins(in->text, "silent")) {
@@ -395,6 +411,7 @@ static struct harness *make(const struct harness_options *options)
     struct harness *harness = calloc(1, sizeof *harness);
     CHECK(harness != NULL);
     pthread_mutex_init(&harness->next_lock, NULL);
+    pthread_mutex_init(&harness->store.newest_lock, NULL);
     snprintf(harness->dir, sizeof harness->dir, "/tmp/sma-http-XXXXXX");
     CHECK(mkdtemp(harness->dir) != NULL);
     snprintf(harness->state_dir, sizeof harness->state_dir, "%s/.ship", harness->dir);
@@ -517,6 +534,15 @@ const char *harness_dir(const struct harness *harness)
 unsigned harness_accepted_count(const struct harness *harness)
 {
     return atomic_load(&((struct harness *)harness)->store.accepted_count);
+}
+
+void harness_newest(struct harness *harness, char parts[2048], char text[401])
+{
+    struct fake_store *store = &harness->store;
+    pthread_mutex_lock(&store->newest_lock);
+    memcpy(parts, store->newest_parts, sizeof store->newest_parts);
+    memcpy(text, store->newest_text, sizeof store->newest_text);
+    pthread_mutex_unlock(&store->newest_lock);
 }
 
 unsigned harness_webhook_count(const struct harness *harness)

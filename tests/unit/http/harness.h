@@ -57,6 +57,9 @@ const char *harness_dir(const struct harness *harness);
 unsigned harness_webhook_count(const struct harness *harness);
 /** INGRESS messages the fake store has accepted as new. */
 unsigned harness_accepted_count(const struct harness *harness);
+/** The parts of the newest of them: "<kind> <path> <name> <type>\n" each. Its text: at most 400
+ *  bytes. */
+void harness_newest(struct harness *harness, char parts[2048], char text[401]);
 
 struct reply
 {

@@ -50,9 +50,9 @@ static int post_sized(size_t size, size_t text_len)
 
 static void body_limit_is_exact(void)
 {
-    CHECK_INT(202, post_sized(SMA_HTTP_BODY_BYTES_MAX - 1, 100));
-    CHECK_INT(202, post_sized(SMA_HTTP_BODY_BYTES_MAX, 100));
-    CHECK_INT(413, post_sized(SMA_HTTP_BODY_BYTES_MAX + 1, 100));
+    CHECK_INT(202, post_sized(SMA_HTTP_EXECUTE_BYTES_MAX - 1, 100));
+    CHECK_INT(202, post_sized(SMA_HTTP_EXECUTE_BYTES_MAX, 100));
+    CHECK_INT(413, post_sized(SMA_HTTP_EXECUTE_BYTES_MAX + 1, 100));
     CHECK_INT(413, post_sized(5 * 1024 * 1024, 5 * 1024 * 1024 - 100));
     still_serves();
 }
