@@ -83,6 +83,14 @@ struct sma_config_retention
     int archive_days;     /* archived history files; 0 */
 };
 
+/* What becomes of a message whose chat is busy, as the words of queue.mode. */
+enum sma_queue_mode
+{
+    SMA_QUEUE_SERIAL,  /* each has a run of its own */
+    SMA_QUEUE_COLLECT, /* all that wait are answered by the next run together */
+    SMA_QUEUE_STEER,   /* what a person adds goes into the run that is open for them */
+};
+
 struct sma_config
 {
     const char *project_dir; /* absolute, real path */
@@ -106,7 +114,8 @@ struct sma_config
     int64_t llm_patience_s;
     int agent_concurrency; /* 1.. */
     bool queue_is_fair;    /* queue.order: fair (default) | fifo */
-    bool queue_is_collect; /* queue.mode: serial (default) | collect */
+    uint8_t queue_mode;    /* enum sma_queue_mode; queue.mode */
+    int queue_quiet_ms;    /* queue.quietMs: of collect; 0 = a run starts at once */
     int queue_chat_waiting_max, queue_waiting_max;
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;

@@ -66,6 +66,7 @@ MSG(RESULT,         result,         ANSWER,              STORE,      ADAPTER,   
 MSG(QUERY,          query,          ASK(QUERY_RESULT),   ADAPTER,    STORE,      sma_query)
 MSG(QUERY_RESULT,   query_result,   ANSWER,              STORE,      ADAPTER,    sma_query_result)
 MSG(RUN,            run,            HANDOFF,             STORE,      AGENT,      sma_run_order)
+MSG(STEER,          steer,          HANDOFF,             STORE,      AGENT,      sma_steer)
 MSG(CONTROL,        control,        HANDOFF,             STORE,      AGENT,      sma_control_order)
 MSG(SESSION,        session,        ASK(SESSION_TURNS),  AGENT,      STORE,      sma_session_ask)
 MSG(SESSION_TURNS,  session_turns,  ANSWER,              STORE,      AGENT,      sma_session_turns)
@@ -405,6 +406,7 @@ END
 
 BODY(sma_collected)
     FIELD(uint64_t, seq)
+    FIELD(uint8_t, change) /* enum sma_change: of message_id, not a message of its own */
     FIELD(int64_t, wall_ms)
     TEXT(user_id)
     TEXT(user_name)
@@ -412,6 +414,10 @@ BODY(sma_collected)
     TEXT(text)
     TEXT(context)
     LIST(sma_part, part_count, parts)
+END
+
+BODY(sma_seq)
+    FIELD(uint64_t, seq)
 END
 
 /* Store -> agent: run this message. One credit = one open run; DONE returns it. */
@@ -441,6 +447,16 @@ BODY(sma_run_order)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
     LIST(sma_part, part_count, parts)        /* of this message, in its order */
     FIELD(struct sma_stamps, stamps)
+END
+
+/*
+ * Store -> agent: what the person of an open run has added meanwhile. It waits as before, for a run
+ * of its own, until a step of this run holds it (STEP: added). May come again.
+ */
+BODY(sma_steer)
+    FIELD(uint64_t, seq)                     /* of the run */
+    FIELD(uint8_t, standing)                 /* enum sma_standing of who wrote it */
+    LIST(sma_collected, message_count, messages)
 END
 
 /* Store -> agent, already durable. Acts on everything of the chat with seq < mark_seq. */
@@ -486,6 +502,9 @@ BODY(sma_step)
     LIST(sma_step_delivery, delivery_count, deliveries)
     /* not empty: park the run and ask people (runtime/approval/request.h). ANSWER only */
     TEXT(request_json)
+    /* ANSWER, RESULTS: messages that were added while the run is open and are answered by it from
+     * this step on; their rows say so with it */
+    LIST(sma_seq, added_count, added)
     /* WAIT only, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
     FIELD(uint32_t, wait_ms)
     FIELD(struct sma_usage, usage) /* of the model requests since the step before; all 0 = none */

@@ -62,6 +62,13 @@ enum sma_event_kind
     SMA_EVENT_CALLBACK, /* a button was pressed: text = its data; see ACCEPTED notice */
     SMA_EVENT_NOTE,     /* claimed and recorded only (join, leave, edit) */
 };
+/* What an event says of a message that came before it. */
+enum sma_change
+{
+    SMA_CHANGE_NONE,
+    SMA_CHANGE_EDIT,   /* its author wrote it anew */
+    SMA_CHANGE_RECALL, /* it is there no more: taken back by its author, or by who may there */
+};
 enum sma_control
 {
     SMA_CONTROL_NONE,

@@ -222,7 +222,7 @@ static void draw_settings(struct world *world)
         .llm_patience_s = 604800, /* longer than any leap of time: what waits is answered */
         .agent_concurrency = concurrencies[draw(chance, 3)],
         .queue_is_fair = draw(chance, 2) == 0,
-        .queue_is_collect = draw(chance, 4) == 0,
+        .queue_mode = draw(chance, 4) == 0 ? SMA_QUEUE_COLLECT : SMA_QUEUE_SERIAL,
         .queue_chat_waiting_max = bounds[draw(chance, 3)],
         .queue_waiting_max = 1000,
         .language = draw(chance, 2) == 0 ? SMA_LANGUAGE_EN : SMA_LANGUAGE_ZH,

@@ -51,6 +51,9 @@ static void free_run(struct sma_agent *agent, struct agent_run *entry)
     agent_run_remove(agent, entry);
     sma_run_destroy(entry->run);
     sma_msg_destroy(entry->order);
+    while (entry->steer_count > 0)
+        sma_msg_destroy(entry->steers[--entry->steer_count]);
+    free(entry->steers);
     release_settings(agent, entry->settings);
     free(entry);
 }
@@ -229,6 +232,25 @@ static void on_run(struct sma_agent *agent, struct sma_msg **msg)
     log_begun(agent, order);
     agent_run_put(agent, entry);
     feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_START});
+}
+
+/* Whoever is late finds it over: what was added then has a run of its own. */
+static void on_steer(struct sma_agent *agent, struct sma_msg **msg)
+{
+    const struct sma_steer *steer = SMA_MSG_BODY(*msg, struct sma_steer);
+    struct agent_run *entry = agent_run_find(agent, steer->seq);
+    if (entry == NULL)
+        return;
+    if (entry->steer_count == entry->steer_room) {
+        uint32_t room = entry->steer_room * 2 + 4;
+        struct sma_msg **more = realloc(entry->steers, room * sizeof *more);
+        if (more == NULL)
+            return; /* as if it were late */
+        entry->steers = more;
+        entry->steer_room = room;
+    }
+    entry->steers[entry->steer_count++] = SMA_TAKE(*msg);
+    feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = steer});
 }
 
 /* The order is durable: the store has ended what it stops. Runs accepted later go on, but not on a
@@ -414,6 +436,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_RUN:
         on_run(agent, msg);
+        break;
+    case SMA_MSG_STEER:
+        on_steer(agent, msg);
         break;
     case SMA_MSG_LEARNED:
         on_learned(agent, SMA_MSG_BODY(*msg, struct sma_learned));

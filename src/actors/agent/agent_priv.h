@@ -30,7 +30,9 @@ struct agent_run
     uint64_t seq;
     uint64_t serial; /* of this object: a refused batch can make the store hand out one seq twice */
     struct sma_run *run;
-    struct sma_msg *order; /* the RUN message; the run borrows from it */
+    struct sma_msg *order;   /* the RUN message; the run borrows from it */
+    struct sma_msg **steers; /* STEER messages: likewise */
+    uint32_t steer_count, steer_room;
     struct sma_run_settings *settings;
     struct sma_session *session;
     uint64_t model_ask_id; /* the open MODEL question, 0 = none */

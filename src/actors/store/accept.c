@@ -77,6 +77,7 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
     }
     SMA_TRY(start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
                            : sma_queue_push_accepted(store->queue, chat->id, seq));
+    sma_store_note_addition(store, chat);
     if (start->group != NULL)
         SMA_TRY(sma_store_group_lead(store, start->group, seq));
     if (start->wants_role || in->preparation.len > 0)

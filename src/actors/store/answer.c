@@ -585,6 +585,7 @@ static SMA_CHECKED enum sma_err make_ordinary(struct sma_store *store, struct st
     held->facts.request_id = SMA_STR("");
     enum sma_err err = write_facts(store, seq, &held->facts);
     sma_queue_set_held(store->queue, chat->id, seq, false);
+    sma_store_note_addition(store, chat);
     if (err != SMA_ERR_OK)
         return err;
     return agreed_to != NULL ? ask_plainly(store, chat, &held->facts.route, seq, agreed_to)

@@ -26,6 +26,7 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
         .preparation = in->preparation,
         .wants_role = how->wants_role,
         .control = how->wants_role ? in->control : 0,
+        .is_apart = in->is_forward,
         .is_group = in->is_group,
         .is_admin = in->is_group && in->role == SMA_ROLE_ADMIN,
         .may_answer = how->may_answer,

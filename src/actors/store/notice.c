@@ -188,6 +188,8 @@ static bool is_waiting(const struct sma_store *store, const struct store_chat *c
     if (!sma_queue_first(store->queue, chat->id, &first) ||
         sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK || head.state != SMA_ROW_WAITING)
         return false;
+    if (sma_store_is_addition(chat, seq))
+        return false; /* it goes into the run that is open */
     return first != seq || sma_queue_is_busy(store->queue, chat->id) || !sma_store_has_room(store);
 }
 

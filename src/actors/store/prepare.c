@@ -372,6 +372,7 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
         sma_store_group_settle(store, end.group);
     else
         sma_queue_set_held(store->queue, end.chat->id, end.seq, false);
+    sma_store_note_addition(store, end.chat);
     return SMA_ERR_OK;
 }
 

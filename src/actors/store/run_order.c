@@ -228,6 +228,20 @@ static SMA_CHECKED enum sma_err load_deliveries(struct load *load, uint64_t seq)
     return load->buf->err;
 }
 
+static struct sma_collected collected_of(uint64_t seq, const struct store_facts *facts,
+                                         const struct loaded_parts *parts)
+{
+    return (struct sma_collected){.seq = seq,
+                                  .wall_ms = facts->wall_ms,
+                                  .user_id = facts->route.user_id,
+                                  .user_name = facts->route.user_name,
+                                  .message_id = facts->route.message_id,
+                                  .text = facts->text,
+                                  .context = facts->context,
+                                  .part_count = parts->count,
+                                  .parts = parts->items};
+}
+
 static SMA_CHECKED enum sma_err load_collected(struct load *load, struct store_order *order)
 {
     const struct store_run *run = order->run;
@@ -246,16 +260,7 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, struct store_o
             free(parts.items);
             return err;
         }
-        to->collected[to->collected_count++] =
-            (struct sma_collected){.seq = run->collected[i],
-                                   .wall_ms = facts.wall_ms,
-                                   .user_id = facts.route.user_id,
-                                   .user_name = facts.route.user_name,
-                                   .message_id = facts.route.message_id,
-                                   .text = facts.text,
-                                   .context = facts.context,
-                                   .part_count = parts.count,
-                                   .parts = parts.items};
+        to->collected[to->collected_count++] = collected_of(run->collected[i], &facts, &parts);
     }
     return SMA_ERR_OK;
 }
@@ -280,6 +285,30 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
     if (order->is_resumed)
         SMA_TRY(load_deliveries(load, seq));
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_steer_from_row(struct sma_store *store, const struct store_run *run,
+                                      uint64_t seq, struct sma_msg **ret_msg)
+{
+    struct load load = {
+        .store = store, .buf = &store->scratch.load, .standing = SMA_STANDING_OWNER};
+    struct store_facts facts;
+    struct loaded_parts parts;
+    sma_buf_clear(load.buf);
+    enum sma_err err = load_message(&load, seq, &facts, &parts);
+    if (err == SMA_ERR_OK)
+        err = load.buf->err;
+    if (err == SMA_ERR_OK) {
+        struct sma_collected message = collected_of(seq, &facts, &parts);
+        struct sma_steer steer = {.seq = run->seq,
+                                  .standing = (uint8_t)load.standing,
+                                  .message_count = 1,
+                                  .messages = &message};
+        sma_msg_place(SMA_MSG_STEER, &steer, load.buf->ptr);
+        *ret_msg = sma_store_made(store, sma_msg_make_steer(&steer));
+    }
+    free(parts.items);
+    return err;
 }
 
 /* -- the message ------------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static int compare_seqs(const void *left, const void *right)
 static bool may_collect_more(const struct sma_store *store, const struct store_run *run)
 {
     uint64_t next;
-    return store->config->queue_is_collect && sma_queue_first(store->queue, run->chat->id, &next) &&
+    return store->config->queue_mode == SMA_QUEUE_COLLECT && sma_queue_first(store->queue, run->chat->id, &next) &&
            run->collected_count + 1 + sma_store_count_collected(store, next) <=
                STORE_COLLECT_COUNT_MAX;
 }
@@ -325,6 +325,7 @@ static enum sma_err start_queued(struct sma_store *store, void *ctx)
         store->runs->quarantine_ns = run->started_ns + STORE_QUARANTINE_S * UINT64_C(1000000000);
     SMA_METRIC_ADD(runs_started_total, 1);
     sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
+    sma_store_note_addition(store, run->chat);
     return SMA_ERR_OK;
 }
 
@@ -397,7 +398,7 @@ static enum sma_err pump(struct sma_store *store)
         SMA_TRY(start_one(store, chat_id, seq));
         sma_store_let_suspect_go(store); /* when it was given up */
     }
-    return SMA_ERR_OK;
+    return sma_store_tell_additions(store);
 }
 
 struct store_run_counts sma_store_run_counts(const struct sma_store *store)

@@ -24,6 +24,12 @@ struct store_run
     uint8_t end;            /* how it left: enum store_run_end, for the log */
     struct sma_usage usage; /* of its steps */
     uint32_t last_step;     /* stored ones */
+    struct store_steering
+    {
+        bool is_due;         /* something waits that may go into it */
+        uint64_t told_seq;   /* the agent has heard of all of them up to this one */
+        uint32_t told_count; /* ... that no step holds yet */
+    } steering;
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];
     uint32_t key_len;
@@ -81,6 +87,12 @@ SMA_CHECKED enum sma_err sma_store_cancel_waits(struct sma_store *store, struct 
                                                 uint64_t mark, uint32_t *count);
 /** The chat is free for whoever is next, unless something of it is open or waits. */
 void sma_store_free_chat(struct sma_store *store, struct store_chat *chat);
+
+/* -- steer.c ----------------------------------------------------------------------------------- */
+/** A message of the chat waits, or is ready by now: perhaps its open run takes it. */
+void sma_store_note_addition(struct sma_store *store, const struct store_chat *chat);
+/** The agent has been told of it, so the person need not hear that it waits. */
+bool sma_store_is_addition(const struct store_chat *chat, uint64_t seq);
 
 /* -- learned.c, usage.c, trace.c, seen.c ------------------------------------------------------- */
 /** Tell the agent what is known, once, before its first RUN. */

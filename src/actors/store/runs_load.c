@@ -82,6 +82,8 @@ static SMA_CHECKED enum sma_err read_again(struct sma_store *store, struct store
 {
     struct store_chat *chat;
     run->collected_count = 0; /* their rows name it */
+    run->steering = (struct store_steering){.is_due = true}; /* what was told may be told again */
+    store->runs->has_additions = true;
     run->last_step = 0;
     run->usage = (struct sma_usage){0};
     run->is_suspect = head->attempt > 0 && sma_store_find_suspect(store, run->seq) != NULL;

@@ -58,6 +58,7 @@ struct store_runs
     uint32_t wait_count;    /* those that are due included */
     uint64_t wait_wake_ns;  /* none is due before it */
     bool has_taught;        /* the agent has heard what targets refuse */
+    bool has_additions;     /* some open run's steering is due */
 };
 
 /* -- runs_load.c ------------------------------------------------------------------------------- */
@@ -119,6 +120,19 @@ struct store_order
 SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
                                                    struct store_order *order,
                                                    struct sma_msg **ret_msg);
+
+/** What waits for this run's own person, as STEER. @return OK | CORRUPT | NOTFOUND: its row cannot
+ *  be used | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_steer_from_row(struct sma_store *store,
+                                                  const struct store_run *run, uint64_t seq,
+                                                  struct sma_msg **ret_msg);
+
+/* -- steer.c ----------------------------------------------------------------------------------- */
+/** Tell the agent what may go into the open runs. In the open transaction, or opening none. */
+SMA_CHECKED enum sma_err sma_store_tell_additions(struct sma_store *store);
+/** A step holds these: the run answers them from now on. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_take_additions(struct sma_store *store, struct store_run *run,
+                                                  const struct sma_step *step);
 
 /* -- wait.c ------------------------------------------------------------------------------------ */
 /** The step just written makes its run wait. In the open transaction. */

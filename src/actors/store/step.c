@@ -77,6 +77,8 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
         run->last_step = step->number;
         err = sma_store_count_usage(store, run, &step->usage, step->target);
     }
+    if (err == SMA_ERR_OK && step->added_count > 0)
+        err = sma_store_take_additions(store, run, step);
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, step->number, step->deliveries, done);
     if (err == SMA_ERR_OK && run->is_suspect)

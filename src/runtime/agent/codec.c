@@ -183,6 +183,49 @@ void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *
     }
 }
 
+/* -- what was added ---------------------------------------------------------------------------- */
+static void put_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count)
+{
+    put_u32(buf, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u32(buf, (uint32_t)seqs[i].seq);
+        put_u32(buf, (uint32_t)(seqs[i].seq >> 32));
+    }
+}
+
+void sma_codec_put_answer_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count)
+{
+    if (count == 0)
+        return;
+    put_u32(buf, 0); /* no receivers */
+    put_added(buf, seqs, count);
+}
+
+void sma_codec_put_results_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count)
+{
+    if (count > 0)
+        put_added(buf, seqs, count);
+}
+
+/* OK | NOMEM; what does not fit makes the reader bad. */
+static SMA_CHECKED enum sma_err get_added(struct reader *reader, struct sma_seq **ret_seqs,
+                                          uint32_t *ret_count)
+{
+    uint32_t count = get_count(reader, 8);
+    if (reader->is_bad || count == 0)
+        return SMA_ERR_OK;
+    struct sma_seq *seqs = calloc(count, sizeof *seqs);
+    if (seqs == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t low = get_u32(reader);
+        seqs[i].seq = (uint64_t)get_u32(reader) << 32 | low;
+    }
+    *ret_seqs = seqs;
+    *ret_count = count;
+    return SMA_ERR_OK;
+}
+
 static void get_calls(struct reader *reader, uint8_t version, struct sma_stored_answer *answer)
 {
     for (uint32_t i = 0; i < answer->call_count; i++) {
@@ -260,9 +303,14 @@ enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer 
         get_known_results(&reader, &answer);
     if (!reader.is_bad && reader.left > 0)
         get_receivers(&reader, &answer);
-    if (reader.is_bad || reader.left > 0) {
+    enum sma_err err = SMA_ERR_OK;
+    if (!reader.is_bad && reader.left > 0)
+        err = get_added(&reader, &answer.added, &answer.added_count);
+    if (err == SMA_ERR_OK && (reader.is_bad || reader.left > 0))
+        err = SMA_ERR_CORRUPT;
+    if (err != SMA_ERR_OK) {
         sma_stored_answer_fini(&answer);
-        return SMA_ERR_CORRUPT;
+        return err;
     }
     *ret_answer = answer;
     return SMA_ERR_OK;
@@ -271,6 +319,7 @@ enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer 
 void sma_stored_answer_fini(struct sma_stored_answer *answer)
 {
     free(answer->calls);
+    free(answer->added);
     *answer = (struct sma_stored_answer){0};
 }
 
@@ -306,9 +355,14 @@ enum sma_err sma_codec_get_results(struct sma_str data, struct sma_stored_result
         result->is_error = get_u8(&reader) != 0;
         result->is_delivered = get_u8(&reader) != 0;
     }
-    if (reader.is_bad || reader.left > 0) {
+    enum sma_err err = SMA_ERR_OK;
+    if (!reader.is_bad && reader.left > 0)
+        err = get_added(&reader, &list.added, &list.added_count);
+    if (err == SMA_ERR_OK && (reader.is_bad || reader.left > 0))
+        err = SMA_ERR_CORRUPT;
+    if (err != SMA_ERR_OK) {
         sma_stored_results_fini(&list);
-        return SMA_ERR_CORRUPT;
+        return err;
     }
     *ret_results = list;
     return SMA_ERR_OK;
@@ -317,6 +371,7 @@ enum sma_err sma_codec_get_results(struct sma_str data, struct sma_stored_result
 void sma_stored_results_fini(struct sma_stored_results *results)
 {
     free(results->results);
+    free(results->added);
     *results = (struct sma_stored_results){0};
 }
 

@@ -10,8 +10,9 @@
  *            calls (id, name, arguments, is_invalid u8, is_cut u8, problem), then optionally: count
  *            u32, results known at once (call u32, is_error u8, content), then optionally: count
  *            u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a
- *            route)
- *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
+ *            route), then optionally: count u32, added messages (seq u64)
+ *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered
+ *            u8), then optionally: count u32, added messages (seq u64)
  *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by
  *   an owner; digest 32 bytes, response)
  *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
@@ -52,6 +53,9 @@ struct sma_stored_answer
     uint8_t finish; /* enum sma_finish */
     uint32_t call_count;
     struct sma_stored_call *calls; /* owned */
+    /* what people added while the run was open, given to the model behind this; a copy, owned */
+    uint32_t added_count;
+    struct sma_seq *added;
 };
 struct sma_stored_result
 {
@@ -62,6 +66,8 @@ struct sma_stored_results
 {
     uint32_t count;
     struct sma_stored_result *results; /* owned */
+    uint32_t added_count;              /* as in struct sma_stored_answer */
+    struct sma_seq *added;
 };
 /* A DECISION step, written by the store: what people said about calls of the answer before it. */
 struct sma_stored_decision
@@ -114,6 +120,9 @@ void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_ca
  *  none. */
 void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *calls,
                              uint32_t count);
+/** Once, after sma_codec_put_known_results, of an answer without receivers: what was added behind
+ *  it. Nothing when there is none. */
+void sma_codec_put_answer_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count);
 /** OK | CORRUPT | NOMEM. Release with sma_stored_answer_fini. */
 SMA_CHECKED enum sma_err sma_codec_get_answer(struct sma_str data,
                                               struct sma_stored_answer *ret_answer);
@@ -121,6 +130,8 @@ void sma_stored_answer_fini(struct sma_stored_answer *answer); /* accepts a zero
 
 void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results,
                            uint32_t count);
+/** Once, after sma_codec_put_results: what was added behind them. Nothing when there is none. */
+void sma_codec_put_results_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count);
 SMA_CHECKED enum sma_err sma_codec_get_results(struct sma_str data,
                                                struct sma_stored_results *ret_results);
 void sma_stored_results_fini(struct sma_stored_results *results);

@@ -172,14 +172,29 @@ void sma_prompt_put_chat(struct sma_buf *buf, const struct sma_run_order *order,
                        channel->part_chars_max);
 }
 
-void sma_prompt_put_earlier(struct sma_buf *buf, const struct sma_collected *message,
-                            uint64_t facts_word)
+static void put_message(struct sma_buf *buf, const struct sma_collected *message,
+                        uint64_t facts_word, const char *what)
 {
     put_begin(buf, facts_word);
-    sma_buf_put_text(buf, ", an earlier message that is still unanswered] ");
+    sma_buf_put_text(buf, ", ");
+    sma_buf_put_text(buf, what);
+    sma_buf_put_text(buf, "] ");
     sma_prompt_put_time(buf, message->wall_ms);
     sma_buf_put_text(buf, "; ");
     put_person(buf, message->user_name, message->user_id, NULL);
+}
+
+void sma_prompt_put_earlier(struct sma_buf *buf, const struct sma_collected *message,
+                            uint64_t facts_word)
+{
+    put_message(buf, message, facts_word, "an earlier message that is still unanswered");
+}
+
+void sma_prompt_put_added(struct sma_buf *buf, const struct sma_collected *message,
+                          uint64_t facts_word)
+{
+    put_message(buf, message, facts_word,
+                "added by the user while you were working: take it into account from here on");
 }
 
 void sma_prompt_put_note(struct sma_buf *buf, uint64_t facts_word, const char *text)

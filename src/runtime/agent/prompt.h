@@ -39,6 +39,9 @@ void sma_prompt_put_chat_mark(struct sma_buf *buf, uint64_t facts_word);
 /** The block before an earlier message that is answered in the same run (queue.mode collect). */
 void sma_prompt_put_earlier(struct sma_buf *buf, const struct sma_collected *message,
                             uint64_t facts_word);
+/** The block before what was added while the run is open (queue.mode steer). */
+void sma_prompt_put_added(struct sma_buf *buf, const struct sma_collected *message,
+                          uint64_t facts_word);
 /** Something that the program itself says to the model in the middle of a run. */
 void sma_prompt_put_note(struct sma_buf *buf, uint64_t facts_word, const char *text);
 /** 2026-11-22 14:22 +01:00 Sun */

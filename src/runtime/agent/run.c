@@ -19,7 +19,9 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->magic = RUN_MAGIC;
     run->offers = offers;
     run->head = head;
-    run->order = options->order;
+    run->own_order = *options->order;
+    run->order = &run->own_order;
+    run_added_init(run);
     run->sessions = options->sessions;
     run->session = options->session;
     run->settings = options->settings;
@@ -61,6 +63,7 @@ void sma_run_destroy(struct sma_run *run)
     run->magic = 0;
     run_drop_answer(run);
     run_drop_rounds(run);
+    run_added_fini(run);
     struct sma_buf *bufs[] = {
         &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
         &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch,
@@ -281,6 +284,9 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         break;
     case SMA_RUN_DONE_DONE:
         done_done(run, event->step);
+        break;
+    case SMA_RUN_ADDED:
+        run_added_take(run, event->steer);
         break;
     case SMA_RUN_RETRY:
         retry(run);

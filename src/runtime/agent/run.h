@@ -74,6 +74,7 @@ enum sma_run_event_kind
     SMA_RUN_TOOL,       /* call, tool */
     SMA_RUN_STEP_DONE,  /* step */
     SMA_RUN_DONE_DONE,  /* step */
+    SMA_RUN_ADDED,      /* steer: it and its messages outlive the run */
     SMA_RUN_RETRY,      /* the second asked for by WAIT is over */
     SMA_RUN_STOP,       /* the store has ended the run: drop it */
     SMA_RUN_CLEARED,    /* the session lost its turns under this run, which goes on */
@@ -88,6 +89,7 @@ struct sma_run_event
     bool is_by_user; /* STOP: by /stop, so that what was done stays in the conversation */
     union
     {
+        const struct sma_steer *steer;
         const struct sma_session_turns *turns;
         const struct sma_model_answer *model;
         const struct sma_contact_result *contact;

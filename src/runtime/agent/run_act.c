@@ -63,6 +63,7 @@ void run_store_results(struct sma_run *run)
                                      .number = run->results_number,
                                      .kind = SMA_STEP_RESULTS,
                                      .data = sma_buf_str(&run->results_data)};
+    run_added_tell(run, &action->step);
 }
 
 struct sma_str run_usage_target(const struct sma_run *run)

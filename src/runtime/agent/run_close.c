@@ -155,6 +155,7 @@ static bool close_answer(struct sma_run *run)
     }
     sma_codec_put_known_results(&run->answer_data, run->answer.calls, run->call_count);
     sma_codec_put_receivers(&run->answer_data, run->answer.calls, run->call_count);
+    run_added_close_answer(run);
     sma_stored_answer_fini(&run->answer); /* its slices point into bytes that may have moved */
     enum sma_err err = run->answer_data.err;
     if (err == SMA_ERR_OK)
@@ -187,6 +188,7 @@ void run_store_answer(struct sma_run *run)
                                      .deliveries = run->deliveries,
                                      .request_json = run->is_parking ? sma_buf_str(&run->request)
                                                                      : (struct sma_str){0}};
+    run_added_tell(run, &action->step);
 }
 
 void run_resolved(struct sma_run *run)

@@ -163,25 +163,33 @@ static void build_turn(struct sma_run *run, struct sma_str text, enum turn_form 
         fragments[i] = (struct sma_str){run->turn.ptr + run->fragment_starts[i],
                                         run->fragment_ends[i] - run->fragment_starts[i]};
     }
-    struct sma_str *ids = calloc((size_t)order->collected_count + 1, sizeof *ids);
-    if (ids == NULL || run->blocks == NULL || run->block_count == 0) {
+    uint32_t added = run->added.given_count, block_count = run->block_count;
+    struct sma_str *ids = calloc((size_t)order->collected_count + added + 1, sizeof *ids);
+    struct sma_str *blocks =
+        calloc(run->block_count + (size_t)added * RUN_ADDED_BLOCKS + 1, sizeof *blocks);
+    if (ids == NULL || blocks == NULL || run->blocks == NULL || run->block_count == 0) {
         free(ids);
+        free(blocks);
         return;
     }
+    memcpy(blocks, run->blocks, run->block_count * sizeof *blocks);
+    block_count += run_added_blocks(run, 0, added, blocks + block_count);
     uint32_t id_count = 0;
     for (uint32_t i = 0; i < order->collected_count; i++)
         ids[id_count++] = order->collected[i].message_id;
     ids[id_count++] = order->route.message_id;
+    id_count += run_added_ids(run, ids + id_count);
     struct sma_stored_turn turn = {.message_count = run->message_count,
                                    .id_count = id_count,
                                    .ids = ids,
-                                   .block_count = run->block_count,
-                                   .blocks = run->blocks,
+                                   .block_count = block_count,
+                                   .blocks = blocks,
                                    .fragment_count = run->fragment_count,
                                    .fragments = fragments,
                                    .text = text};
     keep_form(run, &turn, form);
     free(ids);
+    free(blocks);
 }
 
 static void put_said(struct sma_buf *said, struct sma_str text)

@@ -143,7 +143,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
     sma_usage_add(&run->usage, &answer->usage);
     if (answer->status == SMA_MODEL_OK) {
         note_success(run);
-        if (run_nudge(run, answer))
+        if (run_added_go_on(run, answer) || run_nudge(run, answer))
             return;
         if (answer->call_count == 0)
             run_finish_answer(run, answer);

@@ -1,22 +1,24 @@
 /*
  * run_priv.h — inside of a run, shared by run.c (states), run_context.c (what is sent), run_model.c
  * (what an answer does), run_round.c (one answer and its results), run_calls.c (each call),
- * run_tools.c (consent), run_nudge.c (answers that are none), run_finish.c (ends), run_resume.c,
- * run_settings.c.
+ * run_tools.c (consent), run_nudge.c (answers that are none), run_added.c (what comes meanwhile),
+ * run_finish.c (ends), run_resume.c, run_settings.c.
  */
 #ifndef SMA_RUNTIME_AGENT_RUN_PRIV_H
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
 
 #include "runtime/agent/prompt.h"
 #include "runtime/agent/run.h"
+#include "runtime/agent/run_added.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
 #include "sma/notices.h"
 
 #define RUN_MAGIC 0x52554e31u
 #define FRAGMENT_COUNT_MAX \
-    (4 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, two at the limit \
-                                        of steps, the last answer or how it ended */
+    (4 +                   \
+     3 * SMA_RUN_STEP_COUNT_MAX) /* user; answer, results and what was added of each round; two \
+                                        at the limit of steps, the last answer or how it ended */
 /* Stands for an answer without words: some models must be sent an answer between two messages of
  * the other side, and none takes a blank one. */
 #define RUN_NO_WORDS "[no words]"
@@ -78,6 +80,7 @@ struct run_round
         results_data; /* as in the steps; the slices below point into them */
     struct sma_stored_answer answer;
     struct sma_stored_results results; /* one for each call; none: answer.line was said after it */
+    uint32_t added_first, added_count; /* of run->added.list: given behind it */
 };
 /* In which form rounds and session are sent. */
 enum run_form
@@ -97,7 +100,9 @@ struct sma_run
 {
     uint32_t magic;
     enum run_state state;
-    const struct sma_run_order *order;
+    const struct sma_run_order *order; /* own_order */
+    struct sma_run_order own_order; /* as it came; standing is the least of all who wrote so far */
+    struct run_added added;
     struct sma_sessions *sessions;
     struct sma_session *session;
     struct sma_run_settings *settings;
@@ -254,6 +259,10 @@ void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struc
 
 /* Key of who answered since the last step that told the usage; empty = nobody. */
 struct sma_str run_usage_target(const struct sma_run *run);
+
+/* run_turn.c */
+/* The word of our blocks is crossed out of what people wrote. */
+void run_cross_out(const struct sma_run *run, char *text, size_t len);
 
 /* run_nudge.c */
 /* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an

@@ -20,11 +20,12 @@ bool run_is_known_by_rows(const struct sma_run *run)
 
 static void close_round(struct sma_run *run)
 {
-    bool is_known = run_is_known_by_rows(run);
+    bool is_known = run_is_known_by_rows(run) && !run_added_is_due(run);
     SMA_ASSERT(run->results_number ==
                0); /* the answer in between was durable, so the ones before it are */
     if (!run_put_results(run))
         return;
+    run_added_put(run, &run->results_data);
     run_trace_calls(run);
     run_absorb(run, sma_buf_str(&run->results_data));
     run_drop_answer(run);

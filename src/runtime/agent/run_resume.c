@@ -36,7 +36,7 @@ static bool resume_answer(struct sma_run *run, const struct sma_stored_step *ste
         return false;
     if (run->call_count > 0)
         return true;
-    if (run->answer.line.len == 0) {
+    if (run->answer.line.len == 0 && run->answer.added_count == 0) {
         run_finish_failed(run, "the stored steps are damaged");
         return false;
     }
@@ -257,6 +257,8 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
 void run_resume(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
+    if (!run_added_resume(run))
+        return;
     run_put_user(run, stored_facts(order));
     for (uint32_t i = 0; i < order->step_count; i++) {
         run->next_number = order->steps[i].number + 1;

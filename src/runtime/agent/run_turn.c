@@ -82,13 +82,28 @@ static bool is_within(const struct sma_buf *buf, struct sma_str text)
 /* A model can be talked into telling the word that our blocks begin with. It still serves nobody:
  * in what people write it is crossed out, in the same way each time, so that the bytes of a session
  * stay. */
+static void print_word(const struct sma_run *run, char word[17])
+{
+    snprintf(word, 17, "%016llx", (unsigned long long)run->order->facts_word);
+}
+
+void run_cross_out(const struct sma_run *run, char *text, size_t len)
+{
+    char word[17];
+    print_word(run, word);
+    if (run->order->facts_word == 0)
+        return;
+    for (char *at = text; (at = memmem(at, len - (size_t)(at - text), word, sizeof word - 1));)
+        memset(at, '-', sizeof word - 1);
+}
+
 static bool cross_out_word(struct sma_run *run)
 {
     char word[17];
     size_t bytes = 0;
     if (run->order->facts_word == 0)
         return true;
-    snprintf(word, sizeof word, "%016llx", (unsigned long long)run->order->facts_word);
+    print_word(run, word);
     sma_buf_clear(&run->masked);
     for (uint32_t i = 0; i < run->block_count; i++)
         bytes += run->blocks[i].len;
@@ -102,9 +117,7 @@ static bool cross_out_word(struct sma_run *run)
         char *copy = run->masked.ptr + run->masked.len;
         sma_buf_put_str(&run->masked, *block);
         *block = (struct sma_str){copy, block->len};
-        for (char *at = copy;
-             (at = memmem(at, block->len - (size_t)(at - copy), word, sizeof word - 1)) != NULL;)
-            memset(at, '-', sizeof word - 1);
+        run_cross_out(run, copy, block->len);
     }
     return true;
 }
@@ -312,12 +325,29 @@ static void put_told(struct sma_run *run, const struct run_round *round)
     sma_buf_fini(&told);
 }
 
+/* What was added while this round was going on, as one message of the user. */
+static void put_added(struct sma_run *run, const struct run_round *round)
+{
+    struct sma_str *blocks = calloc((size_t)round->added_count * RUN_ADDED_BLOCKS, sizeof *blocks);
+    if (blocks == NULL) {
+        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+        return;
+    }
+    uint32_t count = run_added_blocks(run, round->added_first, round->added_count, blocks);
+    run_open_fragment(run);
+    run->target->wire->put_user(&run->turn, run->target, blocks, count);
+    close_user_fragment(run, 1);
+    free(blocks);
+}
+
 static void put_round(struct sma_run *run, const struct run_round *round)
 {
     if (form_of(run, round) == RUN_FORM_TOLD)
         put_told(run, round);
     else
         put_in_form(run, round);
+    if (round->added_count > 0 && run->turn.err != SMA_ERR_NOMEM)
+        put_added(run, round);
 }
 
 static struct run_round *new_round(struct sma_run *run)
@@ -368,6 +398,7 @@ struct run_round *run_add_round(struct sma_run *run, struct sma_str results)
     round->answer = run->answer;
     sma_buf_init(&run->answer_data, SMA_STEP_BYTES_MAX);
     run->answer = (struct sma_stored_answer){0};
+    run_added_give(run, round);
     put_round(run, round);
     return round;
 }

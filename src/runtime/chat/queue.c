@@ -540,6 +540,21 @@ bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret
     return true;
 }
 
+bool sma_queue_each(const struct sma_queue *queue, uint32_t chat, uint32_t *place,
+                    uint64_t *ret_seq, bool *ret_is_held)
+{
+    uint32_t at = *place == 0 ? find_chat(queue, chat) : CHAT_NONE;
+    uint32_t slot = *place > 0 ? queue->slots[*place - 1].next
+                    : at != CHAT_NONE && queue->chats[at].waiting > 0 ? queue->chats[at].head
+                                                                      : SLOT_NONE;
+    if (slot == SLOT_NONE)
+        return false;
+    *ret_seq = queue->slots[slot].seq;
+    *ret_is_held = queue->slots[slot].is_held;
+    *place = slot + 1;
+    return true;
+}
+
 enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat)
 {
     uint32_t at;

@@ -68,6 +68,11 @@ bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq);
 /** The oldest waiting message of a chat, busy or not. false: none waits. */
 bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
 
+/** The waiting messages of a chat, one after the other: *place begins with 0 and is good until the
+ *  queue changes. false: there are no more. */
+bool sma_queue_each(const struct sma_queue *queue, uint32_t chat, uint32_t *place,
+                    uint64_t *ret_seq, bool *ret_is_held);
+
 /** Which message would start next. false: none (nothing waits, or every chat with messages is busy
  *  or held). */
 bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq);

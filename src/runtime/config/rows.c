@@ -145,8 +145,12 @@ static const struct sma_param ROWS[] = {
     {"queue", OBJECT},
     {"queue.order", SMA_PARAM_WORD("fifo,fair", 1), AT(queue_is_fair),
      .doc = "first accepted first, or chats take turns"},
-    {"queue.mode", SMA_PARAM_WORD("serial,collect", 0), LIVE, AT(queue_is_collect),
-     .doc = "`collect` gives waiting messages of a chat to its next run together"},
+    {"queue.mode", SMA_PARAM_WORD("serial,collect,steer", 0), LIVE, AT(queue_mode),
+     .doc = "what people add while their run is open: `steer` gives it to that run, `collect` to "
+            "the next one together, `serial` each to a run of its own"},
+    {"queue.quietMs", SMA_PARAM_INTEGER(0, 60000, 1500), LIVE, AT(queue_quiet_ms),
+     .doc = "of `collect`: ms without a further message before a run starts, five times as much "
+            "at most; 0 = at once"},
     {"queue.chatWaitingMax", SMA_PARAM_INTEGER(1, 100000, SMA_CHAT_WAITING_COUNT_MAX),
      AT(queue_chat_waiting_max),
      .doc = "waiting messages of one chat; beyond it they are recorded and visibly refused"},

@@ -87,7 +87,7 @@ static void only_agent_md_is_required(void)
     CHECK_INT(1, config->agent_concurrency);
     CHECK_INT(1000, config->queue_chat_waiting_max);
     CHECK_INT(200000, config->queue_waiting_max);
-    CHECK(config->queue_is_fair && !config->queue_is_collect);
+    CHECK(config->queue_is_fair && config->queue_mode == SMA_QUEUE_SERIAL);
     sma_config_destroy(config);
     write_file("Agent.md", NULL);
     refuse("no Agent.md here");
@@ -397,7 +397,7 @@ static void wrong_files_give_one_line(void)
          "must begin with http"},
         {"{\"llm\":{\"provider\":\"offline\",\"api\":\"grpc\"}}",
          "llm.api must be one of chat,responses,messages"},
-        {"{\"queue\":{\"mode\":\"random\"}}", "queue.mode must be one of serial,collect"},
+        {"{\"queue\":{\"mode\":\"random\"}}", "queue.mode must be one of serial,collect,steer"},
         {"{\"queue\":{\"mode\":\"serial,collect\"}}", "queue.mode must be one of"},
         {"{\"llm\":{\"provider\":\"offline\"},\"access\":\"all\"}",
          "ship.json: access must be \"paired\", \"anyone\" or a list"},

@@ -82,7 +82,7 @@ static void put_core(const struct sma_config *config)
     TEXT(config, api_token);
     NUMBER(config, agent_concurrency);
     NUMBER(config, queue_is_fair);
-    NUMBER(config, queue_is_collect);
+    NUMBER(config, queue_mode);
     NUMBER(config, queue_chat_waiting_max);
     NUMBER(config, queue_waiting_max);
     NUMBER(config, durability_is_none);

@@ -180,7 +180,7 @@ static void the_order_is_as_configured(void)
 static void collect_gives_waiting_messages_to_one_run(void)
 {
     make_world(&w);
-    w.config.queue_is_collect = true;
+    w.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&w);
     say(&w, "a", "1", "one");
     run(&w);

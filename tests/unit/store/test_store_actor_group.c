@@ -238,7 +238,7 @@ static void collect_takes_whole_albums(void)
 {
     struct world world;
     make_world(&world);
-    world.config.queue_is_collect = true;
+    world.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&world);
     say(&world, "a", "1", "long work");
     run(&world);

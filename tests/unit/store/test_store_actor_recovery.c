@@ -316,7 +316,7 @@ static void a_long_file_is_rotated_and_stays_whole(void)
 static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
 {
     make_world(&w);
-    w.config.queue_is_collect = true;
+    w.config.queue_mode = SMA_QUEUE_COLLECT;
     w.config.agent_concurrency = 2;
     open_world(&w);
     say(&w, "a", "1", "one");

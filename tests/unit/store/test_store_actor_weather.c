@@ -632,7 +632,7 @@ static void one_seed(uint64_t seed)
     w.seed = seed;
     w.config.agent_concurrency = 1 + (int)roll(3);
     w.config.queue_is_fair = roll(2) == 0;
-    w.config.queue_is_collect = roll(2) == 0;
+    w.config.queue_mode = (uint8_t)roll(3);
     w.config.queue_chat_waiting_max = 6;
     open_world(&w);
     for (int i = 0; i < 400; i++)

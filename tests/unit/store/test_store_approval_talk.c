@@ -480,7 +480,7 @@ static const char *press_of_collected(const char *first_user, const char *second
 {
     make_world(&w);
     w.config.permissions_json = PEOPLE;
-    w.config.queue_is_collect = true;
+    w.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&w);
     say(&w, "b", "0", "takes the slot");
     run(&w);
@@ -515,7 +515,7 @@ static void collected_messages_have_the_least_standing(void)
 {
     make_world(&w);
     w.config.permissions_json = PEOPLE;
-    w.config.queue_is_collect = true;
+    w.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&w);
     say(&w, "b", "0", "takes the slot");
     run(&w);

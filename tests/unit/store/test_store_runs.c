@@ -80,7 +80,7 @@ static void the_next_suspect_has_its_turn_when_one_takes_long(void)
 static void an_unreadable_message_takes_no_collected_one_along(void)
 {
     make_world(&w);
-    w.config.queue_is_collect = true;
+    w.config.queue_mode = SMA_QUEUE_COLLECT;
     w.config.agent_concurrency = 1;
     open_world(&w);
     uint64_t one = say_first("a", "1", "one"), two = say_first("a", "2", "two");

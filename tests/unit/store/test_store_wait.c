@@ -281,7 +281,7 @@ static void status_counts_it(void)
 static void collected_messages_stay_with_it(void)
 {
     make_world(&w);
-    w.config.queue_is_collect = true;
+    w.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&w);
     say(&w, "b", "0", "keeps the slot");
     run(&w);
