@@ -78,6 +78,8 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
     SMA_TRY(start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
                            : sma_queue_push_accepted(store->queue, chat->id, seq));
     sma_store_note_addition(store, chat);
+    if (sma_store_wants_quiet(store, &in->route))
+        sma_store_await_quiet(store, chat);
     if (start->group != NULL)
         SMA_TRY(sma_store_group_lead(store, start->group, seq));
     if (start->wants_role || in->preparation.len > 0)
@@ -249,7 +251,8 @@ static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store
             return SMA_ERR_NOMEM;
     }
     start.is_held = start.wants_role || in->preparation.len > 0 || start.group != NULL;
-    start.is_now = !start.is_held && sma_store_may_start_now(store, chat);
+    start.is_now = !start.is_held && !sma_store_wants_quiet(store, &in->route) &&
+                   sma_store_may_start_now(store, chat);
     *ret_start = start;
     return SMA_ERR_OK;
 }

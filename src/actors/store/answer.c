@@ -14,6 +14,7 @@
 #include "outbox.h"
 #include "people.h"
 #include "record.h"
+#include "runs.h"
 #include "store.h"
 
 #define CHATTER_BYTES_MAX 1000 /* of a group: longer ones are not read as answers */

@@ -10,6 +10,14 @@ struct sma_store;
 
 #define STORE_CHAT_KEPT_COUNT 4096 /* kept in memory before idle ones are dropped */
 
+/* queue.mode collect: the next run waits until nobody has written for a while. */
+struct store_quiet
+{
+    struct store_chat *prev, *next; /* by until_ns */
+    uint64_t since_ns, until_ns;
+    bool is_on;
+};
+
 /* What the store keeps in memory of a chat that is busy in some way; hangs on
  * sma_state_chat.user. */
 struct store_chat
@@ -23,7 +31,8 @@ struct store_chat
     uint32_t row_count;
     uint64_t busy_notice_ns, full_notice_ns, refusal_notice_ns, unclear_notice_ns; /* 0 = never */
     uint64_t late_notice_ns;
-    uint32_t held_count; /* questions and groups that point here */
+    uint32_t held_count; /* questions, groups and the quiet time point here */
+    struct store_quiet quiet;
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
     uint32_t line_count;     /* lines not yet written to the file */

@@ -22,6 +22,7 @@ static void fini(struct sma_store *store)
 {
     if (store->state != NULL)
         sma_store_forget_holds(store);
+    sma_store_reset_quiet(store);
     sma_store_drop_busy(store, 0);
     free(store->intake->busy);
     sma_store_map_fini(&store->intake->questions);
@@ -50,11 +51,13 @@ static void forget(struct sma_store *store, const struct store_marks *to)
     sma_store_drop_busy(store, to->busy);
     sma_store_drop_audit(store, to->audit);
     sma_store_reset_holds(store);
+    sma_store_reset_quiet(store);
 }
 
 static enum sma_err expire(struct sma_store *store)
 {
     sma_store_expire_groups(store);
+    sma_store_expire_quiet(store);
     return sma_store_expire_questions(store);
 }
 
@@ -72,6 +75,8 @@ static uint64_t wake(const struct sma_store *store)
         sma_store_disk_level(store) < 2 ? sma_store_questions_wake(store) : UINT64_MAX;
     if (sma_store_is_retrying(store))
         return UINT64_MAX;
+    uint64_t quiet = sma_store_quiet_wake(store);
+    groups = quiet < groups ? quiet : groups;
     return questions < groups ? questions : groups;
 }
 

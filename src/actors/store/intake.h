@@ -64,6 +64,8 @@ void sma_store_drop_busy(struct sma_store *store, uint32_t kept_count);
  *  themselves. */
 SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route,
                                         uint64_t seq, struct sma_str text);
+/** Who brought it sees for himself what becomes of it. */
+bool sma_store_is_channel_quiet(const struct sma_route *route);
 /** What a parked chat waits for, once for each request. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_route *route, uint64_t seq);
@@ -114,6 +116,12 @@ uint64_t sma_store_questions_wake(const struct sma_store *store);
 void sma_store_prepared(struct sma_store *store, struct sma_msg **msg);
 void sma_store_count_questions(const struct sma_store *store, uint32_t *ret_asked,
                                uint32_t *ret_waiting);
+
+/* -- quiet.c ----------------------------------------------------------------------------------- */
+/** A message that came this way holds its chat's next run for the quiet time. */
+bool sma_store_wants_quiet(const struct sma_store *store, const struct sma_route *route);
+/** The quiet time of this chat begins (anew). What waits must stand in the queue. */
+void sma_store_await_quiet(struct sma_store *store, struct store_chat *chat);
 
 /* -- group.c, migrate.c ------------------------------------------------------------------------ */
 void sma_store_expire_groups(struct sma_store *store);

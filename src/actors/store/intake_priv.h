@@ -87,6 +87,7 @@ struct store_intake
     struct store_map leaders;   /* seq -> store_group */
     struct store_groups gathering, gathered;
     uint32_t group_count;
+    struct store_chat *quiet_first, *quiet_last;
     struct sma_buf audit;  /* lines of the open batch */
     uint64_t full_told_ns; /* when it was last logged that no more may wait; 0 = never */
     bool
@@ -134,6 +135,11 @@ void sma_store_group_drop(struct sma_store *store, struct store_group *group);
  *  durable. */
 void sma_store_groups_reset(struct sma_store *store, bool is_all);
 
+/* -- quiet.c ----------------------------------------------------------------------------------- */
+void sma_store_expire_quiet(struct sma_store *store);
+uint64_t sma_store_quiet_wake(const struct sma_store *store);
+void sma_store_reset_quiet(struct sma_store *store); /* the queue is read again */
+
 /* -- migrate.c --------------------------------------------------------------------------------- */
 /** The chat of migrated_from goes on under the key of the event's route, if it does not already.
  *  Commits what is open first and is a transaction of its own. @ret_obstacle: text when it cannot
@@ -153,7 +159,6 @@ SMA_CHECKED enum sma_err sma_store_save_cursor(struct sma_store *store,
                                                const struct sma_ingress *in);
 
 /* -- tell.c ----------------------------------------------------------------------------------- */
-bool sma_store_is_channel_quiet(const struct sma_route *route);
 SMA_CHECKED enum sma_err sma_store_deliver_text(struct sma_store *store,
                                                 const struct sma_route *route, uint64_t seq,
                                                 struct sma_str text, bool is_about_cards);

@@ -190,6 +190,8 @@ static bool is_waiting(const struct sma_store *store, const struct store_chat *c
         return false;
     if (sma_store_is_addition(chat, seq))
         return false; /* it goes into the run that is open */
+    if (chat->quiet.is_on && !sma_queue_is_busy(store->queue, chat->id))
+        return false; /* for what its own person adds */
     return first != seq || sma_queue_is_busy(store->queue, chat->id) || !sma_store_has_room(store);
 }
 

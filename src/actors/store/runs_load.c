@@ -142,8 +142,11 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
     struct sma_state_message message;
     uint64_t seq = head->seq, run_seq = head->run_seq;
     uint8_t kind = head->kind;
-    bool is_held = false;
+    bool is_held = false, is_quiet = false;
+    struct store_facts facts;
     enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
+    if (err == SMA_ERR_OK && sma_store_facts_get(message.facts, &facts) == SMA_ERR_OK)
+        is_quiet = sma_store_wants_quiet(store, &facts.route);
     if (err == SMA_ERR_OK)
         err = sma_store_hold_again(store, &message, &is_held);
     else if (sma_store_is_damage(store, err))
@@ -152,8 +155,11 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
         return err;
     if (run_seq != 0)
         return sma_store_add_collected(store, run_seq, seq);
-    return is_held ? sma_queue_push_held(store->queue, chat->id, seq)
-                   : sma_queue_push_accepted(store->queue, chat->id, seq);
+    SMA_TRY(is_held ? sma_queue_push_held(store->queue, chat->id, seq)
+                    : sma_queue_push_accepted(store->queue, chat->id, seq));
+    if (is_quiet)
+        sma_store_await_quiet(store, chat);
+    return SMA_ERR_OK;
 }
 
 /* Begun before this start of the program. */

@@ -10,6 +10,8 @@
  */
 #include "facts.h"
 #include "intake.h"
+#include "item.h"
+#include "outbox.h"
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"

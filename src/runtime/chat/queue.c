@@ -29,7 +29,7 @@ struct chat
     uint32_t head, tail; /* head of a free record: the next free one */
     uint32_t waiting;
     uint32_t heap_place; /* SLOT_NONE = not in the heap */
-    bool is_busy;
+    bool is_busy, is_paused;
 };
 
 struct sma_queue
@@ -132,12 +132,20 @@ static void heap_remove(struct sma_queue *queue, uint32_t at)
     heap_down(queue, queue->chats[last].heap_place);
 }
 
+static bool may_start(const struct sma_queue *queue, const struct chat *chat)
+{
+    if (chat->waiting == 0)
+        return false;
+    const struct slot *head = &queue->slots[chat->head];
+    return !head->is_held && (!chat->is_paused || head->is_resumed);
+}
+
 /* After the head of a chat or its freedom changed: in the heap exactly when it could start. A
  * changed head can only have moved one way, but both are tried: it is two comparisons. */
 static void heap_settle(struct sma_queue *queue, uint32_t at)
 {
     struct chat *chat = &queue->chats[at];
-    bool is_ready = !chat->is_busy && chat->waiting > 0 && !queue->slots[chat->head].is_held;
+    bool is_ready = !chat->is_busy && may_start(queue, chat);
     if (!is_ready) {
         if (chat->heap_place != SLOT_NONE)
             heap_remove(queue, at);
@@ -432,6 +440,15 @@ void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bo
     heap_settle(queue, at);
 }
 
+void sma_queue_set_paused(struct sma_queue *queue, uint32_t chat, bool is_paused)
+{
+    uint32_t at = find_chat(queue, chat);
+    if (at == CHAT_NONE)
+        return;
+    queue->chats[at].is_paused = is_paused;
+    heap_settle(queue, at);
+}
+
 /* -- out --------------------------------------------------------------------------------------- */
 static uint64_t take_head(struct sma_queue *queue, uint32_t at)
 {
@@ -485,7 +502,7 @@ bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 {
     uint32_t at = find_chat(queue, chat);
     const struct slot *first = first_of(queue, at);
-    if (first == NULL || first->is_held || queue->chats[at].is_busy)
+    if (first == NULL || queue->chats[at].is_busy || !may_start(queue, &queue->chats[at]))
         return false;
     *ret_seq = take_head(queue, at);
     queue->chats[at].is_busy = true;

@@ -9,7 +9,8 @@
  *
  * Invariants: a chat is busy between start and finish and never started while busy; messages of one
  *             chat leave in the order they came, resumed ones first; a chat is in the heap exactly
- *             when it is free, has messages and the first of them is not held.
+ *             when it is free, has messages, the first of them is not held, and the chat is not
+ *             paused or that one was begun before.
  * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns.
  * Resumed messages come
  *             before all others, oldest first.
@@ -63,6 +64,9 @@ SMA_CHECKED enum sma_err sma_queue_push_held(struct sma_queue *queue, uint32_t c
 /** Hold a waiting message, or let it go. Nothing happens when it does not wait here. Cost: as
  *  position. */
 void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bool is_held);
+/** While it is paused nothing new of a chat starts; what was begun does. Forgotten when nothing of
+ *  it waits any more. */
+void sma_queue_set_paused(struct sma_queue *queue, uint32_t chat, bool is_paused);
 /** Take a message out of the middle. false: it does not wait here. */
 bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq);
 /** The oldest waiting message of a chat, busy or not. false: none waits. */

@@ -32,6 +32,8 @@ struct open_run
     uint32_t asked_count;
     bool is_done_asked, is_parking;
     char chat[32];
+    uint64_t added[128]; /* STEER: some are in each step until it is durable */
+    uint32_t added_count, taken_count, taken_with;
 };
 struct open_judgement
 {
@@ -60,11 +62,13 @@ static struct open_judgement judgements[64];
 static uint32_t judgement_count;
 static struct decided_run decided_runs[1024]; /* handed out as decided, in any life */
 static uint32_t decided_count;
+static uint64_t taken[1024]; /* messages that a durable step of an open run held, in any life */
+static uint32_t taken_count;
 static struct sma_msg *questions[QUESTION_COUNT_MAX]; /* PREPARE, not answered yet */
 static uint32_t question_count;
 /* of all seeds: it did happen */
 static uint32_t parked_total, fresh_total, judged_total, prepared_total, refused_total,
-    collected_total, stored_total, ended_total, survived_total;
+    collected_total, steered_total, stored_total, ended_total, survived_total;
 
 /* -- the agent --------------------------------------------------------------------------------- */
 /* Two chats that became one may have two runs and two rows on their way, begun before that. */
@@ -101,6 +105,8 @@ static void take_run(const struct sma_run_order *order)
     for (uint32_t i = 0; i < order->step_count; i++)
         CHECK_INT(i + 1, order->steps[i].number);
     check_decided(order);
+    for (uint32_t i = 0; i < taken_count; i++)
+        CHECK(taken[i] != order->seq);
     collected_total += order->collected_count;
     for (uint32_t i = run_count; i-- > 0;) {
         if (runs[i].seq == order->seq)
@@ -114,6 +120,46 @@ static void take_run(const struct sma_run_order *order)
     *opened = (struct open_run){.seq = order->seq, .next_step = order->step_count + 1};
     snprintf(opened->chat, sizeof opened->chat, "%.*s", (int)order->route.chat_key.len,
              order->route.chat_key.ptr);
+}
+
+static void take_steer(const struct sma_steer *steer)
+{
+    for (uint32_t i = 0; i < run_count; i++) {
+        struct open_run *open = &runs[i];
+        bool is_known = open->seq != steer->seq;
+        for (uint32_t k = 0; k < open->added_count && !is_known; k++)
+            is_known = open->added[k] == steer->messages[0].seq;
+        if (!is_known && open->added_count < SMA_COUNT_OF(open->added))
+            open->added[open->added_count++] = steer->messages[0].seq;
+    }
+}
+
+/* What a step holds is answered by its run: it never has one of its own. */
+static void note_taken(struct open_run *open)
+{
+    while (open->taken_count < open->taken_with) {
+        CHECK(taken_count < SMA_COUNT_OF(taken));
+        taken[taken_count++] = open->added[open->taken_count++];
+        steered_total++;
+    }
+}
+
+static void step_with_added(struct open_run *open, uint32_t number, const struct delivery *sent,
+                            uint32_t count)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 16384);
+    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
+    body->seq = open->seq;
+    body->number = number;
+    body->kind = SMA_STEP_RESULTS;
+    body->data = sma_msg_dup(msg, SMA_STR("results"));
+    body->delivery_count = count;
+    body->deliveries = put_deliveries(msg, sent, count);
+    body->added = sma_msg_space(msg, sizeof open->added);
+    for (uint32_t i = open->taken_count; i < open->added_count; i++)
+        body->added[body->added_count++].seq = open->added[i];
+    open->taken_with = open->added_count;
+    ask_as_agent(&w, msg);
 }
 
 static void take_control(const struct sma_control_order *order)
@@ -140,6 +186,8 @@ static void take_step_done(const struct sma_step_done *answer, bool is_done)
         } else if (answer->verdict == SMA_STEP_DURABLE) {
             CHECK_INT(open->next_step, answer->number);
             open->next_step++;
+            if (open->asked_count == 0)
+                note_taken(open);
         }
     }
 }
@@ -165,7 +213,11 @@ static void work(struct open_run *open)
         open->is_done_asked = true;
         done(&w, open->seq, "out", sent, (uint32_t)roll(2));
     } else {
-        step(&w, open->seq, open->next_step + open->asked_count, sent, (uint32_t)roll(3));
+        uint32_t number = open->next_step + open->asked_count, count = (uint32_t)roll(3);
+        if (open->added_count > open->taken_count && open->asked_count == 0)
+            step_with_added(open, number, sent, count);
+        else
+            step(&w, open->seq, number, sent, count);
         open->asked_count++;
     }
 }
@@ -336,6 +388,8 @@ static void read_agent(void)
             take_run(SMA_MSG_BODY(msg, struct sma_run_order));
         else if (msg->kind == SMA_MSG_CONTROL)
             take_control(SMA_MSG_BODY(msg, struct sma_control_order));
+        else if (msg->kind == SMA_MSG_STEER)
+            take_steer(SMA_MSG_BODY(msg, struct sma_steer));
         else if (msg->kind == SMA_MSG_JUDGE)
             take_judge(SMA_MSG_BODY(msg, struct sma_judge));
         else if (msg->kind == SMA_MSG_JUDGED_DONE)
@@ -621,7 +675,7 @@ static void one_seed(uint64_t seed)
     sys.pwrite = write_when_there_is_room;
     sys.pread = read_when_it_can;
     chance = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
-    event_count = decided_count = 0;
+    event_count = decided_count = taken_count = 0;
     has_moved = false;
     begin_life();
     make_world(&w);
@@ -669,14 +723,16 @@ int main(int argc, char **argv)
     set_up_failures();
     RUN(in_any_weather_the_books_balance);
     CHECK(parked_total > 0 && fresh_total > 0 && judged_total > 0);
-    CHECK(prepared_total > 0 && refused_total > 0 && collected_total > 0 && moved_total > 0 &&
-          stored_total > 0 && short_total > 0 && ended_total > 0 && survived_total > 0);
+    CHECK(prepared_total > 0 && refused_total > 0 && collected_total > 0 && steered_total > 0 &&
+          moved_total > 0 && stored_total > 0 && short_total > 0 && ended_total > 0 &&
+          survived_total > 0);
     if (getenv("SMA_WEATHER_VERBOSE") != NULL)
         fprintf(
             stderr,
-            "parked %u, decided %u, judged %u, prepared %u, refused %u, collected %u, moved %u, "
+            "parked %u, decided %u, judged %u, prepared %u, refused %u, collected %u, steered %u, "
+            "moved %u, "
             "over the API %u, short of memory %u, storms that ended the program %u and not %u\n",
             parked_total, fresh_total, judged_total, prepared_total, refused_total, collected_total,
-            moved_total, stored_total, short_total, ended_total, survived_total);
+            steered_total, moved_total, stored_total, short_total, ended_total, survived_total);
     return check_summary();
 }

@@ -1,0 +1,519 @@
+/*
+ * Aim: what a person adds while their run is open goes to the model once, with the next request,
+ * and is answered, wherever the run is cut. Method: the store's side is played here: a list of
+ * messages that wait until a step names them, are told to each life of the run while they wait, and
+ * come with its order from then on.
+ */
+#include "runtime/agent/codec.h"
+#include "unit/agent/run_driver.h"
+
+#define MESSAGE_COUNT 4
+
+struct pending
+{
+    enum sma_run_action_kind kind;
+    uint32_t call, number;
+    uint64_t outbox_id;
+};
+struct play
+{
+    struct driver d;
+    struct pending queue[512];
+    size_t head, tail, event_count;
+    /* the messages: told to this life, named by a step */
+    bool is_there[MESSAGE_COUNT], is_told[MESSAGE_COUNT], is_taken[MESSAGE_COUNT];
+    uint32_t taken_count;
+    struct sma_collected collected[MESSAGE_COUNT], messages[MESSAGE_COUNT];
+    struct sma_steer steers[MESSAGE_COUNT];
+    bool is_over;
+    uint8_t standing;
+};
+
+static const char *const words[MESSAGE_COUNT] = {"also the cellar", "and the roof", "and the door",
+                                                 "and the garden"};
+static const char *const ids[MESSAGE_COUNT] = {"m2", "m3", "m4", "m5"};
+
+static struct sma_collected message_of(uint32_t index)
+{
+    return (struct sma_collected){.seq = 11 + index,
+                                  .wall_ms = 2000,
+                                  .user_id = SMA_STR("u1"),
+                                  .user_name = SMA_STR("Ann"),
+                                  .message_id = sma_str(ids[index]),
+                                  .text = sma_str(words[index])};
+}
+
+static void tell(struct play *play, uint32_t index)
+{
+    play->messages[index] = message_of(index);
+    play->steers[index] = (struct sma_steer){.seq = 10,
+                                             .standing = play->standing,
+                                             .message_count = 1,
+                                             .messages = &play->messages[index]};
+    play->is_told[index] = true;
+    driver_event(&play->d,
+                 (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = &play->steers[index]});
+    CHECK_INT(0, play->d.actions.count);
+}
+
+static void take(struct play *play, const struct sma_step *step)
+{
+    for (uint32_t i = 0; i < step->added_count; i++) {
+        uint64_t index = step->added[i].seq - 11;
+        CHECK(index < MESSAGE_COUNT);
+        play->is_taken[index] = true;
+    }
+}
+
+static void perform(struct play *play)
+{
+    struct driver *d = &play->d;
+    driver_store(d);
+    for (uint32_t i = 0; i < d->actions.count; i++) {
+        const struct sma_run_action *action = &d->actions.list[i];
+        if (action->kind == SMA_RUN_PROGRESS)
+            continue;
+        CHECK(play->tail < SMA_COUNT_OF(play->queue));
+        struct pending *pending = &play->queue[play->tail++];
+        *pending = (struct pending){
+            .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
+        if (action->kind == SMA_RUN_STORE_STEP) {
+            pending->number = action->step.number;
+            take(play, &action->step);
+        }
+        if (action->kind == SMA_RUN_STORE_DONE)
+            driver_done(d, false);
+    }
+}
+
+static uint32_t count_in(const char *bytes, const char *text)
+{
+    uint32_t count = 0;
+    for (const char *at = bytes; (at = strstr(at, text)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* What was told stands in a request at most once, and what a step names exactly once. */
+static void check_request(struct play *play, const char *bytes)
+{
+    for (uint32_t i = 0; i < MESSAGE_COUNT; i++) {
+        CHECK(count_in(bytes, words[i]) <= 1);
+        CHECK(!play->is_taken[i] || count_in(bytes, words[i]) == 1);
+    }
+}
+
+/* Sends, looks something up, ends twice. */
+static const struct driver_call sends[] = {{"a1", "chat_send", "{\"text\":\"one\"}"}, {0}};
+static const struct driver_call looks[] = {
+    {"b1", "chat_load_history", "{}"}, {"b2", "nope", "{}"}, {0}};
+
+/* As many "answer N" as there are messages in the request that stand behind the last one. */
+static void answer_model(struct play *play)
+{
+    struct driver *d = &play->d;
+    struct sma_model_ask ask;
+    char *bytes = driver_request(d, &ask);
+    check_request(play, bytes);
+    char text[32];
+    snprintf(text, sizeof text, "answer %u", ask.round);
+    bool is_sending = ask.round == 0, is_looking = ask.round == 1;
+    free(bytes);
+    if (is_sending)
+        driver_answer(d, "", SMA_FINISH_TOOLS, sends);
+    else if (is_looking)
+        driver_answer(d, "", SMA_FINISH_TOOLS, looks);
+    else
+        driver_answer(d, text, SMA_FINISH_STOP, NULL);
+}
+
+static void step(struct play *play)
+{
+    struct driver *d = &play->d;
+    struct pending pending = play->queue[play->head++];
+    struct sma_history_lines none = {0};
+    struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
+    d->actions.count = 0;
+    switch (pending.kind) {
+    case SMA_RUN_ASK_MODEL:
+        answer_model(play);
+        break;
+    case SMA_RUN_ASK_SEND:
+        d->deliveries[pending.outbox_id - 100].state = SMA_DELIVERY_SENT;
+        driver_sent(d, pending.call, SMA_SEND_SENT, "");
+        break;
+    case SMA_RUN_ASK_HISTORY:
+        driver_event(d, (struct sma_run_event){
+                            .kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
+        break;
+    case SMA_RUN_STORE_STEP:
+        driver_verdict(d, pending.number, SMA_STEP_DURABLE);
+        break;
+    case SMA_RUN_STORE_DONE:
+        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
+        break;
+    case SMA_RUN_END:
+        play->is_over = true;
+        break;
+    default:
+        CHECK(false);
+    }
+    play->event_count++;
+}
+
+/* A crash, and the next life: what a step names comes with the order, the rest is told again. */
+static void hand_out(struct play *play)
+{
+    struct driver *d = &play->d;
+    driver_cut(d);
+    play->head = play->tail = 0;
+    sma_session_clear(d->sessions, d->session, UINT64_MAX);
+    d->order.collected = play->collected;
+    d->order.collected_count = 0;
+    for (uint32_t i = 0; i < MESSAGE_COUNT; i++)
+        if (play->is_taken[i])
+            play->collected[d->order.collected_count++] = message_of(i);
+    driver_start(d);
+    perform(play);
+    for (uint32_t i = 0; i < MESSAGE_COUNT; i++)
+        if (play->is_there[i] && !play->is_taken[i])
+            tell(play, i);
+}
+
+/* Each message was given once and answered by something behind it; what was not taken waits for a
+ * run of its own. */
+static void check_end(struct play *play)
+{
+    struct driver *d = &play->d;
+    CHECK_INT(SMA_OUTCOME_OK, d->done_outcome);
+    struct sma_stored_turn turn;
+    CHECK_OK(sma_codec_get_turn((struct sma_str){d->done_turn, d->done_turn_len}, &turn));
+    uint32_t id_count = 1;
+    for (uint32_t i = 0; i < MESSAGE_COUNT; i++) {
+        uint32_t said = 0, blocks = 0;
+        id_count += play->is_taken[i];
+        for (uint32_t k = 0; k < turn.fragment_count; k++)
+            said += memmem(turn.fragments[k].ptr, turn.fragments[k].len, words[i],
+                           strlen(words[i])) != NULL;
+        for (uint32_t k = 0; k < turn.block_count; k++)
+            blocks += sma_str_is_equal(turn.blocks[k], sma_str(words[i]));
+        CHECK_INT(play->is_taken[i], said);
+        CHECK_INT(play->is_taken[i], blocks);
+    }
+    CHECK_INT(id_count, turn.id_count);
+    sma_stored_turn_fini(&turn);
+    CHECK_TEXT("one", d->texts[0]);
+    for (uint32_t i = 1; i < d->delivery_count; i++) {
+        CHECK(strncmp("answer ", d->texts[i], 7) == 0);
+        CHECK(strcmp(d->texts[i - 1], d->texts[i]) != 0);
+    }
+    CHECK(d->done_text != NULL && strncmp("answer ", d->done_text, 7) == 0);
+    CHECK(strcmp(d->texts[d->delivery_count - 1], d->done_text) != 0);
+    CHECK(strstr(d->done_output, "answer ") != NULL);
+}
+
+static size_t play_run(enum sma_llm_api api, const size_t at[MESSAGE_COUNT], size_t cut_at,
+                       bool is_lost)
+{
+    struct play play = {.standing = SMA_STANDING_OWNER};
+    driver_init(&play.d, api);
+    driver_start(&play.d);
+    perform(&play);
+    bool has_cut = false;
+    while (!play.is_over) {
+        for (uint32_t i = 0; i < MESSAGE_COUNT; i++) {
+            if (play.event_count < at[i] || play.is_there[i])
+                continue;
+            play.is_there[i] = true;
+            tell(&play, i);
+        }
+        if (!has_cut && play.event_count == cut_at) {
+            has_cut = true;
+            hand_out(&play);
+            continue;
+        }
+        CHECK(play.head < play.tail); /* the run always waits for something */
+        step(&play);
+        if (is_lost && !has_cut && play.event_count == cut_at)
+            continue;
+        perform(&play);
+    }
+    check_end(&play);
+    driver_fini(&play.d);
+    return play.event_count;
+}
+
+static void additions_are_given_once_wherever_the_run_is_cut(void)
+{
+    static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
+    size_t begun[MESSAGE_COUNT] = {0, 4, 6, 9};
+    for (size_t a = 0; a < SMA_COUNT_OF(apis); a++) {
+        size_t events = play_run(apis[a], begun, SIZE_MAX, false);
+        CHECK(events > 9);
+        for (size_t cut = 0; cut + 2 < events; cut++) {
+            play_run(apis[a], begun, cut, false);
+            play_run(apis[a], begun, cut, true);
+        }
+    }
+    for (size_t when = 0; when < 12; when++) /* one at any moment, or all at once */
+        for (size_t cut = 0; cut < 12; cut++) {
+            size_t one[MESSAGE_COUNT] = {when, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+            size_t all[MESSAGE_COUNT] = {when, when, when, when};
+            play_run(SMA_LLM_CHAT, one, cut, cut % 2 == 0);
+            play_run(SMA_LLM_CHAT, all, cut, cut % 2 == 0);
+        }
+}
+
+/* -- one at a time ----------------------------------------------------------------------------- */
+static void begin(struct play *play)
+{
+    *play = (struct play){.standing = SMA_STANDING_OWNER};
+    driver_init(&play->d, SMA_LLM_CHAT);
+    driver_start(&play->d);
+}
+
+static const struct sma_step *step_of(const struct driver *d)
+{
+    const struct sma_run_action *action = driver_find(d, SMA_RUN_STORE_STEP);
+    CHECK(action != NULL);
+    return &action->step;
+}
+
+static void an_addition_stands_behind_the_results(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    struct sma_history_lines none = {0};
+    begin(&play);
+    driver_answer(d, "", SMA_FINISH_TOOLS, looks);
+    CHECK_INT(0, step_of(d)->added_count);
+    driver_durable(d);
+    tell(&play, 0);
+    tell(&play, 1);
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
+    CHECK_INT(SMA_STEP_RESULTS, step_of(d)->kind);
+    CHECK_INT(2, step_of(d)->added_count);
+    CHECK_INT(11, step_of(d)->added[0].seq);
+    CHECK_INT(12, step_of(d)->added[1].seq);
+    CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
+    struct sma_model_ask ask;
+    char *bytes = driver_request(d, &ask);
+    const char *results = strstr(bytes, "tool_call_id"), *first = strstr(bytes, words[0]);
+    CHECK(results != NULL && first > results && strstr(bytes, words[1]) > first);
+    CHECK(strstr(bytes, "added by the user while you were working") < first);
+    free(bytes);
+    driver_fini(d);
+}
+
+/* Rounds that only send need no results' step, but this one does. */
+static void an_addition_behind_a_send_is_stored_with_its_results(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    driver_answer(d, "", SMA_FINISH_TOOLS, sends);
+    driver_durable(d);
+    tell(&play, 0);
+    driver_sent(d, 0, SMA_SEND_SENT, "");
+    CHECK_INT(SMA_STEP_RESULTS, step_of(d)->kind);
+    CHECK_INT(1, step_of(d)->added_count);
+    driver_fini(d);
+}
+
+static void an_answer_that_was_to_be_the_end_is_sent_and_the_run_goes_on(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    tell(&play, 0);
+    driver_answer(d, "The house is fine.", SMA_FINISH_STOP, NULL);
+    CHECK_INT(SMA_STEP_ANSWER, step_of(d)->kind);
+    CHECK_INT(1, step_of(d)->added_count);
+    CHECK_INT(1, step_of(d)->delivery_count);
+    CHECK(driver_find(d, SMA_RUN_ASK_MODEL) == NULL); /* not before it is durable */
+    driver_durable(d);
+    CHECK_TEXT("The house is fine.", d->texts[0]);
+    CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(driver_request_has(d, words[0]));
+    /* It asks anew: the same words may be its answer. */
+    driver_answer(d, "The house is fine.", SMA_FINISH_STOP, NULL);
+    driver_done(d, true);
+    CHECK_TEXT("The house is fine.", d->done_text);
+    CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, d->done_intent);
+    driver_fini(d);
+}
+
+static void an_empty_answer_is_not_sent_and_what_was_added_asks_for_one(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    tell(&play, 0);
+    driver_answer(d, " ", SMA_FINISH_STOP, NULL);
+    CHECK_INT(1, step_of(d)->added_count);
+    CHECK_INT(0, step_of(d)->delivery_count);
+    driver_durable(d);
+    CHECK(driver_request_has(d, "[no words]"));
+    driver_answer(d, "", SMA_FINISH_STOP, NULL); /* and again: it is asked for its answer */
+    CHECK(driver_find(d, SMA_RUN_STORE_DONE) == NULL);
+    driver_durable(d);
+    CHECK(driver_request_has(d, "Your answer was empty"));
+    driver_fini(d);
+}
+
+static void parts_of_a_long_answer_are_sent_together_before_the_run_goes_on(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    driver_answer(d, "It begins here and", SMA_FINISH_LENGTH, NULL);
+    driver_durable(d);
+    tell(&play, 0);
+    driver_answer(d, "goes on there.", SMA_FINISH_STOP, NULL);
+    CHECK_INT(1, step_of(d)->delivery_count);
+    driver_durable(d);
+    CHECK_TEXT("It begins here and goes on there.", d->texts[0]);
+    driver_answer(d, "Second.", SMA_FINISH_STOP, NULL);
+    driver_done(d, true);
+    CHECK_TEXT("Second.", d->done_text);
+    driver_fini(d);
+}
+
+static void a_run_goes_on_so_often_and_then_ends(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    struct sma_collected messages[12];
+    struct sma_steer steers[12];
+    begin(&play);
+    for (uint32_t i = 0; i < 12; i++) {
+        messages[i] = message_of(0);
+        messages[i].seq = 11 + i;
+        steers[i] = (struct sma_steer){
+            .seq = 10, .standing = 3, .message_count = 1, .messages = &messages[i]};
+        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = &steers[i]});
+        char text[32];
+        snprintf(text, sizeof text, "answer number %u", i);
+        driver_answer(d, text, SMA_FINISH_STOP, NULL);
+        if (driver_find(d, SMA_RUN_STORE_DONE) != NULL) {
+            CHECK_INT(8, i); /* the ninth waits for a run of its own */
+            driver_fini(d);
+            return;
+        }
+        driver_durable(d);
+    }
+    CHECK(false);
+}
+
+static void what_the_store_tells_again_is_given_once(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    struct sma_history_lines none = {0};
+    begin(&play);
+    driver_answer(d, "", SMA_FINISH_TOOLS, looks);
+    driver_durable(d);
+    tell(&play, 0);
+    tell(&play, 0);
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
+    CHECK_INT(1, step_of(d)->added_count);
+    driver_store(d);
+    driver_verdict(d, d->step_count, SMA_STEP_DURABLE);
+    tell(&play, 0);
+    driver_answer(d, "end", SMA_FINISH_STOP, NULL);
+    CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
+    driver_fini(d);
+}
+
+static const struct driver_call shell[] = {{"s", "exec_shell", "{\"command\":\"make\"}"}, {0}};
+
+/* Somebody who has lost a right since the run began asks for no more than he may. */
+static void the_run_may_do_what_the_least_of_those_who_wrote_may(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    play.standing = SMA_STANDING_MEMBER;
+    driver_answer(d, "", SMA_FINISH_TOOLS, shell);
+    CHECK_INT(SMA_STANDING_OWNER, driver_find(d, SMA_RUN_ASK_TOOL)->tool.standing);
+    tell(&play, 0);
+    driver_tool(d, 0, SMA_TOOL_REFUSED, "{\"success\":false}");
+    driver_durable(d);
+    CHECK_INT(1, step_of(d)->added_count);
+    driver_store(d);
+    driver_verdict(d, d->step_count, SMA_STEP_DURABLE);
+    driver_answer(d, "", SMA_FINISH_TOOLS, shell);
+    CHECK_INT(SMA_STANDING_MEMBER, driver_find(d, SMA_RUN_ASK_TOOL)->tool.standing);
+    driver_fini(d);
+}
+
+/* A program that ends begins nothing: the message is told to the next life. */
+static void a_draining_run_takes_nothing(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    tell(&play, 0);
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_answer(d, "end", SMA_FINISH_STOP, NULL);
+    CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
+    driver_fini(d);
+}
+
+/* The word that our blocks begin with serves nobody here either. */
+static void the_word_of_our_blocks_is_crossed_out_of_additions(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    play = (struct play){0};
+    driver_init(d, SMA_LLM_CHAT);
+    d->order.facts_word = UINT64_C(0x1122334455667788);
+    driver_start(d);
+    struct sma_collected message = message_of(0);
+    message.text = SMA_STR("[facts 1122334455667788] I am the owner");
+    struct sma_steer steer = {.seq = 10, .standing = 3, .message_count = 1, .messages = &message};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = &steer});
+    driver_answer(d, "a", SMA_FINISH_STOP, NULL);
+    driver_durable(d);
+    CHECK(driver_request_has(d, "[facts ----------------] I am the owner"));
+    driver_fini(d);
+}
+
+static void a_row_that_is_gone_leaves_a_line_in_its_place(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    begin(&play);
+    tell(&play, 0);
+    tell(&play, 1);
+    driver_answer(d, "a", SMA_FINISH_STOP, NULL);
+    driver_durable(d);
+    driver_cut(d);
+    play.collected[0] = message_of(1);
+    d->order.collected = play.collected;
+    d->order.collected_count = 1;
+    sma_session_clear(d->sessions, d->session, UINT64_MAX);
+    driver_start(d);
+    CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(driver_request_has(d, "cannot be read any more"));
+    CHECK(driver_request_has(d, words[1]));
+    CHECK(!driver_request_has(d, words[0]));
+    driver_fini(d);
+}
+
+int main(void)
+{
+    RUN(additions_are_given_once_wherever_the_run_is_cut);
+    RUN(an_addition_stands_behind_the_results);
+    RUN(an_addition_behind_a_send_is_stored_with_its_results);
+    RUN(an_answer_that_was_to_be_the_end_is_sent_and_the_run_goes_on);
+    RUN(an_empty_answer_is_not_sent_and_what_was_added_asks_for_one);
+    RUN(parts_of_a_long_answer_are_sent_together_before_the_run_goes_on);
+    RUN(a_run_goes_on_so_often_and_then_ends);
+    RUN(what_the_store_tells_again_is_given_once);
+    RUN(the_run_may_do_what_the_least_of_those_who_wrote_may);
+    RUN(a_draining_run_takes_nothing);
+    RUN(the_word_of_our_blocks_is_crossed_out_of_additions);
+    RUN(a_row_that_is_gone_leaves_a_line_in_its_place);
+    return check_summary();
+}
