@@ -113,7 +113,8 @@ static int compare_seqs(const void *left, const void *right)
 static bool may_collect_more(const struct sma_store *store, const struct store_run *run)
 {
     uint64_t next;
-    return store->config->queue_mode == SMA_QUEUE_COLLECT && sma_queue_first(store->queue, run->chat->id, &next) &&
+    return store->config->queue_mode == SMA_QUEUE_COLLECT &&
+           sma_queue_first(store->queue, run->chat->id, &next) &&
            run->collected_count + 1 + sma_store_count_collected(store, next) <=
                STORE_COLLECT_COUNT_MAX;
 }

@@ -81,7 +81,7 @@ static SMA_CHECKED enum sma_err read_again(struct sma_store *store, struct store
                                            const struct sma_state_head *head)
 {
     struct store_chat *chat;
-    run->collected_count = 0; /* their rows name it */
+    run->collected_count = 0;                                /* their rows name it */
     run->steering = (struct store_steering){.is_due = true}; /* what was told may be told again */
     store->runs->has_additions = true;
     run->last_step = 0;
