@@ -132,6 +132,15 @@
 /* identical failing calls of one run; further ones are not carried out */
 #define SMA_REPEAT_COUNT_MAX 3
 
+/* -- pictures, PDFs and sounds for the model --------------------------------------------------- */
+/* a larger file is not given to models; said instead */
+#define SMA_PART_FILE_BYTES_MAX (64 * 1024 * 1024)
+#define SMA_PICTURE_PIXELS_MAX 64000000u /* the same; 4 bytes each when it must be decoded */
+#define SMA_ENCODE_COUNT_MAX 2           /* made ready at once; further ones wait */
+/* of .ship/.cache/parts: over it the oldest go that were not used for two days */
+#define SMA_PARTS_BYTES_SOFT (512ull * 1024 * 1024)
+#define SMA_PARTS_BYTES_MAX (4096ull * 1024 * 1024) /* then none is added; said instead */
+
 /* -- approvals --------------------------------------------------------------------------------- */
 /* parked runs; at it a call that must be asked about is refused */
 #define SMA_APPROVAL_COUNT_MAX 10000

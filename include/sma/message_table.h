@@ -839,4 +839,3 @@ END
 #undef PART
 #undef LIST
 #undef END
-    /* clang-format on */

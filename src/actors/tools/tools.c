@@ -21,7 +21,7 @@
 #define PREFIX_KEY "shipmyagent exec"
 
 /* -- set-up ------------------------------------------------------------------------------------ */
-static void unref_setup(struct tools_setup *setup)
+void tools_unref_setup(struct tools_setup *setup)
 {
     if (setup == NULL || --setup->refs > 0)
         return;
@@ -29,6 +29,7 @@ static void unref_setup(struct tools_setup *setup)
     sma_file_tools_destroy(setup->files);
     sma_secrets_destroy(setup->secrets);
     sma_exec_options_fini(&setup->options);
+    sma_buf_fini(&setup->helper);
     free(setup);
 }
 
@@ -78,9 +79,12 @@ static enum sma_err create_setup(struct sma_tools *tools, const struct sma_confi
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     setup->refs = 1;
     setup->config = config;
+    sma_buf_init(&setup->helper, PATH_MAX * 2);
+    if (!sma_media_find_helper(&setup->helper))
+        sma_buf_clear(&setup->helper);
     enum sma_err err = fill_setup(setup, tools, error);
     if (err != SMA_ERR_OK) {
-        unref_setup(setup);
+        tools_unref_setup(setup);
         return err;
     }
     if (tools->config_count < TOOLS_CONFIG_COUNT_MAX)
@@ -130,7 +134,7 @@ static void destroy_job(struct tools_job *job)
     sma_buf_fini(&job->why);
     sma_buf_fini(&job->result);
     sma_msg_destroy(job->question);
-    unref_setup(job->setup);
+    tools_unref_setup(job->setup);
     free(job);
 }
 
@@ -141,7 +145,8 @@ void sma_tools_destroy(struct sma_tools *tools)
     SMA_ASSERT(tools->magic == TOOLS_MAGIC);
     while (tools->jobs.next != &tools->jobs)
         destroy_job(tools->jobs.next);
-    unref_setup(tools->setup);
+    tools_encode_fini(tools);
+    tools_unref_setup(tools->setup);
     sma_processes_fini(&tools->table);
     free(tools->read_bytes);
     tools->magic = 0;
@@ -280,9 +285,9 @@ static void let_in(struct sma_tools *tools)
     }
 }
 
-static void tell_drained(struct sma_tools *tools)
+void tools_tell_drained(struct sma_tools *tools)
 {
-    if (!tools->is_draining || tools->has_drained)
+    if (!tools->is_draining || tools->has_drained || tools->encodes.first != NULL)
         return;
     for (const struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next)
         if (!tools_exec_is_held(job))
@@ -300,7 +305,7 @@ static void leave(struct tools_job *job)
     if (!is_in_use && !tools_exec_is_held(job))
         destroy_job(job);
     if (!is_in_use)
-        tell_drained(tools);
+        tools_tell_drained(tools);
     let_in(tools);
 }
 
@@ -350,6 +355,7 @@ static void stop_jobs(struct sma_tools *tools, uint64_t seq, bool are_all)
         if (are_all || job->ask->seq == seq)
             stop_job(job);
     }
+    tools_encode_stop(tools, seq, are_all);
 }
 
 static void reload(struct sma_tools *tools, const struct sma_config *config)
@@ -361,7 +367,7 @@ static void reload(struct sma_tools *tools, const struct sma_config *config)
                     error.text);
         return;
     }
-    unref_setup(tools->setup);
+    tools_unref_setup(tools->setup);
     tools->setup = setup;
     say_belts(tools);
 }
@@ -374,7 +380,7 @@ static void live(struct sma_tools *tools, unsigned phase)
     }
     tools->is_draining = true;
     stop_jobs(tools, 0, true); /* the last one to go says that it is done */
-    tell_drained(tools);
+    tools_tell_drained(tools);
 }
 
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
@@ -390,6 +396,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
             let_in(tools);
         return;
     }
+    case SMA_MSG_ENCODE:
+        tools_encode_take(tools, msg);
+        return;
     case SMA_MSG_TOOL_CANCEL:
         stop_jobs(tools, SMA_MSG_BODY(*msg, struct sma_tool_cancel)->seq, false);
         return;
@@ -422,6 +431,7 @@ static void stop(void *state, struct sma_ctx *ctx)
         __atomic_store_n(&job->is_stopped, 1, __ATOMIC_RELAXED);
         tools_exec_abandon(job);
     }
+    tools_encode_stop(tools, 0, true);
     uv_close((uv_handle_t *)&tools->children, NULL);
     if (tools->placeholders != 0)
         sma_sandbox_remove_placeholders(tools->setup->config, tools->placeholders);

@@ -22,6 +22,7 @@
 #include "runtime/exec/sandbox.h"
 #include "runtime/files/check.h"
 #include "runtime/files/file_tools.h"
+#include "runtime/media/prepare.h"
 #include "runtime/secrets/secrets.h"
 #include "sma/actors.h"
 #include "sma/messages.h"
@@ -62,6 +63,7 @@ struct tools_setup
     struct sma_secrets *secrets;
     struct sma_exec_options options;
     struct sma_sandbox sandbox;
+    struct sma_buf helper; /* path of shrink-picture; empty: it is not installed */
 };
 
 enum tools_kind
@@ -164,6 +166,16 @@ struct tools_job
     struct tools_command *command;
 };
 
+struct tools_encode;
+/* Parts that are made ready for the model (tools_encode.c). */
+struct tools_encodes
+{
+    struct tools_encode *first, *last; /* in the order they came */
+    unsigned busy;                     /* at work, at most SMA_ENCODE_COUNT_MAX */
+    unsigned begun_count;              /* the folder is tidied now and then */
+    bool is_full;                      /* the folder was, when last looked at */
+};
+
 struct sma_tools
 {
     uint32_t magic;
@@ -173,6 +185,7 @@ struct sma_tools
     size_t config_count;
     struct tools_job jobs; /* head of a ring, in the order they came */
     size_t busy[TOOLS_KIND_COUNT];
+    struct tools_encodes encodes;
     unsigned placeholders;
     unsigned plan_count; /* commands planned */
     bool is_draining, has_drained;
@@ -184,6 +197,19 @@ struct sma_tools
     uv_signal_t children;                    /* SIGCHLD: some command may be over */
     void (*on_leave)(struct tools_job *job); /* tools.c: tools_leave */
 };
+
+/* -- tools.c ----------------------------------------------------------------------------------- */
+void tools_unref_setup(struct tools_setup *setup); /* accepts NULL */
+/** Say that the drain is done, if it is. */
+void tools_tell_drained(struct sma_tools *tools);
+
+/* -- tools_encode.c ---------------------------------------------------------------------------- */
+/** An ENCODE question: takes it. */
+void tools_encode_take(struct sma_tools *tools, struct sma_msg **question);
+/** Stop those of a run, or all: still answered. */
+void tools_encode_stop(struct sma_tools *tools, uint64_t seq, bool are_all);
+/** At the actor's end: free what is left. */
+void tools_encode_fini(struct sma_tools *tools);
 
 /* -- tools_job.c ------------------------------------------------------------------------------- */
 /** Make sure that wake() comes at this time or earlier. */

@@ -74,7 +74,51 @@ enum sma_err sma_file_tools_open(const struct sma_file_tools *tools, struct sma_
     return SMA_ERR_OK;
 }
 
-/* -- texts ------------------------------------------------------------------------------------- */
+/* In pieces that overlap, so that none is cut in two. */
+static bool has_secret(const struct sma_file_tools *tools, int fd)
+{
+    enum
+    {
+        PIECE_BYTES = 256 * 1024,
+        OVERLAP_BYTES = 4096
+    };
+    SMA_AUTO(sma_freep) char *bytes = malloc(PIECE_BYTES);
+    if (bytes == NULL)
+        return true;
+    for (off_t at = 0; at <= SMA_PART_FILE_BYTES_MAX; at += PIECE_BYTES - OVERLAP_BYTES) {
+        ssize_t got = pread(fd, bytes, PIECE_BYTES, at);
+        if (got <= 0)
+            return got < 0;
+        if (sma_secrets_has(tools->secrets, (struct sma_str){bytes, (size_t)got}))
+            return true;
+        if (got < PIECE_BYTES)
+            return false;
+    }
+    return false;
+}
+
+enum sma_err sma_file_tools_open_part(const struct sma_file_tools *tools, struct sma_str path,
+                                      int *ret_fd, uint64_t *ret_bytes, struct sma_buf *why)
+{
+    struct sma_buf clean;
+    struct stat stat;
+    int fd = -1;
+    sma_buf_init(&clean, SMA_GUARD_PATH_BYTES_MAX + 1);
+    enum sma_err err = sma_guard_clean(tools->guard, path, &clean, why);
+    if (err == SMA_ERR_OK)
+        err = sma_guard_open(tools->guard, sma_buf_str(&clean), SMA_GUARD_READ, &fd, &stat, why);
+    if (err == SMA_ERR_OK && has_secret(tools, fd)) {
+        close(fd);
+        err = file_tools_say(why, sma_buf_str(&clean),
+                             " holds a secret of this agent, or cannot be read.");
+    }
+    sma_buf_fini(&clean);
+    if (err != SMA_ERR_OK)
+        return err;
+    *ret_fd = fd;
+    *ret_bytes = (uint64_t)stat.st_size;
+    return SMA_ERR_OK;
+}
 
 /* -- who does what ----------------------------------------------------------------------------- */
 bool sma_file_tools_has(struct sma_str name)

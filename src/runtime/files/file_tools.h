@@ -53,6 +53,16 @@ bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_fil
  *  *ret_fd. */
 SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,
                                              struct sma_str path, int *ret_fd, struct sma_buf *why);
+/**
+ * Open a file that a model is to be given whole (struct sma_part): beneath the root and past the
+ * guard, as read_file does. What rules say of reading was asked when the file was asked for; what a
+ * person sent is theirs to show. A file that holds one of our secrets is refused.
+ * @return OK and *ret_fd (the caller closes it), *ret_bytes | errors as sma_guard_open, with a
+ *         sentence in why
+ */
+SMA_CHECKED enum sma_err sma_file_tools_open_part(const struct sma_file_tools *tools,
+                                                  struct sma_str path, int *ret_fd,
+                                                  uint64_t *ret_bytes, struct sma_buf *why);
 /** A unified diff of two texts, at most max bytes (then "..." says so). before NULL: a new file. */
 void sma_file_tools_put_diff(struct sma_buf *buf, struct sma_str path, const char *before,
                              const char *after, size_t max);

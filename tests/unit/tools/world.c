@@ -59,12 +59,36 @@ static void take_answer(struct world *world, struct sma_msg *msg, struct sma_ctx
     }
 }
 
+/* content: the note; item: what it is */
+static void take_encoded(struct world *world, struct sma_msg *msg, struct sma_ctx *ctx)
+{
+    const struct sma_encoded *encoded = SMA_MSG_BODY(msg, struct sma_encoded);
+    const struct sma_part *part = &encoded->part;
+    for (size_t i = 0; i < world->record_count; i++) {
+        struct world_record *record = &world->records[i];
+        if (record->ask_id != msg->ask_id)
+            continue;
+        CHECK_INT(record->seq, encoded->seq);
+        CHECK_INT(7, encoded->index);
+        record->answer_count++;
+        free(record->content);
+        free(record->item);
+        record->content = strndup(part->note.ptr, part->note.len);
+        CHECK(asprintf(&record->item, "%d %s %ux%u %llu %s", part->kind, part->mime.ptr,
+                       part->width, part->height, (unsigned long long)part->length,
+                       part->hash.ptr) > 0);
+        record->answered_ns = sma_ctx_now(ctx);
+    }
+}
+
 static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct world *world = state;
     pthread_mutex_lock(&world->lock);
     if ((*msg)->kind == SMA_MSG_TOOL_ANSWER)
         take_answer(world, *msg, ctx);
+    if ((*msg)->kind == SMA_MSG_ENCODED)
+        take_encoded(world, *msg, ctx);
     pthread_cond_broadcast(&world->changed);
     pthread_mutex_unlock(&world->lock);
     if ((*msg)->kind == SMA_MSG_LIFE)
@@ -78,7 +102,7 @@ static void agent_wake(void *state, struct sma_ctx *ctx)
     for (; world->order_begin < world->order_end; world->order_begin++) {
         struct sma_msg **msg = &world->orders[world->order_begin];
         struct world_record *record = &world->records[world->order_records[world->order_begin]];
-        if ((*msg)->kind == SMA_MSG_TOOL) {
+        if ((*msg)->kind == SMA_MSG_TOOL || (*msg)->kind == SMA_MSG_ENCODE) {
             record->asked_ns = sma_ctx_now(ctx);
             CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_TOOLS, msg, 0, &record->ask_id));
         } else {
@@ -304,6 +328,26 @@ size_t world_ask(struct world *world, const struct sma_tool_ask *template)
     return record;
 }
 
+size_t world_encode(struct world *world, uint64_t seq, const char *path, uint32_t max_side)
+{
+    struct sma_msg *msg = sma_msg_make_encode(&(struct sma_encode_ask){
+        .seq = seq,
+        .index = 7,
+        .max_side = max_side,
+        .max_bytes = 1024 * 1024,
+        .part = {.kind = SMA_PART_FILE, .path = sma_str(path)},
+    });
+    CHECK(msg != NULL);
+    pthread_mutex_lock(&world->lock);
+    size_t record = world->record_count++;
+    CHECK(record < WORLD_RECORD_COUNT_MAX);
+    world->records[record].seq = seq;
+    world->order_records[world->order_end] = record;
+    world->orders[world->order_end++] = msg;
+    pthread_mutex_unlock(&world->lock);
+    return record;
+}
+
 size_t world_run(struct world *world, const char *command, long timeout_ms)
 {
     json_t *root = json_pack("{s:s}", "command", command);
@@ -342,6 +386,15 @@ const struct world_record *world_await(struct world *world, size_t record)
         CHECK_INT(0, pthread_cond_timedwait(&world->changed, &world->lock, &until));
     pthread_mutex_unlock(&world->lock);
     return &world->records[record];
+}
+
+void world_await_asked(struct world *world, size_t record)
+{
+    for (bool is_asked = false; !is_asked; usleep(1000)) {
+        pthread_mutex_lock(&world->lock);
+        is_asked = world->records[record].ask_id != 0;
+        pthread_mutex_unlock(&world->lock);
+    }
 }
 
 bool world_is_answered(struct world *world, size_t record)

@@ -45,9 +45,14 @@ bool world_is_boxed(const struct world *world);
 size_t world_run(struct world *world, const char *command, long timeout_ms);
 /** Any question: arguments as JSON. */
 size_t world_ask(struct world *world, const struct sma_tool_ask *ask);
+/** ENCODE of a file of the project: the record's content is the note, its item "kind mime WxH
+ *  length hash". */
+size_t world_encode(struct world *world, uint64_t seq, const char *path, uint32_t max_side);
 void world_cancel(struct world *world, uint64_t seq);
 /** Waits for the answer. */
 const struct world_record *world_await(struct world *world, size_t record);
+/** Waits until the question has left the agent. */
+void world_await_asked(struct world *world, size_t record);
 bool world_is_answered(struct world *world, size_t record);
 /** DRAIN, without waiting. */
 void world_drain(struct world *world);
