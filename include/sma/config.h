@@ -11,6 +11,7 @@
 #include "sma/base.h"
 
 struct sma_params;
+struct sma_chat_rule;
 enum sma_llm_api
 {
     SMA_LLM_CHAT,      /* POST {base}/chat/completions */
@@ -26,11 +27,13 @@ enum sma_language
 };
 
 #define SMA_TARGET_COUNT_MAX 8 /* llm and its fallbacks */
+#define SMA_MODEL_COUNT_MAX 24 /* ... and those of `chats` */
 
 struct sma_config_llm
 {
     enum sma_llm_api api;
     const char *provider, *model;
+    const char *name;           /* what people call it; "" = provider/model */
     const char *base_url;       /* without trailing slash; the default of the provider filled in */
     const char *api_key;        /* "" = none found */
     const char *api_key_source; /* for people: "${LLM_API_KEY}", "OPENAI_API_KEY", ...; "none" */
@@ -107,6 +110,11 @@ struct sma_config
      * are llm's. */
     const struct sma_config_llm *llm_targets[SMA_TARGET_COUNT_MAX];
     size_t llm_target_count; /* 0: llm alone (configurations made by hand) */
+    /* chats.h: what is different in some chats, and every model that can be asked */
+    const struct sma_chat_rule *chats;
+    size_t chat_count;
+    const struct sma_config_llm *models[SMA_MODEL_COUNT_MAX];
+    size_t model_count; /* 0: those of llm_targets */
     /* llm.judge: who reads what may be an answer to a request; else llm with the least effort;
      * NULL: llm */
     const struct sma_config_llm *llm_judge;

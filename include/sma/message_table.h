@@ -446,6 +446,7 @@ BODY(sma_run_order)
     FIELD(uint32_t, replies_left)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
     LIST(sma_part, part_count, parts)        /* of this message, in its order */
+    TEXT(model) /* chosen for this chat by /model: a label of chats.h; empty = none */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -600,6 +601,7 @@ BODY(sma_tool_ask)
     TEXT(name)
     TEXT(arguments)                          /* JSON that the schema allows */
     TEXT(chat_key)                           /* whose run it is */
+    FIELD(bool, is_group)                    /* several people talk there */
     TEXT(receiver) /* sends elsewhere: chat key it goes to, then a blank and the name for people */
     FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
     LIST(sma_grant, grant_count, grants)

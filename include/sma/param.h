@@ -49,6 +49,7 @@ enum sma_param_trait
     SMA_PARAM_BLOCKS = 16, /* an object with one block for each platform */
     SMA_PARAM_PARTLY =
         32, /* does less than its name says: `doc`, which follows it, is said at start */
+    SMA_PARAM_MAP = 64, /* an object with members of any name, each an object like `members` */
 };
 
 struct sma_param

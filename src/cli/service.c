@@ -13,6 +13,7 @@
 #include "private.h"
 #include "runtime/model/target.h"
 #include "sma/actors.h"
+#include "sma/chats.h"
 #include "sma/links.h"
 #include "sma/metrics.h"
 
@@ -147,8 +148,8 @@ static void warn_unknown_platforms(const struct sma_config *config)
 static void name_targets(const struct sma_config *config)
 {
     struct sma_target target;
-    for (size_t i = 0; i < config->llm_target_count; i++) {
-        sma_target_init(&target, config->llm_targets[i]);
+    for (size_t i = 0; i < sma_models_count(config); i++) {
+        sma_target_init(&target, sma_models_get(config, i));
         sma_target_known(sma_str(target.key));
     }
 }

@@ -16,7 +16,7 @@
 #define RECORD_BYTES_MAX (SMA_ID_BYTES_MAX * 6 + 16)
 
 /* -- rules ------------------------------------------------------------------------------------- */
-static struct sma_str block_of(const struct sma_config *config, const char *name)
+struct sma_str sma_store_block_of(const struct sma_config *config, const char *name)
 {
     for (size_t i = 0; i < config->adapter_count; i++)
         if (strcmp(config->adapters[i].name, name) == 0)
@@ -24,16 +24,15 @@ static struct sma_str block_of(const struct sma_config *config, const char *name
     return SMA_STR("");
 }
 
-static SMA_CHECKED enum sma_err load_one(struct sma_store *store, struct sma_str json,
-                                         const char *name, struct sma_access_rules **rules)
+enum sma_err sma_store_load_rules_of(struct sma_store *store, struct sma_str json, const char *name,
+                                     struct sma_access_rules **rules)
 {
     struct sma_access_rules *fresh;
     struct sma_error error = {0};
     enum sma_err err = sma_access_rules_parse(json, &fresh, &error);
     if (err == SMA_ERR_BADINPUT) {
-        sma_store_boot_line(store, SMA_LOG_ERROR,
-                            "ship.json: adapters.%s: %s; in groups the defaults hold", name,
-                            error.text);
+        sma_store_boot_line(store, SMA_LOG_ERROR, "ship.json: %s: %s; in groups the defaults hold",
+                            name, error.text);
         err = sma_access_rules_parse(SMA_STR(""), &fresh, &error);
     }
     if (err != SMA_ERR_OK)
@@ -67,12 +66,15 @@ enum sma_err sma_store_load_rules(struct sma_store *store)
 {
     enum sma_err err = load_roles(store);
     if (err == SMA_ERR_OK)
-        err = load_one(store, SMA_STR(""), "", &store->people->default_rules);
+        err = sma_store_load_rules_of(store, SMA_STR(""), "", &store->people->default_rules);
     for (uint32_t i = 0; i < store->adapter_count && err == SMA_ERR_OK; i++) {
         const char *name = store->adapters[i].adapter->ops->name;
-        err = load_one(store, block_of(store->config, name), name, &store->people->rules[i]);
+        char place[128];
+        snprintf(place, sizeof place, "adapters.%s", name);
+        err = sma_store_load_rules_of(store, sma_store_block_of(store->config, name), place,
+                                      &store->people->rules[i]);
     }
-    return err;
+    return err == SMA_ERR_OK ? sma_store_load_chat_rules(store) : err;
 }
 
 struct sma_access_backlog sma_store_backlog(const struct sma_store *store,
@@ -278,6 +280,7 @@ static void fini(struct sma_store *store)
     sma_access_rules_destroy(store->people->default_rules);
     for (uint32_t i = 0; i < store->adapter_count; i++)
         sma_access_rules_destroy(store->people->rules[i]);
+    sma_store_free_chat_rules(store);
     sma_access_roles_destroy(store->people->named);
     sma_store_free_strangers(store);
     sma_buf_fini(&store->people->key);

@@ -108,7 +108,7 @@ static void tell_dispatcher(struct sma_store *store, const struct store_chat *ch
     }
 }
 
-/* -- what each does: it writes what is answered --------------------------------------------------- */
+/* -- what each does: it writes what is answered ------------------------------------------------ */
 static SMA_CHECKED enum sma_err put_notice(const struct store_command *command,
                                            enum sma_notice notice)
 {

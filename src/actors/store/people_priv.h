@@ -86,7 +86,10 @@ struct store_strangers_pass
 struct store_people
 {
     struct sma_access_rules *default_rules, *rules[SMA_ADAPTER_COUNT_MAX]; /* as store->adapters */
-    struct sma_access_roles *named;                                        /* permissions.roles */
+    /* of entries of `chats`: [adapter * chat_count + entry]; NULL = says nothing of access */
+    struct sma_access_rules **chat_rules;
+    size_t chat_count;
+    struct sma_access_roles *named;    /* permissions.roles */
     struct store_strangers *strangers; /* counted today: store_stranger.c */
     struct store_role roles[STORE_ROLE_COUNT];
     struct store_known known[STORE_PERSON_COUNT];
@@ -160,5 +163,17 @@ SMA_CHECKED enum sma_err sma_store_people_expire(struct sma_store *store);
 uint64_t sma_store_people_wake(const struct sma_store *store);
 
 #include "pairing_priv.h"
+
+/* -- access_chats.c ---------------------------------------------------------------------------- */
+/** The rules of chats that have their own, made anew from the configuration. */
+SMA_CHECKED enum sma_err sma_store_load_chat_rules(struct sma_store *store);
+void sma_store_free_chat_rules(struct sma_store *store);
+/** Those of this chat; NULL = it has none of its own. */
+const struct sma_access_rules *sma_store_chat_rules(const struct sma_store *store, size_t adapter,
+                                                    const struct sma_route *route);
+/** The block of a platform with what a chat says in place of its members. @name: for messages */
+struct sma_str sma_store_block_of(const struct sma_config *config, const char *name);
+SMA_CHECKED enum sma_err sma_store_load_rules_of(struct sma_store *store, struct sma_str json,
+                                                 const char *name, struct sma_access_rules **rules);
 
 #endif

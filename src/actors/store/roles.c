@@ -32,7 +32,10 @@ const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
                                                   const struct sma_route *route)
 {
     int adapter = sma_store_adapter_of(store, route);
-    return adapter < 0 ? store->people->default_rules : store->people->rules[adapter];
+    if (adapter < 0)
+        return store->people->default_rules;
+    const struct sma_access_rules *own = sma_store_chat_rules(store, (size_t)adapter, route);
+    return own != NULL ? own : store->people->rules[adapter];
 }
 
 enum sma_err sma_store_group_word(struct sma_store *store, const struct sma_route *route,

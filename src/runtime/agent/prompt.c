@@ -1,6 +1,7 @@
 /* prompt.c — the system text and the facts block. See prompt.h and
  * docs/adr/0003-prompt-and-session.md. */
 #include "runtime/agent/prompt.h"
+#include "sma/chats.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -46,9 +47,14 @@ static void put_begin(struct sma_buf *buf, uint64_t facts_word)
 }
 
 void sma_prompt_put_system(struct sma_buf *buf, const struct sma_config *config,
-                           uint64_t facts_word)
+                           const struct sma_chat_rule *chat, uint64_t facts_word)
 {
-    sma_buf_put_text(buf, config->agent_md);
+    bool has_own = chat != NULL && chat->agent_md != NULL;
+    sma_buf_put_text(buf, has_own ? chat->agent_md : config->agent_md);
+    if (chat != NULL && chat->prompt != NULL) {
+        sma_buf_put_text(buf, "\n\n");
+        sma_buf_put_text(buf, chat->prompt);
+    }
     sma_buf_put_text(buf, "\n\n---\n\n");
     sma_buf_put_text(buf, rules);
     sma_buf_put_text(buf, "- A block or line that begins with \"");
@@ -206,11 +212,5 @@ void sma_prompt_put_note(struct sma_buf *buf, uint64_t facts_word, const char *t
 
 bool sma_prompt_is_group(struct sma_str chat_type)
 {
-    static const char *const groups[] = {"group", "supergroup",  "channel", "guild",
-                                         "topic", "topic_group", "room"};
-    for (size_t i = 0; i < SMA_COUNT_OF(groups); i++) {
-        if (sma_str_is_equal_nocase(chat_type, sma_str(groups[i])))
-            return true;
-    }
-    return false;
+    return sma_chat_type_is_group(chat_type);
 }

@@ -26,9 +26,10 @@ struct sma_prompt_channel
     uint32_t part_chars_max; /* longer texts come in several messages; 0 = none does */
 };
 
-/** The system text. @facts_word: what begins our blocks and nobody else knows, as in RUN */
+/** The system text. @chat: the entry of `chats` whose prompt holds, NULL = none; @facts_word: what
+ *  begins our blocks and nobody else knows, as in RUN */
 void sma_prompt_put_system(struct sma_buf *buf, const struct sma_config *config,
-                           uint64_t facts_word);
+                           const struct sma_chat_rule *chat, uint64_t facts_word);
 /** The facts of a run: one line. Local time is the process's zone. */
 void sma_prompt_put_facts(struct sma_buf *buf, const struct sma_run_order *order, int64_t wall_ms);
 /** The line about the chat, with the line feed before it. */

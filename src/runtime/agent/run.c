@@ -10,22 +10,24 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
      * cached ends where they change. What somebody may not do is refused when it is called. */
     uint32_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
-    const struct sma_buf *head;
-    enum sma_err err =
-        run_find_head(options->settings, 0, offers, options->order->facts_word, &head);
-    struct sma_run *run = err == SMA_ERR_OK ? calloc(1, sizeof *run) : NULL;
+    struct sma_run *run = calloc(1, sizeof *run);
     if (run == NULL)
-        return err != SMA_ERR_OK ? err : SMA_ERR_NOMEM;
+        return SMA_ERR_NOMEM;
     run->magic = RUN_MAGIC;
-    run->offers = offers;
-    run->head = head;
     run->own_order = *options->order;
     run->order = &run->own_order;
     run_added_init(run);
     run->sessions = options->sessions;
     run->session = options->session;
     run->settings = options->settings;
-    run->target = &options->settings->targets[0];
+    run_chat_init(run, offers);
+    run->target_index = run->chat.first;
+    run->target = &options->settings->targets[run->target_index];
+    enum sma_err err = run_take_head(run);
+    if (err != SMA_ERR_OK) {
+        free(run);
+        return err;
+    }
     run->wall_ms = options->wall_ms;
     run->channel = (struct sma_prompt_channel){.has_markdown = options->has_markdown,
                                                .is_stored = options->is_stored,

@@ -35,21 +35,43 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
+/* Everything of a request before its messages: what one target is sent of one set of tools and one
+ * prompt. The longest unused goes first: SMA_RUN_HEAD_COUNT_MAX, SMA_RUN_HEAD_BYTES_MAX. */
+#define SMA_RUN_HEAD_COUNT_MAX 64
+#define SMA_RUN_HEAD_BYTES_MAX (8 * 1024 * 1024)
+struct sma_run_head_key
+{
+    size_t target;
+    uint32_t offers;                    /* enum sma_tool_offer */
+    const struct sma_chat_rule *prompt; /* NULL: Agent.md alone */
+};
+struct sma_run_head
+{
+    struct sma_run_head_key key;
+    struct sma_buf bytes; /* empty: a free place */
+    uint64_t used;        /* when, as a count */
+};
+
 /* What all runs of one configuration share: whom to ask, what is known of them, and the head and
  * tail of every request, built once. */
 struct sma_run_settings
 {
     const struct sma_config *config;
-    struct sma_target targets[SMA_TARGET_COUNT_MAX]; /* in the order of the configuration */
-    struct sma_cooldown cooldowns[SMA_TARGET_COUNT_MAX];
-    size_t target_count;
+    /* every model (chats.h): llm and its fallbacks first, in the order of the configuration */
+    struct sma_target targets[SMA_MODEL_COUNT_MAX];
+    struct sma_cooldown cooldowns[SMA_MODEL_COUNT_MAX];
+    size_t target_count;     /* of llm and its fallbacks */
+    size_t model_count;      /* of all */
     struct sma_target judge; /* who reads what may be an answer to a request */
-    struct sma_buf heads[SMA_TARGET_COUNT_MAX][SMA_TOOL_OFFER_SETS]; /* made when first needed */
-    struct sma_buf tails[SMA_TARGET_COUNT_MAX];                      /* likewise */
-    size_t key_offsets[SMA_TARGET_COUNT_MAX]; /* where the chat's cache key goes in the tail */
-    uint64_t facts_word;                      /* that the heads name; 0 until the first run */
-    bool is_configured;                       /* there is a model to ask */
-    uint32_t use_count;                       /* the owner's */
+    /* made when first needed; one for each way in which they differ, not for each chat */
+    struct sma_run_head heads[SMA_RUN_HEAD_COUNT_MAX];
+    size_t head_bytes;
+    uint64_t head_use;
+    struct sma_buf tails[SMA_MODEL_COUNT_MAX]; /* likewise */
+    size_t key_offsets[SMA_MODEL_COUNT_MAX];   /* where the chat's cache key goes in the tail */
+    uint64_t facts_word;                       /* that the heads name; 0 until the first run */
+    bool is_configured;                        /* there is a model to ask */
+    uint32_t use_count;                        /* the owner's */
 };
 /** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings.
  *  @before: of the configuration until now, or NULL: what is known of targets that stay the same is

@@ -12,8 +12,7 @@ static bool must_wait(const struct sma_run *run)
     const struct sma_run_settings *settings = run->settings;
     const struct sma_cooldown *cooldown = &settings->cooldowns[run->target_index];
     return !run->has_asked && cooldown->is_told && cooldown->until_ns > run->now_ns &&
-           sma_cooldown_pick(settings->cooldowns, settings->target_count, 0, run->now_ns) ==
-               settings->target_count;
+           run_find_target(run, 0) == settings->model_count;
 }
 
 static int64_t left_ms(const struct sma_run *run, size_t index)
@@ -28,7 +27,7 @@ static bool may_wait(const struct sma_run *run, uint32_t targets, int64_t *ret_a
 {
     bool may = false;
     int64_t asked_ms = INT64_MAX;
-    for (size_t i = 0; i < run->settings->target_count; i++) {
+    for (size_t i = 0; i < run->settings->model_count; i++) {
         bool is_told = run->settings->cooldowns[i].is_told;
         if ((targets >> i & 1) == 0)
             continue;

@@ -73,18 +73,20 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
     run_open_call(run, index, mode == SMA_TOOL_RUN ? CALL_RUN : CALL_CHECK);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_TOOL);
     action->call = index;
-    action->tool = (struct sma_tool_ask){.seq = run->order->seq,
-                                         .call = index,
-                                         .mode = (uint8_t)mode,
-                                         .standing = run->order->standing,
-                                         .is_approved = call->is_approved,
-                                         .name = stored->name,
-                                         .arguments = stored->arguments,
-                                         .chat_key = run->order->route.chat_key,
-                                         .receiver = receiver,
-                                         .is_receiver_doubtful = call->is_doubtful,
-                                         .grant_count = run->order->grant_count,
-                                         .grants = run->order->grants};
+    action->tool =
+        (struct sma_tool_ask){.seq = run->order->seq,
+                              .call = index,
+                              .mode = (uint8_t)mode,
+                              .standing = run->order->standing,
+                              .is_approved = call->is_approved,
+                              .name = stored->name,
+                              .arguments = stored->arguments,
+                              .chat_key = run->order->route.chat_key,
+                              .is_group = sma_prompt_is_group(run->order->route.chat_type),
+                              .receiver = receiver,
+                              .is_receiver_doubtful = call->is_doubtful,
+                              .grant_count = run->order->grant_count,
+                              .grants = run->order->grants};
     if (call->is_approved) {
         memcpy(action->tool.digest, call->agreed->digest, sizeof action->tool.digest);
         action->tool.is_by_owner = call->agreed->is_by_owner;

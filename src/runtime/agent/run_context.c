@@ -159,8 +159,10 @@ static size_t shorten_rounds(struct sma_run *run, size_t excess, size_t head, si
 
 static size_t size_of(struct sma_run *run)
 {
-    if (sma_session_fit(run->sessions, run->session, run->target, run->form >= RUN_FORM_PLAIN) ==
-        SMA_ERR_NOMEM)
+    /* Runs of other chats may have taken the place of its head meanwhile. */
+    if (run_take_head(run) != SMA_ERR_OK ||
+        sma_session_fit(run->sessions, run->session, run->target, run->form >= RUN_FORM_PLAIN) ==
+            SMA_ERR_NOMEM)
         run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
     return run->turn.err == SMA_ERR_TOOBIG ? 2 * SMA_REQUEST_BYTES_MAX : sma_run_request_size(run);
 }
@@ -188,8 +190,7 @@ bool run_shrink(struct sma_run *run)
 
 bool run_fit_request(struct sma_run *run)
 {
-    enum sma_err err = run_find_head(run->settings, run->target_index, run->offers,
-                                     run->order->facts_word, &run->head);
+    enum sma_err err = run_take_head(run);
     if (err == SMA_ERR_OK)
         err =
             sma_session_fit(run->sessions, run->session, run->target, run->form >= RUN_FORM_PLAIN);

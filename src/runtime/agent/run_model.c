@@ -16,11 +16,8 @@ static void set_target(struct sma_run *run, size_t index)
 
 void run_pick_target(struct sma_run *run)
 {
-    const struct sma_run_settings *settings = run->settings;
-    size_t index = sma_cooldown_pick(settings->cooldowns, settings->target_count, 0, run->now_ns);
-    if (index == settings->target_count)
-        index = sma_cooldown_first_back(settings->cooldowns, settings->target_count);
-    set_target(run, index);
+    size_t index = run_find_target(run, 0);
+    set_target(run, index == run->settings->model_count ? run_first_back(run) : index);
 }
 
 /* -- waiting ----------------------------------------------------------------------------------- */
@@ -78,10 +75,8 @@ static bool moves_on(enum sma_model_failure trouble)
 
 static bool ask_another(struct sma_run *run)
 {
-    const struct sma_run_settings *settings = run->settings;
-    size_t index =
-        sma_cooldown_pick(settings->cooldowns, settings->target_count, run->tried, run->now_ns);
-    if (index == settings->target_count)
+    size_t index = run_find_target(run, run->tried);
+    if (index == run->settings->model_count)
         return false;
     set_target(run, index);
     run_ask_model(run);

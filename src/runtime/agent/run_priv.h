@@ -96,6 +96,14 @@ struct run_failure
     uint32_t count;
 };
 
+/* What `chats` and /model say of this chat. */
+struct run_chat
+{
+    const struct sma_chat_rule *prompt; /* NULL: Agent.md alone */
+    size_t first;                       /* who is asked first */
+    uint32_t skipped;                   /* bit = index: not asked in this chat */
+};
+
 struct sma_run
 {
     uint32_t magic;
@@ -116,6 +124,7 @@ struct sma_run
     struct sma_trace trace;
     struct sma_stamps stamps;
     uint32_t offers; /* enum sma_tool_offer */
+    struct run_chat chat;
     const struct sma_buf *head;
     bool is_draining, has_delivered;
     bool has_shown;  /* a file or a reaction: an answer without words */
@@ -181,10 +190,10 @@ struct sma_run
 
     /* models that do not answer */
     uint32_t tried; /* bit = index: failed since the last good answer of this life */
-    uint8_t troubles[SMA_TARGET_COUNT_MAX]; /* enum sma_model_failure, of those that were tried */
-    struct sma_stored_wait wait;            /* since when, how often; count 0 = it does not wait */
-    struct sma_buf notice;                  /* that it waits */
-    bool has_asked;                         /* a model, in this life */
+    uint8_t troubles[SMA_MODEL_COUNT_MAX]; /* enum sma_model_failure, of those that were tried */
+    struct sma_stored_wait wait;           /* since when, how often; count 0 = it does not wait */
+    struct sma_buf notice;                 /* that it waits */
+    bool has_asked;                        /* a model, in this life */
     size_t asked_refused_count; /* what the target was known to refuse when it was asked last */
     struct sma_usage usage;     /* since the last step that told it */
     const struct sma_target *usage_target; /* who answered last; NULL = nobody */
@@ -212,9 +221,20 @@ void run_cancel_tools(struct sma_run *run);
 
 /* run_settings.c */
 /* Everything of a request before its messages, when these tools are offered. */
-SMA_CHECKED enum sma_err run_find_head(struct sma_run_settings *settings, size_t target_index,
-                                       uint32_t offers, uint64_t facts_word,
+SMA_CHECKED enum sma_err run_find_head(struct sma_run_settings *settings,
+                                       const struct sma_run_head_key *key, uint64_t facts_word,
                                        const struct sma_buf **ret_head);
+
+/* run_chat.c */
+/* What holds in the run's chat: who is asked, what is offered. */
+void run_chat_init(struct sma_run *run, uint32_t channel_offers);
+/* The head of what is asked now. */
+SMA_CHECKED enum sma_err run_take_head(struct sma_run *run);
+/* Who can be asked now: the chat's own model, then llm.fallbacks; model_count = nobody. `tried` is
+ * left out. */
+size_t run_find_target(const struct sma_run *run, uint32_t tried);
+/* Who can be asked first when nobody can be now. */
+size_t run_first_back(const struct sma_run *run);
 
 /* run_context.c */
 /* Begin a fragment of the turn; write it to run->turn; end it. */

@@ -3,6 +3,7 @@
 #include "run_priv.h"
 
 #include "runtime/agent/prompt.h"
+#include "sma/chats.h"
 
 #include <stdlib.h>
 
@@ -11,36 +12,81 @@ static const char key_place[] = "<-cache-of-chat>";
 _Static_assert(sizeof key_place == RUN_CACHE_KEY_BYTES + 1, "the key takes its place");
 
 /* -- heads and tails --------------------------------------------------------------------------- */
+static void drop_head(struct sma_run_settings *settings, struct sma_run_head *head)
+{
+    settings->head_bytes -= head->bytes.len;
+    sma_buf_fini(&head->bytes);
+}
+
 static void drop_target(struct sma_run_settings *settings, size_t index)
 {
-    for (size_t k = 0; k < SMA_TOOL_OFFER_SETS; k++)
-        sma_buf_fini(&settings->heads[index][k]);
+    for (size_t k = 0; k < SMA_RUN_HEAD_COUNT_MAX; k++)
+        if (settings->heads[k].key.target == index)
+            drop_head(settings, &settings->heads[k]);
     sma_buf_fini(&settings->tails[index]);
 }
 
 static void drop_heads(struct sma_run_settings *settings)
 {
-    for (size_t i = 0; i < SMA_TARGET_COUNT_MAX; i++)
+    for (size_t i = 0; i < SMA_MODEL_COUNT_MAX; i++)
         drop_target(settings, i);
 }
 
-static enum sma_err make_head(const struct sma_run_settings *settings,
-                              const struct sma_target *target, uint32_t offers,
-                              struct sma_buf *head)
+static enum sma_err make_head(struct sma_run_settings *settings, struct sma_run_head *head)
 {
+    const struct sma_target *target = &settings->targets[head->key.target];
     struct sma_tool_spec tools[SMA_TOOL_COUNT];
-    size_t tool_count = sma_tool_specs_for(offers, tools);
+    size_t tool_count = sma_tool_specs_for(head->key.offers, tools);
     struct sma_buf system;
     sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
-    sma_prompt_put_system(&system, settings->config, settings->facts_word);
-    sma_buf_fini(head);
-    sma_buf_init(head, SMA_REQUEST_BYTES_MAX / 2);
-    target->wire->put_head(head, target, sma_buf_str(&system), tools, tool_count);
-    enum sma_err err = system.err != SMA_ERR_OK ? system.err : head->err;
+    sma_prompt_put_system(&system, settings->config, head->key.prompt, settings->facts_word);
+    sma_buf_init(&head->bytes, SMA_REQUEST_BYTES_MAX / 2);
+    target->wire->put_head(&head->bytes, target, sma_buf_str(&system), tools, tool_count);
+    enum sma_err err = system.err != SMA_ERR_OK ? system.err : head->bytes.err;
     sma_buf_fini(&system);
     if (err != SMA_ERR_OK)
-        sma_buf_fini(head);
+        sma_buf_fini(&head->bytes);
+    settings->head_bytes += head->bytes.len;
     return err;
+}
+
+static bool is_same_key(const struct sma_run_head_key *a, const struct sma_run_head_key *b)
+{
+    return a->target == b->target && a->offers == b->offers && a->prompt == b->prompt;
+}
+
+/* The head of this key, else a free place, else the one that was longest not used. */
+static struct sma_run_head *find_place(struct sma_run_settings *settings,
+                                       const struct sma_run_head_key *key)
+{
+    struct sma_run_head *oldest = &settings->heads[0];
+    for (size_t i = 0; i < SMA_RUN_HEAD_COUNT_MAX; i++) {
+        struct sma_run_head *head = &settings->heads[i];
+        if (head->bytes.len > 0 && is_same_key(&head->key, key))
+            return head;
+        uint64_t used = head->bytes.len == 0 ? 0 : head->used;
+        if (used < (oldest->bytes.len == 0 ? 0 : oldest->used))
+            oldest = head;
+    }
+    drop_head(settings, oldest);
+    oldest->key = *key;
+    return oldest;
+}
+
+static void bound_heads(struct sma_run_settings *settings, const struct sma_run_head *kept)
+{
+    while (settings->head_bytes > SMA_RUN_HEAD_BYTES_MAX) {
+        struct sma_run_head *oldest = NULL;
+        for (size_t i = 0; i < SMA_RUN_HEAD_COUNT_MAX; i++) {
+            struct sma_run_head *head = &settings->heads[i];
+            if (head != kept && head->bytes.len > 0 &&
+                (oldest == NULL || head->used < oldest->used))
+                oldest = head;
+        }
+        if (oldest == NULL)
+            return;
+        drop_head(settings, oldest);
+    }
 }
 
 static enum sma_err make_tail(struct sma_run_settings *settings, size_t index)
@@ -59,23 +105,25 @@ static enum sma_err make_tail(struct sma_run_settings *settings, size_t index)
     return SMA_ERR_OK;
 }
 
-enum sma_err run_find_head(struct sma_run_settings *settings, size_t target_index, uint32_t offers,
+enum sma_err run_find_head(struct sma_run_settings *settings, const struct sma_run_head_key *key,
                            uint64_t facts_word, const struct sma_buf **ret_head)
 {
-    SMA_ASSERT(offers < SMA_TOOL_OFFER_SETS);
     if (settings->facts_word != facts_word) { /* with the first run: the word is always the same */
         drop_heads(settings);
         settings->facts_word = facts_word;
     }
-    struct sma_buf *head = &settings->heads[target_index][offers];
+    struct sma_run_head *head = find_place(settings, key);
     enum sma_err err = SMA_ERR_OK;
-    if (head->len == 0)
-        err = make_head(settings, &settings->targets[target_index], offers, head);
-    if (err == SMA_ERR_OK && settings->tails[target_index].len == 0)
-        err = make_tail(settings, target_index);
-    if (err == SMA_ERR_OK)
-        *ret_head = head;
-    return err;
+    if (head->bytes.len == 0)
+        err = make_head(settings, head);
+    if (err == SMA_ERR_OK && settings->tails[key->target].len == 0)
+        err = make_tail(settings, key->target);
+    if (err != SMA_ERR_OK)
+        return err;
+    head->used = ++settings->head_use;
+    bound_heads(settings, head);
+    *ret_head = &head->bytes;
+    return SMA_ERR_OK;
 }
 
 /* -- the object -------------------------------------------------------------------------------- */
@@ -95,9 +143,9 @@ static bool has_equal_keys(const struct sma_config_llm *a, const struct sma_conf
 /* What a target refuses and takes is its own; that it is cooled may have been the key's fault. */
 static void take_over(struct sma_run_settings *settings, const struct sma_run_settings *before)
 {
-    for (size_t i = 0; i < settings->target_count; i++) {
+    for (size_t i = 0; i < settings->model_count; i++) {
         struct sma_target *target = &settings->targets[i];
-        for (size_t k = 0; k < before->target_count; k++) {
+        for (size_t k = 0; k < before->model_count; k++) {
             const struct sma_target *from = &before->targets[k];
             take_over_refusals(target, from);
             if (strcmp(target->key, from->key) == 0 && has_equal_keys(target->llm, from->llm))
@@ -106,8 +154,23 @@ static void take_over(struct sma_run_settings *settings, const struct sma_run_se
         take_over_refusals(target, &before->judge);
         take_over_refusals(&settings->judge, &before->judge);
     }
-    for (size_t k = 0; k < before->target_count; k++)
+    for (size_t k = 0; k < before->model_count; k++)
         take_over_refusals(&settings->judge, &before->targets[k]);
+}
+
+/* The largest of each prompt: what is too large shows now. */
+static enum sma_err try_heads(struct sma_run_settings *settings)
+{
+    const struct sma_config *config = settings->config;
+    const struct sma_buf *head;
+    for (size_t i = 0; i <= config->chat_count; i++) {
+        const struct sma_chat_rule *rule = i == config->chat_count ? NULL : &config->chats[i];
+        if (rule != NULL && rule->prompt == NULL && rule->agent_md == NULL)
+            continue;
+        struct sma_run_head_key key = {.offers = SMA_TOOL_OFFER_ALL, .prompt = rule};
+        SMA_TRY(run_find_head(settings, &key, 0, &head));
+    }
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_run_settings_create(const struct sma_config *config,
@@ -119,17 +182,15 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
         return SMA_ERR_NOMEM;
     const struct sma_config_llm *llm = &config->llm;
     settings->config = config;
-    for (size_t i = 0; i < config->llm_target_count; i++)
-        sma_target_init(&settings->targets[i], config->llm_targets[i]);
-    if (config->llm_target_count == 0)
-        sma_target_init(&settings->targets[0], llm);
+    settings->model_count = sma_models_count(config);
+    for (size_t i = 0; i < settings->model_count; i++)
+        sma_target_init(&settings->targets[i], sma_models_get(config, i));
     settings->target_count = config->llm_target_count == 0 ? 1 : config->llm_target_count;
     sma_target_init(&settings->judge, config->llm_judge == NULL ? llm : config->llm_judge);
     settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     if (before != NULL)
         take_over(settings, before);
-    const struct sma_buf *head; /* the largest: what is too large shows now */
-    enum sma_err err = run_find_head(settings, 0, SMA_TOOL_OFFER_SETS - 1, 0, &head);
+    enum sma_err err = try_heads(settings);
     if (err != SMA_ERR_OK) {
         sma_run_settings_destroy(settings);
         return err;
@@ -142,7 +203,7 @@ bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str ta
                             struct sma_str member)
 {
     bool is_new = false;
-    for (size_t i = 0; i < settings->target_count; i++) {
+    for (size_t i = 0; i < settings->model_count; i++) {
         if (!sma_str_is_equal(target, sma_str(settings->targets[i].key)) ||
             !sma_target_refuse(&settings->targets[i], member))
             continue;

@@ -47,13 +47,13 @@ size_t sma_cooldown_pick(const struct sma_cooldown *list, size_t count, uint32_t
     return index;
 }
 
-size_t sma_cooldown_first_back(const struct sma_cooldown *list, size_t count)
+size_t sma_cooldown_first_back(const struct sma_cooldown *list, size_t count, uint32_t skipped)
 {
-    size_t first = 0;
-    for (size_t i = 1; i < count; i++)
-        if (list[i].until_ns < list[first].until_ns)
+    size_t first = count;
+    for (size_t i = 0; i < count; i++)
+        if ((skipped >> i & 1) == 0 && (first == count || list[i].until_ns < list[first].until_ns))
             first = i;
-    return first;
+    return first == count ? 0 : first;
 }
 
 uint32_t sma_patience_wait_ms(const struct sma_patience *patience, int64_t asked_ms,

@@ -27,8 +27,8 @@ void sma_cooldown_succeed(struct sma_cooldown *cooldown);
  *  there is none. */
 size_t sma_cooldown_pick(const struct sma_cooldown *list, size_t count, uint32_t tried,
                          uint64_t now_ns);
-/** The one that is back first. count > 0. */
-size_t sma_cooldown_first_back(const struct sma_cooldown *list, size_t count);
+/** The one that is back first, of those that are not in `skipped` (bit = index). count > 0. */
+size_t sma_cooldown_first_back(const struct sma_cooldown *list, size_t count, uint32_t skipped);
 /** May the target answer again without anybody's doing? */
 bool sma_health_passes(enum sma_model_failure trouble);
 

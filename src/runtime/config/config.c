@@ -219,28 +219,31 @@ static enum sma_err load_env(struct loading *loading)
                                          : err;
 }
 
-static enum sma_err load_agent_md(struct loading *loading)
+enum sma_err config_read_prompt(struct loading *loading, const char *name, const char **ret_text)
 {
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
-    enum sma_err err = read_project_file(loading, "Agent.md", &bytes, &len);
-    if (err == SMA_ERR_NOTFOUND)
-        return sma_fail(
-            loading->error, SMA_ERR_NOTFOUND,
-            "%s: no Agent.md here; run `shipmyagent init %s` or name the project folder",
-            loading->config->project_dir, loading->config->project_dir);
-    if (err != SMA_ERR_OK)
-        return err;
+    SMA_TRY(read_project_file(loading, name, &bytes, &len));
     struct sma_str text = {bytes, len};
     if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0)
         text = (struct sma_str){text.ptr + 3, text.len - 3};
     text = sma_str_trim(text);
     if (!sma_utf8_is_valid(text))
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s/Agent.md: is not valid UTF-8; save it as UTF-8",
-                        loading->config->project_dir);
-    loading->config->agent_md = text.len == 0 ? DEFAULT_ROLE : keep(loading, text.ptr, text.len);
+                        "%s/%s: is not valid UTF-8; save it as UTF-8", loading->config->project_dir,
+                        name);
+    *ret_text = text.len == 0 ? DEFAULT_ROLE : keep(loading, text.ptr, text.len);
     return SMA_ERR_OK;
+}
+
+static enum sma_err load_agent_md(struct loading *loading)
+{
+    enum sma_err err = config_read_prompt(loading, "Agent.md", &loading->config->agent_md);
+    if (err != SMA_ERR_NOTFOUND)
+        return err;
+    return sma_fail(loading->error, SMA_ERR_NOTFOUND,
+                    "%s: no Agent.md here; run `shipmyagent init %s` or name the project folder",
+                    loading->config->project_dir, loading->config->project_dir);
 }
 
 static enum sma_err load_ship_json(struct loading *loading)
@@ -269,6 +272,7 @@ static enum sma_err load_ship_json(struct loading *loading)
                             ? "\\u0000 is not allowed here" /* jansson names its own flag */
                             : where.text);
     loading->llm_written = json_deep_copy(json_object_get(loading->root, "llm"));
+    loading->chats_written = json_deep_copy(json_object_get(loading->root, "chats"));
     struct sma_variables variables = {config_find_variable, config_note_missing, loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
@@ -455,6 +459,7 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
     json_decref(loading.llm_written);
+    json_decref(loading.chats_written);
     env_table_fini(&loading.env);
     sma_buf_fini(&loading.unused);
     sma_buf_fini(&loading.late);

@@ -146,6 +146,24 @@ static enum sma_err check_table(const struct place *place, const struct sma_para
     return err;
 }
 
+/* Members of any name, each an object. */
+static enum sma_err check_map(const struct place *place, const struct sma_param *row,
+                              const char *shown, const json_t *map)
+{
+    const char *name;
+    const json_t *value;
+    json_object_foreach((json_t *)map, name, value)
+    {
+        char item[PATH_BYTES_MAX];
+        join(item, shown, name);
+        if (!json_is_object(value))
+            return sma_fail(place->check->error, SMA_ERR_BADINPUT, "%s: %s must be an object",
+                            place->check->file, item);
+        SMA_TRY(check_table(place, row, item, value));
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err check_member(const struct place *place, const char *path, const json_t *value)
 {
     const struct config_check *check = place->check;
@@ -165,7 +183,9 @@ static enum sma_err check_member(const struct place *place, const char *path, co
         config_note_late(check->late, shown, value);
     if ((row->traits & SMA_PARAM_BLOCKS) != 0)
         return check_blocks(check, shown, value);
-    if (row->members != NULL)
+    if ((row->traits & SMA_PARAM_MAP) != 0)
+        return check_map(place, row, shown, value);
+    if (row->members != NULL && (row->type != SMA_PARAM_TYPE_ANY || json_is_object(value)))
         return check_table(place, row, shown, value);
     if (json_is_object(value) && (row->traits & SMA_PARAM_OPEN) == 0 &&
         (row->type == SMA_PARAM_TYPE_OBJECT || has_rows_below(place->table, path)))

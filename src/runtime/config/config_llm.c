@@ -516,28 +516,37 @@ static enum sma_err read_place(struct place *place, const char *forced)
     return SMA_ERR_OK;
 }
 
-static enum sma_err add_target(struct loading *loading, size_t number)
+enum sma_err config_read_model(struct loading *loading, const json_t *json, const json_t *written,
+                               const char *path, const struct sma_config_llm **ret_llm)
 {
-    struct sma_config *config = loading->config;
     struct sma_config_llm *llm = config_keep_room(loading, sizeof *llm);
     if (llm == NULL)
         return sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory");
     *llm = (struct sma_config_llm){0};
+    struct place place = {
+        .loading = loading,
+        .json = json,
+        .written = written,
+        .path = path,
+        .llm = llm,
+        .main = &loading->config->llm,
+    };
+    *ret_llm = llm;
+    return read_place(&place, NULL);
+}
+
+static enum sma_err add_target(struct loading *loading, size_t number)
+{
+    struct sma_config *config = loading->config;
     char path[64];
     (void)snprintf(path, sizeof path, "llm.fallbacks.%zu", number);
     const json_t *list = json_object_get(json_object_get(loading->root, "llm"), "fallbacks");
-    struct place place = {
-        .loading = loading,
-        .json = json_array_get(list, number),
-        .written = json_array_get(json_object_get(loading->llm_written, "fallbacks"), number),
-        .path = path,
-        .llm = llm,
-        .main = &config->llm,
-    };
-    enum sma_err err = read_place(&place, NULL);
-    if (err == SMA_ERR_OK)
-        config->llm_targets[config->llm_target_count++] = llm;
-    return err;
+    const json_t *written = json_object_get(loading->llm_written, "fallbacks");
+    const struct sma_config_llm *llm;
+    SMA_TRY(config_read_model(loading, json_array_get(list, number),
+                              json_array_get(written, number), path, &llm));
+    config->llm_targets[config->llm_target_count++] = llm;
+    return SMA_ERR_OK;
 }
 
 static enum sma_err read_fallbacks(struct loading *loading)
@@ -605,5 +614,6 @@ enum sma_err config_read_llm(struct loading *loading, const struct sma_config_ov
     config->llm_targets[config->llm_target_count++] = &config->llm;
     if (!is_other) /* who asks for the offline model does not want to be sent elsewhere */
         SMA_TRY(read_fallbacks(loading));
-    return read_judge(loading, is_other);
+    SMA_TRY(read_judge(loading, is_other));
+    return config_read_chats(loading, is_other);
 }

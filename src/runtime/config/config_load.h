@@ -28,8 +28,9 @@ struct loading
     struct sma_config *config;
     struct env_table env;
     json_t *root;
-    json_t *llm_written; /* "llm" as it is written, with its placeholders; NULL: there is none */
-    const char *file;    /* as shown in messages */
+    json_t *llm_written;   /* "llm" as it is written, with its placeholders; NULL: there is none */
+    json_t *chats_written; /* likewise */
+    const char *file;      /* as shown in messages */
     const struct sma_params *const *platforms; /* NULL: their blocks are not looked into */
     struct sma_buf late;                       /* as in struct config_check */
     struct sma_buf unused; /* names of what is there and has no effect, with commas */
@@ -64,8 +65,21 @@ void config_warn_unused(struct loading *loading);
 /** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_patience_s. */
 SMA_CHECKED enum sma_err config_read_llm(struct loading *loading,
                                          const struct sma_config_overrides *overrides);
+/** One more model: the object `json` (`written`: with its placeholders) at `path`. What it does not
+ *  say is as with a fallback. */
+SMA_CHECKED enum sma_err config_read_model(struct loading *loading, const json_t *json,
+                                           const json_t *written, const char *path,
+                                           const struct sma_config_llm **ret_llm);
 /** A key stands in a header line, of ours or of a caller. */
 SMA_CHECKED enum sma_err config_check_header_value(struct loading *loading, const char *path,
                                                    const char *value);
+
+/* -- config_chats.c ---------------------------------------------------------------------------- */
+/** `chats`, and the list of models. After config_read_llm. is_alone: the command line has chosen
+ *  the model, which is then everybody's. */
+SMA_CHECKED enum sma_err config_read_chats(struct loading *loading, bool is_alone);
+/** A text file of the project, trimmed, valid UTF-8: Agent.md and what stands in its place. */
+SMA_CHECKED enum sma_err config_read_prompt(struct loading *loading, const char *name,
+                                            const char **ret_text);
 
 #endif

@@ -37,6 +37,9 @@ extern const struct sma_params config_llm_params; /* what only llm has, into str
 extern const struct sma_params
     config_target_params; /* llm, a fallback, the judge: struct sma_config_llm */
 
+extern const struct sma_params
+    config_chat_params; /* what is different in some chats: config_chats.c */
+
 /* -- config_check.c ---------------------------------------------------------------------------- */
 struct sma_buf;
 struct config_check

@@ -154,6 +154,8 @@ static void put_everything(struct sma_buf *buf, const struct sma_params *const *
     form->head(buf, "Models");
     put_rows(buf, "llm.", &config_target_params, form->row);
     put_rows(buf, "llm.", &config_llm_params, form->row);
+    form->head(buf, "Some chats");
+    put_rows(buf, "chats.<pattern>.", &config_chat_params, form->row);
     form->head(buf, "Permissions");
     put_chapter(buf, "permissions", form->row);
     form->head(buf, "What is kept, and how long");
@@ -332,7 +334,10 @@ static json_t *make_row(const struct sma_params *table, const struct sma_param *
     json_t *made;
     if (row->members != NULL && row->type == SMA_PARAM_TYPE_LIST)
         made = json_pack("{ssso}", "type", "array", "items", make_table(row->members));
-    else if (row->members != NULL)
+    else if ((row->traits & SMA_PARAM_MAP) != 0)
+        made =
+            json_pack("{ssso}", "type", "object", "additionalProperties", make_table(row->members));
+    else if (row->members != NULL && row->type != SMA_PARAM_TYPE_ANY)
         made = make_table(row->members);
     else if (row->type == SMA_PARAM_TYPE_OBJECT && (row->traits & SMA_PARAM_OPEN) == 0)
         made = make_object(table, row->path);

@@ -5,6 +5,7 @@
 #include "config_priv.h"
 
 #include "param_priv.h"
+#include "runtime/access/access.h"
 #include "sma/limits.h"
 
 #define KEEP_DAYS SMA_KEEP_DAY_COUNT_MAX
@@ -24,6 +25,8 @@ static const struct sma_param TARGET_ROWS[] = {
      .doc = "`anthropic` `openai` `deepseek` `moonshot` (`kimi`) `qwen` `zhipu` (`glm`) `gemini` "
             "(`google`) `openrouter` "
             "`ollama` `custom` `offline`; another name needs `baseUrl`"},
+    {"name", SMA_PARAM_TEXT(NULL), LIVE, AT(name), .words = "name",
+     .doc = "what people call it, in `/model` and `chats`; without it `provider/model`"},
     {"model", SMA_PARAM_TEXT(NULL), LIVE, KEPT(model),
      .doc = "the provider's name of the model; without it the provider's default"},
     {"baseUrl", SMA_PARAM_TEXT(NULL), LIVE, KEPT(base_url), .words = "URL",
@@ -85,6 +88,32 @@ static const struct sma_param TARGET_ROWS[] = {
 #undef AT
 const struct sma_params config_target_params = {"", TARGET_ROWS, SMA_COUNT_OF(TARGET_ROWS), NULL};
 
+/* -- what is different in some chats ----------------------------------------------------------- */
+static const struct sma_param CHAT_ROWS[] = {
+    {"model", ANY("name of a model, `\"provider/model\"`, object like `llm`"), LIVE,
+     .members = &config_target_params, .text = "`llm`",
+     .doc = "who is asked first in these chats; after it `llm.fallbacks`"},
+    {"prompt", SMA_PARAM_TEXT(NULL), LIVE, .words = "text",
+     .doc = "stands behind Agent.md in these chats"},
+    {"promptFile", SMA_PARAM_TEXT(NULL), LIVE, .words = "file in the project",
+     .doc = "is read in place of Agent.md in these chats"},
+    {"tools", OBJECT, LIVE},
+    {"tools.allow", .type = SMA_PARAM_TYPE_LIST, LIVE, .words = "list of tools", .text = "all",
+     .doc = "only these tools are offered; a call of another one is refused"},
+    {"tools.deny", .type = SMA_PARAM_TYPE_LIST, LIVE, .words = "list of tools", .text = "none",
+     .doc = "these are not"},
+    {"access", ANY("`paired`, `anyone`, list of user ids, object"), LIVE,
+     .members = &sma_access_params, .text = "the platform's",
+     .doc =
+         "who is answered in these chats: a word, or an object with keys of `adapters.<platform>` "
+         "from `access` to `adminUserIds`"},
+    {"modelChoice", SMA_PARAM_WORD("admins,everybody", 0), LIVE,
+     .doc =
+         "who may choose a model with `/model` there: owners and administrators, or everybody who "
+         "is answered"},
+};
+const struct sma_params config_chat_params = {"", CHAT_ROWS, SMA_COUNT_OF(CHAT_ROWS), NULL};
+
 #define AT(member) SMA_PARAM_AT(struct sma_config, member)
 /* What only llm itself has. */
 static const struct sma_param LLM_ROWS[] = {
@@ -139,6 +168,11 @@ static const struct sma_param ROWS[] = {
     {"skills.paths", .type = SMA_PARAM_TYPE_LIST, UNUSED},
     {"skills.allowExternalPaths", SMA_PARAM_FLAG(0), UNUSED},
     {"llm", OBJECT, LIVE, .members = &config_llm_params},
+    {"chats", OBJECT, .traits = SMA_PARAM_LIVE | SMA_PARAM_MAP, KEPT(chats),
+     .members = &config_chat_params, .words = "object: pattern and what is different there",
+     .doc = "what is different in chats that the pattern fits: `telegram:group:*`, "
+            "`feishu:chat:oc_1`, `qq`; a chat's key or its kind, `*` for any bytes; the most exact "
+            "one counts, for each member by itself"},
     {"agent", OBJECT},
     {"agent.concurrency", SMA_PARAM_INTEGER(1, SMA_CONCURRENCY_MAX, 1), LIVE, AT(agent_concurrency),
      .doc = "runs at once, of different chats; never two of one chat"},

@@ -7,6 +7,7 @@
 #include "runtime/files/write_judge.h"
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/shell.h"
+#include "sma/chats.h"
 #include "sma/text.h"
 
 #include <dirent.h>
@@ -26,6 +27,7 @@
 
 struct sma_tool_rules
 {
+    const struct sma_config *config;
     struct sma_policy *policy;
     struct sma_file_tools *files;
     char *project_dir;
@@ -52,6 +54,7 @@ enum sma_err sma_tool_rules_create(const struct sma_config *config,
     struct sma_tool_rules *rules = calloc(1, sizeof *rules);
     if (rules == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    rules->config = config;
     rules->project_dir = strdup(config->project_dir);
     enum sma_err err =
         rules->project_dir == NULL ? sma_fail(error, SMA_ERR_NOMEM, "out of memory") : SMA_ERR_OK;
@@ -631,6 +634,15 @@ static enum sma_err check_tool(struct checking *checking)
     }
 }
 
+/* The run does not ask for what it was not offered; what the configuration says holds here, too. */
+static bool is_taken_away(const struct checking *checking)
+{
+    const struct sma_tool_ask *ask = checking->ask;
+    struct sma_chat_rules rules =
+        sma_chat_rules_find(checking->rules->config, ask->chat_key, ask->is_group);
+    return rules.tools != NULL && (rules.tools->refused_tools >> checking->tool & 1) != 0;
+}
+
 enum sma_err sma_tool_check(const struct sma_tool_rules *rules, const struct sma_tool_ask *ask,
                             int64_t wall_ms, struct sma_shell *shell,
                             struct sma_tool_check *ret_check, struct sma_buf *item,
@@ -651,6 +663,12 @@ enum sma_err sma_tool_check(const struct sma_tool_rules *rules, const struct sma
         decide(&checking, SMA_TOOL_REFUSED, "", "whom it is done for is a stranger");
         sma_buf_put_text(why, "Not done: the person this is done for is not known to this agent, "
                               "and strangers get no tools. Tell them to ask its owner.");
+        *ret_check = checking.check;
+        return SMA_ERR_OK;
+    }
+    if (is_taken_away(&checking)) {
+        decide(&checking, SMA_TOOL_REFUSED, "", "`chats` of ship.json takes it from this chat");
+        sma_buf_put_text(why, "Not done: this tool is not available in this chat.");
         *ret_check = checking.check;
         return SMA_ERR_OK;
     }

@@ -237,6 +237,8 @@ static enum sma_err add_llms(struct sma_secrets *secrets, const struct sma_confi
     SMA_TRY(add_llm(secrets, &config->llm));
     for (size_t i = 0; i < config->llm_target_count; i++)
         SMA_TRY(add_llm(secrets, config->llm_targets[i]));
+    for (size_t i = config->llm_target_count; i < config->model_count; i++)
+        SMA_TRY(add_llm(secrets, config->models[i]));
     if (config->llm_judge != NULL)
         SMA_TRY(add_llm(secrets, config->llm_judge));
     return SMA_ERR_OK;

@@ -20,7 +20,8 @@ static const struct
 
 bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers)
 {
-    return tool < SMA_TOOL_COUNT && (traits[tool].offer & ~offers) == 0;
+    return tool < SMA_TOOL_COUNT && (traits[tool].offer & ~offers) == 0 &&
+           (offers >> (SMA_TOOL_OFFER_REFUSED + tool) & 1) == 0;
 }
 
 bool sma_tool_is_gated(enum sma_tool tool)

@@ -33,15 +33,18 @@ enum sma_tool
 /** All specs in order of name, which is the order of enum sma_tool. Static. */
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
 
-/* What a chat can be offered besides the tools that every chat has. It depends on the channel and
- * never on who speaks: the tools stand first in a request, and in a group the provider's cache
- * would be lost with each other speaker. What somebody may not use is refused when it is called. */
+/* What a chat can be offered besides the tools that every chat has, and, in the bits above, what
+ * `chats` of the configuration takes away. It depends on the chat and never on who speaks: tools
+ * stand first in a request, and in a group the provider's cache would be lost with each other
+ * speaker. What somebody may not use is refused when it is called. */
 enum sma_tool_offer
 {
     SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
-    SMA_TOOL_OFFER_SETS = 4,      /* so many different sets there are: 0..3 */
+    SMA_TOOL_OFFER_ALL = 3,       /* everything that a channel may have */
+    SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
 };
+_Static_assert(SMA_TOOL_COUNT <= 32 - SMA_TOOL_OFFER_REFUSED, "each tool has its bit");
 /** Is the tool offered to a chat with these offers? */
 bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers);
 /** The offered specs in order of name (the order of the request, so that its bytes are stable) into

@@ -59,9 +59,9 @@ static void the_first_that_is_well_is_asked(void)
     list[1].until_ns = 20;
     list[2].until_ns = 10;
     CHECK_INT(3, sma_cooldown_pick(list, 3, 0, 5));
-    CHECK_INT(0, sma_cooldown_first_back(list, 3));
+    CHECK_INT(0, sma_cooldown_first_back(list, 3, 0));
     list[0].until_ns = 30;
-    CHECK_INT(2, sma_cooldown_first_back(list, 3));
+    CHECK_INT(2, sma_cooldown_first_back(list, 3, 0));
 }
 
 static void waits_grow_up_to_the_end_of_patience(void)

@@ -34,6 +34,7 @@ static void each_row(row_fn *visit)
     each_of(&config_params, "", visit);
     each_of(&config_llm_params, "llm.", visit);
     each_of(&config_target_params, "llm.", visit);
+    each_of(&config_chat_params, "chats.qq.", visit);
     each_of(&sma_block_params, "adapters.telegram.", visit);
     for (const struct sma_params *const *at = platform_params(); *at != NULL; at++) {
         char place[64];
@@ -470,7 +471,7 @@ static void check_late(const struct sma_params *table, const struct sma_param *r
     char path[128], line[512];
     bool has_value = row->type != SMA_PARAM_TYPE_OBJECT && row->type != SMA_PARAM_TYPE_ANY &&
                      (row->traits & SMA_PARAM_UNUSED) == 0 && table != &config_llm_params &&
-                     table != &config_target_params;
+                     table != &config_target_params && table != &config_chat_params;
     if (!has_value)
         return;
     snprintf(path, sizeof path, "%s%s", place, row->path);

@@ -210,8 +210,8 @@ static void channels_are_offered_what_they_can(void)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
     CHECK_INT(SMA_TOOL_COUNT - 2, sma_tool_specs_for(0, specs));
-    CHECK_INT(SMA_TOOL_COUNT, sma_tool_specs_for(SMA_TOOL_OFFER_SETS - 1, specs));
-    for (uint32_t offers = 0; offers < SMA_TOOL_OFFER_SETS; offers++) {
+    CHECK_INT(SMA_TOOL_COUNT, sma_tool_specs_for(SMA_TOOL_OFFER_ALL, specs));
+    for (uint32_t offers = 0; offers <= SMA_TOOL_OFFER_ALL; offers++) {
         size_t count = sma_tool_specs_for(offers, specs);
         for (size_t i = 1; i < count; i++)
             CHECK(strcmp(specs[i - 1].name.ptr, specs[i].name.ptr) < 0);

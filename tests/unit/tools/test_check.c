@@ -7,6 +7,8 @@
 #include "runtime/approval/request.h"
 #include "runtime/files/check.h"
 #include "runtime/policy/shell.h"
+#include "runtime/tools/tools.h"
+#include "sma/chats.h"
 
 #define NOW_MS 1800000000000
 
@@ -111,6 +113,34 @@ static void strangers_get_no_tool(void)
         CHECK_OK(outcome.err);
         CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
     }
+    project_close(&project);
+}
+
+/* The run refuses them before; a question that comes all the same is refused here. */
+static void what_chats_takes_away_is_refused(void)
+{
+    static const struct sma_chat_rule rules[] = {
+        {.pattern = "telegram-chat-*",
+         .says_tools = true,
+         .refused_tools = UINT32_C(1) << SMA_TOOL_READ_FILE | UINT32_C(1) << SMA_TOOL_EXEC_SHELL}};
+    static const struct call taken[] = {
+        {"read_file", "{\"path\":\"a.txt\"}", "", .standing = SMA_STANDING_OWNER},
+        {"exec_shell", "{\"command\":\"ls\"}", "", .standing = SMA_STANDING_OWNER}};
+    static const struct call left = {"list_files", "{}", "", .standing = SMA_STANDING_OWNER};
+    struct project project;
+    struct outcome outcome;
+    project_open(&project, "{\"exec_shell\":true}");
+    project.config.chats = rules;
+    project.config.chat_count = SMA_COUNT_OF(rules);
+    for (size_t i = 0; i < SMA_COUNT_OF(taken); i++) {
+        check_call(&project, &taken[i], &outcome);
+        CHECK_OK(outcome.err);
+        CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+        CHECK(strstr(outcome.why, "not available in this chat") != NULL);
+        CHECK(strstr(outcome.check.decision.reason, "`chats`") != NULL);
+    }
+    check_call(&project, &left, &outcome);
+    CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
     project_close(&project);
 }
 
@@ -616,6 +646,7 @@ int main(void)
     shell = sma_shell_create();
     CHECK(shell != NULL);
     RUN(strangers_get_no_tool);
+    RUN(what_chats_takes_away_is_refused);
     RUN(permissions_decide);
     RUN(commands_and_tools_write_alike);
     RUN(what_the_api_serves_is_never_written_unasked);
