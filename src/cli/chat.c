@@ -2,6 +2,7 @@
 #include "chat.h"
 
 #include "adapters/terminal/terminal.h"
+#include "chat_files.h"
 #include "chat_screen.h"
 #include "sma/sys.h"
 #include "sma/text.h"
@@ -27,10 +28,11 @@ struct chat
     int socket_fd, in_fd, out_fd, err_fd;
     bool is_interactive, is_input_over;
     struct sma_chat_screen screen;
-    struct sma_buf input;   /* from the service, up to the next line end */
-    struct sma_buf typed;   /* from the keyboard, up to the next line end */
-    struct sma_buf text;    /* lines gathered by trailing backslashes */
-    struct sma_buf answers; /* in a pipe: what was delivered for our message */
+    struct sma_buf input;        /* from the service, up to the next line end */
+    struct sma_buf typed;        /* from the keyboard, up to the next line end */
+    struct sma_buf text;         /* lines gathered by trailing backslashes */
+    struct sma_buf answers;      /* in a pipe: what was delivered for our message */
+    struct sma_chat_files files; /* of the next message */
     char id_prefix[17];
     unsigned message_count, open_count; /* messages sent; of these not done */
     bool is_stop_sent;
@@ -119,6 +121,12 @@ static void send_message(struct chat *chat, struct sma_str text)
     sma_buf_put_json_string(&line, sma_str(id));
     sma_buf_put_json_key(&line, "text");
     sma_buf_put_json_string(&line, text);
+    if (chat->files.count > 0) {
+        sma_buf_put_text(&line, ",\"attachments\":[");
+        sma_buf_put_str(&line, sma_buf_str(&chat->files.json));
+        sma_buf_put_char(&line, ']');
+    }
+    sma_chat_files_clear(&chat->files);
     chat->open_count++;
     chat->is_stop_sent = false;
     send_line(chat, &line);
@@ -302,6 +310,29 @@ static void read_socket(struct chat *chat)
 }
 
 /* -- from the keyboard ------------------------------------------------------------------------- */
+/* What is taken along is said before it goes; what cannot be taken keeps the message here. */
+static void send_typed(struct chat *chat, struct sma_str text)
+{
+    struct sma_error error;
+    struct sma_buf said;
+    bool is_all = false;
+    if (sma_control_parse(text) == SMA_CONTROL_NONE &&
+        sma_chat_files_find(&chat->files, text, &is_all, &error) != SMA_ERR_OK) {
+        say_error(chat, "%s; nothing was sent", error.text);
+        sma_chat_files_clear(&chat->files);
+        return;
+    }
+    if (chat->files.count > 0) {
+        sma_buf_init(&said, PIPE_TEXT_BYTES_MAX);
+        sma_buf_put_text(&said, "(with ");
+        sma_chat_put_clean(&said, sma_buf_str(&chat->files.names));
+        sma_buf_put_text(&said, ")\n");
+        sma_chat_screen_raw(&chat->screen, said.err == SMA_ERR_OK ? said.ptr : "");
+        sma_buf_fini(&said);
+    }
+    send_message(chat, is_all ? SMA_STR("") : text);
+}
+
 static void on_typed(struct chat *chat, struct sma_str line)
 {
     bool goes_on = line.len > 0 && line.ptr[line.len - 1] == '\\';
@@ -314,7 +345,7 @@ static void on_typed(struct chat *chat, struct sma_str line)
     if (chat->text.err != SMA_ERR_OK)
         say_error(chat, "the message is longer than 1 MiB: send it in parts");
     else if (sma_str_trim(sma_buf_str(&chat->text)).len > 0)
-        send_message(chat, sma_buf_str(&chat->text));
+        send_typed(chat, sma_buf_str(&chat->text));
     sma_buf_clear(&chat->text);
     prompt(chat);
 }
@@ -379,7 +410,7 @@ static bool read_whole_input(struct chat *chat)
     while (chat->text.len > 0 && (chat->text.ptr[chat->text.len - 1] == '\n' ||
                                   chat->text.ptr[chat->text.len - 1] == '\r'))
         chat->text.len--;
-    if (sma_str_trim(sma_buf_str(&chat->text)).len == 0) {
+    if (sma_str_trim(sma_buf_str(&chat->text)).len == 0 && chat->files.count == 0) {
         say_error(chat, "nothing to send: the input is empty");
         return false;
     }
@@ -435,6 +466,7 @@ static void init_chat(struct chat *chat, const struct sma_chat_options *options)
     sma_buf_init(&chat->typed, SMA_TEXT_BYTES_MAX + 4096);
     sma_buf_init(&chat->text, SMA_TEXT_BYTES_MAX);
     sma_buf_init(&chat->answers, PIPE_TEXT_BYTES_MAX);
+    sma_chat_files_init(&chat->files, options->project_dir);
     uint64_t random;
     const struct sma_sys *sys = sma_sys_real();
     sys->random_bytes(sys->self, &random, sizeof random);
@@ -450,6 +482,19 @@ static void fini_chat(struct chat *chat)
     sma_buf_fini(&chat->typed);
     sma_buf_fini(&chat->text);
     sma_buf_fini(&chat->answers);
+    sma_chat_files_fini(&chat->files);
+}
+
+static bool take_attached(struct chat *chat, const struct sma_chat_options *options)
+{
+    struct sma_error error;
+    for (unsigned i = 0; i < options->attach_count; i++) {
+        if (sma_chat_files_add(&chat->files, options->attach[i], &error) == SMA_ERR_OK)
+            continue;
+        say_error(chat, "%s", error.text);
+        return false;
+    }
+    return true;
 }
 
 /* With SIGINT as a readable descriptor; the caller's handling is put back. */
@@ -479,7 +524,7 @@ int sma_chat_client(const char *socket_path, const struct sma_chat_options *opti
     struct chat chat;
     struct sma_error error;
     init_chat(&chat, options);
-    if (!chat.is_interactive && !read_whole_input(&chat))
+    if (!take_attached(&chat, options) || (!chat.is_interactive && !read_whole_input(&chat)))
         chat.status = 1;
     if (chat.status == STATUS_RUNNING &&
         sma_terminal_connect(socket_path, &chat.socket_fd, &error) != SMA_ERR_OK) {

@@ -4,7 +4,8 @@
  *
  * With a terminal on stdin: a prompt, answers streamed in place, several lines by a backslash at
  * the end of a line, Ctrl-C stops the running answer, a second one (or one at an empty prompt)
- * leaves, Ctrl-D leaves. Without: stdin as a whole is one message, the answer goes to stdout as it
+ * leaves, Ctrl-D leaves. A path that is typed or dragged in takes its file along (chat_files.h).
+ * Without: stdin as a whole is one message, the answer goes to stdout as it
  * is, a failure to stderr. Whatever the model says, control characters other than line feed and tab
  * never reach the terminal.
  */
@@ -15,12 +16,15 @@
 
 struct sma_chat_options
 {
-    const char *chat; /* NULL = "main" */
-    const char *user; /* NULL = $USER, else "local" */
-    int in_fd;        /* 0 = stdin */
-    int out_fd;       /* 0 = stdout */
-    int err_fd;       /* 0 = stderr */
-    bool is_plain;    /* no escape sequences even on a terminal */
+    const char *chat;        /* NULL = "main" */
+    const char *user;        /* NULL = $USER, else "local" */
+    int in_fd;               /* 0 = stdin */
+    int out_fd;              /* 0 = stdout */
+    int err_fd;              /* 0 = stderr */
+    bool is_plain;           /* no escape sequences even on a terminal */
+    const char *project_dir; /* a real path: its files and others may be taken along; NULL: none */
+    const char *const *attach; /* files of the first message */
+    unsigned attach_count;
 };
 
 /**

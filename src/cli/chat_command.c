@@ -12,6 +12,7 @@
 #include "chat.h"
 #include "lock.h"
 #include "service.h"
+#include "sma/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,22 +107,28 @@ static bool await_socket(const char *state_dir, const char *socket_path)
     return false;
 }
 
+/* attached: room for SMA_ATTACHMENT_COUNT_MAX */
 static int parse_options(int argc, char **argv, struct sma_service_options *options,
-                         struct sma_chat_options *chat)
+                         struct sma_chat_options *chat, const char **attached)
 {
     static const struct option longs[] = {{"name", required_argument, NULL, 'n'},
                                           {"provider", required_argument, NULL, 'o'},
                                           {"plain", no_argument, NULL, 'P'},
+                                          {"attach", required_argument, NULL, 'a'},
                                           {NULL, 0, NULL, 0}};
     opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":n:", longs, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":n:a:", longs, NULL)) != -1) {
         if (option == 'n')
             chat->chat = optarg;
         else if (option == 'o')
             options->overrides.provider = optarg;
         else if (option == 'P')
             chat->is_plain = true;
+        else if (option == 'a' && chat->attach_count < SMA_ATTACHMENT_COUNT_MAX)
+            attached[chat->attach_count++] = optarg;
+        else if (option == 'a')
+            return sma_cli_fail("chat: a message takes at most %d files", SMA_ATTACHMENT_COUNT_MAX);
         else
             return sma_cli_bad_option(argv, optind - 1, optopt, "chat");
     }
@@ -138,13 +145,15 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
 int sma_cli_chat(int argc, char **argv)
 {
     struct sma_service_options options = {.dir = ".", .is_quiet = true};
-    struct sma_chat_options chat = {0};
-    int status = parse_options(argc, argv, &options, &chat);
+    const char *attached[SMA_ATTACHMENT_COUNT_MAX];
+    struct sma_chat_options chat = {.attach = attached};
+    int status = parse_options(argc, argv, &options, &chat, attached);
     if (status != 0)
         return status;
     char dir[PATH_MAX], state_dir[PATH_MAX + 8], socket_path[PATH_MAX + 32];
     if (realpath(options.dir, dir) == NULL)
         return sma_cli_fail("%s: not a folder: %s", options.dir, strerror(errno));
+    chat.project_dir = dir;
     snprintf(state_dir, sizeof state_dir, "%s/.ship", dir);
     snprintf(socket_path, sizeof socket_path, "%s/%s", state_dir, SMA_TERMINAL_SOCKET_NAME);
     struct own_service own = {0, -1};

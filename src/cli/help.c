@@ -46,10 +46,15 @@ static const struct
     {"chat", "shipmyagent chat [FOLDER] [options]\n"
              "  -n, --name NAME               name of the conversation (default: your login name)\n"
              "      --provider NAME           when a service has to be started: use this provider\n"
+             "  -a, --attach FILE             with the first message; again for more files\n"
              "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
              "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole "
              "input is one message:\n"
-             "  echo 'What is in this folder?' | shipmyagent chat\n"},
+             "  echo 'What is in this folder?' | shipmyagent chat\n"
+             "A picture, PDF or sound whose path is typed or dragged into the terminal goes with "
+             "the message; a file\n"
+             "outside of FOLDER is copied to .ship/.cache/cli:\n"
+             "  echo 'What is wrong on this page?' | shipmyagent chat --attach page.png\n"},
     {"init",
      "shipmyagent init [FOLDER] [options]\n"
      "  -y, --yes                     ask nothing: take the options given and the defaults\n"

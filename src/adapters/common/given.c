@@ -59,6 +59,13 @@ static void look(int fd, struct sma_given *given)
     }
 }
 
+bool sma_given_is_shown(int fd)
+{
+    struct sma_given given;
+    look(fd, &given);
+    return given.part.mime.len > 0;
+}
+
 static void set_name(struct sma_given *given, struct sma_str name)
 {
     struct sma_buf label;

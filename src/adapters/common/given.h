@@ -34,6 +34,9 @@ struct sma_given
 SMA_CHECKED enum sma_err sma_given_path(const char *project_dir, struct sma_str path,
                                         struct sma_given *ret_given, struct sma_error *error);
 
+/** By the first bytes of an open file: a picture, a PDF or a sound, which models are shown. */
+bool sma_given_is_shown(int fd);
+
 /* A file that is being given: opened, bytes put, and finished or dropped. */
 struct sma_given_place
 {

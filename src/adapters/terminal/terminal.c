@@ -20,6 +20,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
         free(terminal);
         return sma_fail(error, SMA_ERR_NOMEM, "terminal adapter: out of memory");
     }
+    terminal->project_dir = config->project_dir;
     snprintf(terminal->socket_path, size, "%s/" SMA_TERMINAL_SOCKET_NAME, config->state_dir);
     terminal->magic = TERMINAL_MAGIC;
     *ret_state = terminal;

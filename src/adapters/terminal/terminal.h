@@ -8,7 +8,8 @@
  *   to this chat
  *   client: {"type":"message","id":"..","text":".."}                            id is the client's,
  *   unique for ever;
- *           without one there is no accepted and no done line for it
+ *           without one there is no accepted and no done line for it. It may have
+ *           "attachments":[{"path":".."}], files of the project, then text may be empty
  *   client: {"type":"stop"}                                                     /stop for its chat
  *   server: {"type":"accepted","id":"..","seq":7,"verdict":"accepted","position":0}   durable from
  *   here on

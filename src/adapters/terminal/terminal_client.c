@@ -77,7 +77,8 @@ static void on_message(struct client *client, const json_t *root, uint64_t read_
         sma_terminal_put_error(client, "", "a message id has 1 to 128 bytes");
         return;
     }
-    if (!json_is_string(text) || sma_str_trim(bytes).len == 0) {
+    bool has_files = json_array_size(json_object_get(root, "attachments")) > 0;
+    if (!json_is_string(text) || (sma_str_trim(bytes).len == 0 && !has_files)) {
         sma_terminal_put_error(client, reply_id, "the message has no text");
         return;
     }
@@ -86,7 +87,16 @@ static void on_message(struct client *client, const json_t *root, uint64_t read_
                                "the message is longer than 1 MiB: send it in parts");
         return;
     }
-    sma_terminal_ask_ingress(client, id, bytes, read_ns);
+    struct said said = {.id = id, .text = bytes, .read_ns = read_ns};
+    struct sma_buf whole;
+    struct sma_error error;
+    sma_buf_init(&whole, SMA_TEXT_BYTES_MAX);
+    if (sma_terminal_take_files(client->terminal, root, &said, &whole, &error) == SMA_ERR_OK)
+        sma_terminal_ask_ingress(client, &said);
+    else
+        sma_terminal_put_error(client, reply_id, error.text);
+    free(said.files);
+    sma_buf_fini(&whole);
 }
 
 static void take_line(struct client *client, struct sma_str line, uint64_t read_ns)
@@ -105,7 +115,8 @@ static void take_line(struct client *client, struct sma_str line, uint64_t read_
     else if (strcmp(type, "message") == 0)
         on_message(client, root, read_ns);
     else if (strcmp(type, "stop") == 0)
-        sma_terminal_ask_ingress(client, NULL, SMA_STR("/stop"), read_ns);
+        sma_terminal_ask_ingress(client,
+                                 &(struct said){.text = SMA_STR("/stop"), .read_ns = read_ns});
     json_decref(root);
 }
 

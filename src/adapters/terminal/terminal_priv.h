@@ -11,6 +11,8 @@
 
 #include "terminal.h"
 
+#include "adapters/common/given.h"
+
 #include <jansson.h>
 #include <uv.h>
 
@@ -66,6 +68,7 @@ struct terminal
     uint32_t magic;
     struct sma_ctx *ctx;
     char *socket_path;
+    const char *project_dir; /* the configuration's */
     uv_pipe_t listener;
     bool is_listening, is_intake_off, is_intake_told;
     size_t ingress_open_count;
@@ -85,6 +88,16 @@ struct delivery
     struct sma_ctx *ctx;
 };
 
+/* A message as its client's line says it. */
+struct said
+{
+    const char *id; /* NULL = none */
+    struct sma_str text;
+    struct sma_given *files; /* NULL = none */
+    uint32_t file_count;
+    uint64_t read_ns;
+};
+
 /* -- clients (terminal_client.c) --------------------------------------------------------------- */
 void sma_terminal_on_connection(uv_stream_t *listener, int status);
 void sma_terminal_close_client(struct client *client);
@@ -92,6 +105,13 @@ static inline bool sma_terminal_is_live(const struct client *client)
 {
     return client->is_open && !client->is_closing;
 }
+
+/* -- files of a message (terminal_files.c) ----------------------------------------------------- */
+/** Look at the line's attachments: said->files, to be freed, and a line for each before said->text,
+ *  in text. BADINPUT, NOTFOUND, TOOBIG, IO, NOMEM with one line in *error. */
+SMA_CHECKED enum sma_err sma_terminal_take_files(const struct terminal *terminal,
+                                                 const json_t *root, struct said *said,
+                                                 struct sma_buf *text, struct sma_error *error);
 
 /* -- lines out (terminal_send.c) --------------------------------------------------------------- */
 /** Queue one line (text with its newline). delivery may be NULL. false: dropped, the client is
@@ -105,9 +125,8 @@ void sma_terminal_take_progress(struct terminal *terminal, const struct sma_prog
 bool sma_terminal_check_stalled(struct terminal *terminal, uint64_t now);
 
 /* -- runs (terminal_run.c) --------------------------------------------------------------------- */
-/** A message of a client: ask the store. id may be NULL. */
-void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text,
-                              uint64_t read_ns);
+/** A message of a client: ask the store. */
+void sma_terminal_ask_ingress(struct client *client, const struct said *said);
 void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg *msg,
                                 const struct sma_accepted *accepted);
 /** Takes *msg when it has to wait for the run's delivery. */

@@ -39,12 +39,15 @@ void sma_terminal_drop_runs(struct client *client)
 
 /* -- a message comes in ------------------------------------------------------------------------ */
 static struct sma_msg *make_ingress(const struct client *client, struct sma_str id,
-                                    struct sma_str text, uint64_t read_ns)
+                                    const struct said *said)
 {
     struct sma_ctx *ctx = client->terminal->ctx;
+    struct sma_part parts[SMA_ATTACHMENT_COUNT_MAX];
+    for (uint32_t i = 0; i < said->file_count; i++)
+        parts[i] = sma_given_part(&said->files[i]);
     char chat_key[SMA_TERMINAL_CHAT_BYTES_MAX + 16];
     snprintf(chat_key, sizeof chat_key, "cli:chat:%s", client->chat);
-    enum sma_control control = sma_control_parse(text);
+    enum sma_control control = sma_control_parse(said->text);
     return sma_msg_make_ingress(&(struct sma_ingress){
         .route = {.adapter = (uint8_t)sma_ctx_self(ctx),
                   .channel = SMA_STR("cli"),
@@ -55,12 +58,14 @@ static struct sma_msg *make_ingress(const struct client *client, struct sma_str 
                   .user_id = sma_str(client->user),
                   .user_name = sma_str(client->user)},
         .event_key = id,
-        .text = text,
+        .text = said->text,
+        .part_count = said->file_count,
+        .parts = parts,
         .control = (uint8_t)control,
         .kind = control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL,
         .addressed = SMA_ADDRESSED_PRIVATE,
         .wall_ms = sma_ctx_wall(ctx),
-        .stamps = {.read_ns = read_ns, .parsed_ns = sma_ctx_now(ctx)},
+        .stamps = {.read_ns = said->read_ns, .parsed_ns = sma_ctx_now(ctx)},
     });
 }
 
@@ -72,11 +77,10 @@ static struct run *take_slot(struct client *client)
     return NULL;
 }
 
-void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text,
-                              uint64_t read_ns)
+void sma_terminal_ask_ingress(struct client *client, const struct said *said)
 {
     struct terminal *terminal = client->terminal;
-    const char *reply_id = id == NULL ? "" : id;
+    const char *id = said->id, *reply_id = id == NULL ? "" : id;
     if (terminal->is_intake_off) {
         sma_terminal_put_error(client, reply_id,
                                "the service is stopping: send the message again when it is back");
@@ -89,8 +93,7 @@ void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_
     struct run *run = take_slot(client);
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg =
-        run == NULL ? NULL
-                    : make_ingress(client, sma_str(id == NULL ? made_id : id), text, read_ns);
+        run == NULL ? NULL : make_ingress(client, sma_str(id == NULL ? made_id : id), said);
     if (msg == NULL) {
         sma_terminal_put_error(
             client, reply_id, "too many messages of this terminal are waiting: wait for an answer");

@@ -8,6 +8,7 @@
 #include "cli/chat.h"
 #include "cli/chat_screen.h"
 #include "support/check.h"
+#include "support/pictures.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -24,6 +25,7 @@
 
 static char dir[1000], socket_path[1100];
 static int listener;
+static const char *project_dir, *attached[2]; /* of clients started from now on */
 
 struct talk
 {
@@ -59,7 +61,10 @@ static struct talk *start(int child_in, int child_out, int child_err)
                                            .user = "jo",
                                            .in_fd = child_in,
                                            .out_fd = child_out,
-                                           .err_fd = child_err};
+                                           .err_fd = child_err,
+                                           .project_dir = project_dir,
+                                           .attach = attached,
+                                           .attach_count = attached[0] != NULL};
         int status = sma_chat_client(socket_path, &options);
         _exit(status);
     }
@@ -504,6 +509,92 @@ static void a_text_taller_than_the_screen_is_not_streamed_on(void)
     close(fds[1]);
 }
 
+/* -- files ------------------------------------------------------------------------------------- */
+static void make_picture(char path[1200])
+{
+    struct picture png = picture_png(2, 2, 1);
+    snprintf(path, 1200, "%s/my plan.png", dir);
+    picture_write(path, &png);
+    free(png.bytes);
+    project_dir = dir;
+}
+
+static void expect_files(struct talk *talk, const char *text, const char *path, char id[64])
+{
+    json_t *message = receive(talk);
+    const json_t *files = json_object_get(message, "attachments");
+    CHECK_TEXT(text, json_string_value(json_object_get(message, "text")));
+    CHECK_INT(path == NULL ? 0 : 1, json_array_size(files));
+    if (path != NULL)
+        CHECK_TEXT(path, json_string_value(json_object_get(json_array_get(files, 0), "path")));
+    snprintf(id, 64, "%s", json_string_value(json_object_get(message, "id")));
+    json_decref(message);
+}
+
+static void a_pipe_takes_what_is_attached_and_nothing_else(void)
+{
+    char path[1200], id[64];
+    make_picture(path);
+    attached[0] = path;
+    open_server();
+    struct talk *talk = start_in_pipe("what is it?", 11);
+    greet(talk);
+    expect_files(talk, "what is it?", "my plan.png", id);
+    reply_done(talk, id, true, "a plan");
+    finish(talk, 0);
+    end(talk);
+    talk = start_in_pipe("", 0); /* a file alone is a message */
+    greet(talk);
+    expect_files(talk, "", "my plan.png", id);
+    reply_done(talk, id, true, "a plan");
+    finish(talk, 0);
+    end(talk);
+    attached[0] = NULL;
+    talk = start_in_pipe("'my plan.png'", 13); /* words of a pipe are words */
+    greet(talk);
+    expect_files(talk, "'my plan.png'", NULL, id);
+    reply_done(talk, id, true, "ok");
+    finish(talk, 0);
+    end(talk);
+    attached[0] = "/nothing/here.png";
+    talk = start_in_pipe("hi", 2);
+    finish(talk, 1);
+    CHECK(strstr(talk->err, "/nothing/here.png") != NULL);
+    end(talk);
+    attached[0] = project_dir = NULL;
+    close_server();
+    CHECK(unlink(path) == 0);
+}
+
+static void a_file_that_is_dragged_in_goes_with_its_message(void)
+{
+    char path[1200], typed[1400], id[64];
+    make_picture(path);
+    open_server();
+    struct talk *talk = start_on_terminal();
+    greet(talk);
+    wait_for_output(talk, "> ");
+    int len = snprintf(typed, sizeof typed, "'%s' what is wrong here?\n", path);
+    CHECK(write(talk->in_fd, typed, (size_t)len) == len);
+    typed[len - 1] = '\0';
+    expect_files(talk, typed, "my plan.png", id);
+    wait_for_output(talk, "(with my plan.png)");
+    reply_done(talk, id, true, "");
+    len = snprintf(typed, sizeof typed, "%s/my\\ plan.png \n", dir);
+    CHECK(write(talk->in_fd, typed, (size_t)len) == len);
+    expect_files(talk, "", "my plan.png", id);
+    reply_done(talk, id, true, "");
+    CHECK(write(talk->in_fd, "and now?\n", 9) == 9); /* a file goes once */
+    expect_files(talk, "and now?", NULL, id);
+    reply_done(talk, id, true, "");
+    CHECK(write(talk->in_fd, "\004", 1) == 1);
+    finish(talk, 0);
+    end(talk);
+    close_server();
+    project_dir = NULL;
+    CHECK(unlink(path) == 0);
+}
+
 int main(void)
 {
     snprintf(dir, sizeof dir, "%s/sma_chat_XXXXXX",
@@ -523,6 +614,8 @@ int main(void)
     RUN(an_interrupt_stops_a_second_leaves);
     RUN(rows_are_counted_as_a_terminal_wraps);
     RUN(control_characters_are_taken_out);
+    RUN(a_pipe_takes_what_is_attached_and_nothing_else);
+    RUN(a_file_that_is_dragged_in_goes_with_its_message);
     RUN(a_text_taller_than_the_screen_is_not_streamed_on);
     CHECK(rmdir(dir) == 0);
     return check_summary();

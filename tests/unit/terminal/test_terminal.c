@@ -7,6 +7,7 @@
 #include "adapters/terminal/terminal.h"
 #include "sma/actors.h"
 #include "support/check.h"
+#include "support/pictures.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -32,6 +33,7 @@ struct store
     uint64_t seq, row;
     char texts[100000][32];
     char chats[100000][64];
+    char newest[512]; /* its text, and "<kind> <path> <name> <type>;" of each file */
     _Atomic unsigned control_count, receipt_sent_count, receipt_failed_count;
 };
 static struct store store;
@@ -110,6 +112,11 @@ static void take_ingress(struct sma_ctx *ctx, struct sma_msg *question)
              ingress->text.ptr);
     snprintf(store.chats[seq], sizeof store.chats[seq], "%.*s", (int)ingress->route.chat_id.len,
              ingress->route.chat_id.ptr);
+    size_t len = (size_t)snprintf(store.newest, sizeof store.newest, "%.200s;", ingress->text.ptr);
+    for (uint32_t i = 0; i < ingress->part_count; i++)
+        len += (size_t)snprintf(store.newest + len, sizeof store.newest - len, "%u %s %s %s;",
+                                ingress->parts[i].kind, ingress->parts[i].path.ptr,
+                                ingress->parts[i].name.ptr, ingress->parts[i].mime.ptr);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, 64);
     struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     accepted->seq = seq;
@@ -230,6 +237,7 @@ static enum sma_err try_open_service(struct sma_error *error)
     atomic_store(&store.receipt_sent_count, 0);
     atomic_store(&store.receipt_failed_count, 0);
     service.config.state_dir = dir;
+    service.config.project_dir = dir;
     struct sma_system_options options = {0};
     service.system = sma_system_create(&options);
     CHECK_OK(sma_terminal_adapter_ops.create(&service.config, NULL, &service.terminal, error));
@@ -383,6 +391,52 @@ static void a_message_is_accepted_answered_and_done(void)
     exchange(&client, "late:again");
     close_client(&client);
     close_service();
+}
+
+static void files_of_the_project_go_along(void)
+{
+    static const struct
+    {
+        const char *attachments, *word;
+    } wrong[] = {{"[{\"path\":\"nothing.png\"}]", "nothing.png"},
+                 {"[{\"path\":\"../x.png\"}]", ""},
+                 {"[{\"path\":\"/etc/passwd\"}]", ""},
+                 {"[{}]", "path"},
+                 {"[7]", "path"}};
+    char path[1100], line[300];
+    struct picture png = picture_png(2, 2, 1);
+    snprintf(path, sizeof path, "%s/a plan.png", dir);
+    picture_write(path, &png);
+    open_service();
+    struct client client = greeted_client("a");
+    say_line(&client, "{\"type\":\"message\",\"id\":\"1\",\"text\":\"look\",\"attachments\":"
+                      "[{\"path\":\"a plan.png\"}]}");
+    wait_for(&client, "accepted", "verdict", "accepted");
+    wait_for(&client, "message", NULL, NULL);
+    wait_for(&client, "done", NULL, NULL);
+    say_line(&client, "{\"type\":\"message\",\"id\":\"2\",\"text\":\"\",\"attachments\":"
+                      "[{\"path\":\"a plan.png\"}]}");
+    wait_for(&client, "accepted", "verdict", "accepted"); /* a file alone is a message */
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++) {
+        snprintf(line, sizeof line,
+                 "{\"type\":\"message\",\"id\":\"w%zu\",\"text\":\"x\",\"attachments\":%s}", i,
+                 wrong[i].attachments);
+        say_line(&client, line);
+        for (bool is_error = false; !is_error;) {
+            json_t *root = next_line(&client);
+            is_error = strcmp(json_string_value(json_object_get(root, "type")), "error") == 0;
+            CHECK(!is_error ||
+                  strstr(json_string_value(json_object_get(root, "text")), wrong[i].word) != NULL);
+            json_decref(root);
+        }
+    }
+    close_client(&client);
+    close_service();
+    CHECK_TEXT("@attach photo a plan.png | a plan.png;1 a plan.png a plan.png image/png;",
+               store.newest);
+    CHECK_INT(2, (int)store.seq);
+    CHECK(unlink(path) == 0);
+    free(png.bytes);
 }
 
 static void progress_reaches_the_client(void)
@@ -750,6 +804,7 @@ int main(void)
     CHECK(mkdtemp(dir) != NULL);
     snprintf(socket_path, sizeof socket_path, "%s/%s", dir, SMA_TERMINAL_SOCKET_NAME);
     RUN(a_message_is_accepted_answered_and_done);
+    RUN(files_of_the_project_go_along);
     RUN(progress_reaches_the_client);
     RUN(cards_reach_the_client_with_their_members);
     RUN(the_end_waits_for_the_last_text_of_a_run);
