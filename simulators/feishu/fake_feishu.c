@@ -230,6 +230,8 @@ static void set_defaults(struct fake_feishu *fake)
     fake->chat_per_second = 5;
     fake->edit_per_second = 5;
     fake->app_per_second = 50;
+    fake->kit_per_second = 10;
+    fake->kit_stream_ms = 600000;
     fake->uuid_life_ms = 3600000;
 }
 
@@ -304,6 +306,7 @@ void fake_feishu_stop(struct fake_feishu *fake)
     platform_fini(&fake->platform);
     free_rooms(fake);
     free_events(fake);
+    fake_feishu_kit_free(fake);
     json_decref(fake->index);
     json_decref(fake->reactions);
     json_decref(fake->complaints);

@@ -34,11 +34,14 @@ const char fake_feishu_commands[] =
     "        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type];\n"
     "        file_name file_size file_text\n"
     "  events [from] -> events with what became of them;  counters;  complaints;  reactions\n"
+    "  cards -> of CardKit: id message_id sequence is_streaming is_recalled typed (contents\n"
+    "        that only went on) written_ms card;\n"
+    "        counters wrong_sequences, unfinished: seen and still streaming; kit_life ms\n"
     "  latencies [skip] -> of load: acks and replies, in us\n"
     "  fault method kind [times skip ms bytes status code seconds chat text]; clear_faults\n"
     "        methods: endpoint token bot send reply patch edit delete get react unreact\n"
-    "        resource image file own_file chat\n"
-    "        members; kinds: see fake_platform.h; kind token ends all tokens\n"
+    "        resource image file own_file chat card_create card_content card_settings\n"
+    "        card_replace members; kinds: see fake_platform.h; kind token ends all tokens\n"
     "  break [how code]  every connection: drop reset close freeze thaw ping half text\n"
     "        garbage oversize\n"
     "        rubbish -> count\n"
@@ -256,6 +259,8 @@ static json_t *count_all(void *user, const json_t *command)
                    {"late_acks", fake->late_acks},
                    {"repeats", fake->repeat_count},
                    {"floods", fake->flood_count},
+                   {"wrong_sequences", fake->kit_wrong_sequences},
+                   {"unfinished", fake_feishu_kit_unfinished(fake)},
                    {"sent", count_ours(fake)},
                    {"refused", fake->refused_count},
                    {"complaints", json_array_size(fake->complaints)},
@@ -436,7 +441,7 @@ static json_t *set_weather(void *user, const json_t *command)
         {"ping_limit", "ms", &fake->ping_limit_ms}, {"ack_limit", "ms", &fake->ack_ms},
         {"lose_acks", "count", &fake->lost_acks},   {"double", "count", &fake->doubles},
         {"tokens", "life_s", &fake->token_life_s},  {"tokens", "renew_s", &fake->token_renew_s},
-        {"uuid_life", "ms", &fake->uuid_life_ms}};
+        {"uuid_life", "ms", &fake->uuid_life_ms},   {"kit_life", "ms", &fake->kit_stream_ms}};
     const struct
     {
         const char *name, *member;
@@ -494,6 +499,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"mute", change_room},
                                                        {"stop", stop_bot},
                                                        {"list", list_chat},
+                                                       {"cards", fake_feishu_kit_list},
                                                        {"events", list_events},
                                                        {"counters", count_all},
                                                        {"complaints", list_tree},
@@ -517,6 +523,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"contacts", set_weather},
                                                        {"secret", set_weather},
                                                        {"pongs", set_weather},
+                                                       {"kit_life", set_weather},
                                                        {"ping_limit", set_weather},
                                                        {"scale", set_weather},
                                                        {"ack_limit", set_weather},

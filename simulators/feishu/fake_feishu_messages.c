@@ -90,7 +90,27 @@ struct draft
     const char *type, *content, *uuid;
     char *text;
     bool is_shared;
+    struct kit_card *card; /* of CardKit that is to be shown; NULL = none */
 };
+
+static bool is_kit(const char *content)
+{
+    json_t *tree = json_loads(content, 0, NULL);
+    bool is_card = strcmp(platform_text(tree, "type", ""), "card") == 0;
+    json_decref(tree);
+    return is_card;
+}
+
+/* The card that the content names, if it names one. @return false: refused */
+static bool read_kit(struct fake_feishu_call *call, struct draft *draft)
+{
+    bool is_refused = false;
+    if (strcmp(draft->type, "interactive") == 0 && is_kit(draft->content))
+        draft->card = fake_feishu_kit_of(call, draft->content, &is_refused);
+    return !is_refused &&
+           (draft->card == NULL ||
+            fake_feishu_kit_check(call, draft->card, &draft->text, &draft->is_shared));
+}
 
 /* @return false: refused */
 static bool read_draft(struct fake_feishu_call *call, struct draft *draft)
@@ -117,6 +137,8 @@ static bool read_draft(struct fake_feishu_call *call, struct draft *draft)
                            "The length of the message content reaches its limit.");
         return false;
     }
+    if (strcmp(draft->type, "interactive") == 0 && is_kit(draft->content))
+        return true; /* checked when it was made; sent_before decides first */
     if (!fake_feishu_check_content(call->fake, draft->type, draft->content, &draft->text,
                                    &draft->is_shared, &wrong)) {
         fake_feishu_refuse(call, 400, wrong.code, wrong.text);
@@ -135,7 +157,7 @@ static const struct note *sent_before(const struct fake_feishu *fake, const stru
     return note != NULL && note->wall_ms + fake->uuid_life_ms > platform_wall_ms() ? note : NULL;
 }
 
-static void notice_reply(struct fake_feishu *fake, const struct note *answer)
+void fake_feishu_notice_reply(struct fake_feishu *fake, const struct note *answer)
 {
     struct note *asked = fake_feishu_named_note(fake, answer->text);
     if (asked == NULL || asked->reply_ns != 0)
@@ -156,6 +178,8 @@ static void add_message(struct fake_feishu_call *call, struct room *room, const 
     note->content = platform_copy(sma_str(draft->content));
     note->text = SMA_TAKE(draft->text);
     note->is_shared = draft->is_shared;
+    if (draft->card != NULL)
+        fake_feishu_kit_show(draft->card, note);
     snprintf(note->uuid, sizeof note->uuid, "%s", draft->uuid);
     if (draft->uuid[0] != '\0') {
         char key[80];
@@ -170,7 +194,7 @@ static void add_message(struct fake_feishu_call *call, struct room *room, const 
             fake_feishu_make_id(fake, "omt_", note->thread);
     }
     fake_feishu_answer(call, tree_of_note(note));
-    notice_reply(fake, note);
+    fake_feishu_notice_reply(fake, note);
 }
 
 static void send_to(struct fake_feishu_call *call, struct room *room, const struct note *target)
@@ -184,7 +208,8 @@ static void send_to(struct fake_feishu_call *call, struct room *room, const stru
     if (before != NULL) {
         call->fake->repeat_count++;
         fake_feishu_answer(call, tree_of_note(before));
-    } else if (!fake_feishu_is_flooded(call, &call->fake->sends, call->fake->app_per_second,
+    } else if (read_kit(call, &draft) &&
+               !fake_feishu_is_flooded(call, &call->fake->sends, call->fake->app_per_second,
                                        99991400) &&
                !fake_feishu_is_flooded(call, &room->rate, call->fake->chat_per_second, 230020)) {
         add_message(call, room, target, &draft);
@@ -260,7 +285,11 @@ void fake_feishu_patch(struct fake_feishu_call *call)
     struct fake_feishu_wrong wrong;
     if (note == NULL)
         return;
-    if (content == NULL || strcmp(note->type, "interactive") != 0)
+    if (fake_feishu_kit_is_shown(call->fake, note))
+        fake_feishu_refuse(call, 400, 230001,
+                           "Your request contains an invalid request parameter: a card of CardKit "
+                           "is changed by CardKit.");
+    else if (content == NULL || strcmp(note->type, "interactive") != 0)
         fake_feishu_refuse(
             call, 400, 230001,
             "Your request contains an invalid request parameter: This message is NOT a card.");

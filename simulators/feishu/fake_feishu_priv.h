@@ -61,6 +61,19 @@ struct note /* a message */
     struct rate edits;
 };
 
+struct kit_card /* of CardKit */
+{
+    char id[FEISHU_ID_SIZE];
+    json_t *tree;
+    struct note *note; /* the message that shows it; NULL = not sent */
+    int64_t sequence;  /* of the last operation */
+    bool is_streaming;
+    uint64_t streaming_ns; /* since then */
+    unsigned typed_count;  /* contents that only went on */
+    struct rate rate;
+    json_t *times; /* ms of each operation */
+};
+
 struct file
 {
     char key[FEISHU_ID_SIZE];
@@ -195,6 +208,14 @@ struct fake_feishu
     bool is_hook;
     uint64_t challenge_count, challenge_good_count;
 
+    /* CardKit */
+    struct kit_card **kit_cards;
+    size_t kit_count, kit_room;
+    struct rate kit_rate;
+    unsigned kit_per_second; /* operations of one card */
+    int64_t kit_stream_ms;   /* streaming ends by itself after that */
+    uint64_t kit_wrong_sequences;
+
     unsigned chat_per_second, edit_per_second, app_per_second;
     struct rate sends;
     int64_t uuid_life_ms;
@@ -290,6 +311,28 @@ void fake_feishu_delete(struct fake_feishu_call *call);
 void fake_feishu_get(struct fake_feishu_call *call);
 void fake_feishu_react(struct fake_feishu_call *call);
 void fake_feishu_unreact(struct fake_feishu_call *call);
+
+/** A message of ours says what one of theirs named. */
+void fake_feishu_notice_reply(struct fake_feishu *fake, const struct note *answer);
+
+/* -- fake_feishu_kit.c: cards that are made first ---------------------------------------------- */
+void fake_feishu_kit_create(struct fake_feishu_call *call);
+void fake_feishu_kit_content(struct fake_feishu_call *call);
+void fake_feishu_kit_settings(struct fake_feishu_call *call);
+void fake_feishu_kit_replace(struct fake_feishu_call *call);
+/** The card that an interactive content names; NULL: it names none, or it was refused. */
+struct kit_card *fake_feishu_kit_of(struct fake_feishu_call *call, const char *content,
+                                    bool *ret_is_refused);
+bool fake_feishu_kit_check(struct fake_feishu_call *call, const struct kit_card *card,
+                           char **ret_text, bool *ret_is_shared);
+/** The message shows the card from now on. */
+void fake_feishu_kit_show(struct kit_card *card, struct note *note);
+json_t *fake_feishu_kit_list(void *fake, const json_t *command);
+/** Does it show a card of CardKit? */
+bool fake_feishu_kit_is_shown(const struct fake_feishu *fake, const struct note *note);
+/** Cards that are seen and still streaming. */
+size_t fake_feishu_kit_unfinished(const struct fake_feishu *fake);
+void fake_feishu_kit_free(struct fake_feishu *fake);
 
 /* -- fake_feishu_content.c: what may stand in a message ---------------------------------------- */
 struct fake_feishu_wrong

@@ -9,7 +9,6 @@ static void free_state(void *state)
     struct feishu *feishu = state;
     feishu_settings_fini(&feishu->settings);
     feishu_fragments_destroy(feishu->socket.fragments);
-    free(feishu->progress.runs);
 }
 
 static enum sma_err open_state(void *state, const char *json, struct sma_error *error)
@@ -41,7 +40,6 @@ static enum sma_err begin(void *state, struct sma_error *error)
     struct feishu *feishu = state;
     (void)error;
     feishu->ctx = feishu->base.ctx;
-    SMA_TRY(feishu_progress_open(feishu));
     sma_calls_begin(feishu->base.calls, feishu->settings.is_webhook);
     feishu_bot_begin(feishu);
     return SMA_ERR_OK;
@@ -55,7 +53,6 @@ static void leave(void *state)
 static void close_state(void *state)
 {
     struct feishu *feishu = state;
-    feishu_progress_drop(feishu);
     feishu_typing_drop(feishu);
     feishu->socket.conn = NULL;
     feishu->socket.state = FEISHU_SOCKET_IDLE;
@@ -65,7 +62,6 @@ static void close_state(void *state)
 static void take_progress(void *state, struct sma_msg **msg)
 {
     feishu_typing_take(state, SMA_MSG_BODY(*msg, struct sma_progress));
-    feishu_progress_take(state, msg);
 }
 
 static uint64_t tick(void *state, uint64_t now_ns)
@@ -73,8 +69,7 @@ static uint64_t tick(void *state, uint64_t now_ns)
     struct feishu *feishu = state;
     uint64_t next_ns = feishu_bot_tick(feishu, now_ns);
     next_ns = sma_platform_earlier(next_ns, feishu_socket_tick(feishu, now_ns));
-    next_ns = sma_platform_earlier(next_ns, feishu_typing_tick(feishu, now_ns));
-    return sma_platform_earlier(next_ns, feishu_progress_tick(feishu, now_ns));
+    return sma_platform_earlier(next_ns, feishu_typing_tick(feishu, now_ns));
 }
 
 static const struct sma_platform_ops platform_ops = {
@@ -91,6 +86,7 @@ static const struct sma_platform_ops platform_ops = {
     .intake = &feishu_intake_ops,
     .webhook = &feishu_webhook_ops,
     .sending = &feishu_sending_ops,
+    .stream = &feishu_stream_ops,
     .call = &feishu_call_ops,
     .fetch = &feishu_fetch_ops,
 };

@@ -27,7 +27,8 @@ static const struct sma_param ROWS[] = {
     {"verificationToken", SMA_PARAM_TEXT(NULL), AT(verification_token),
      .doc = "what events show without an `encryptKey`; weaker"},
     {"progress", SMA_PARAM_WORD("auto,card,off", FEISHU_PROGRESS_AUTO), AT(progress),
-     .doc = "one card that changes while the answer is written; `auto`: in private chats"},
+     .doc = "one card that changes while the answer is written; `auto`: in private chats, and in "
+            "groups when `streaming` types the text into it"},
     {"limits", .type = SMA_PARAM_TYPE_OBJECT},
     {"limits.perSecond", SMA_PARAM_INTEGER(0, 100000, PER_SECOND), AT(per_second),
      .doc = "sends of the app; 0 = no limit"},

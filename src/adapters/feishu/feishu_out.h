@@ -129,16 +129,43 @@ struct feishu_button
     const char *type;          /* "default" "primary" "danger" */
     uint32_t row;              /* buttons of one row stand side by side */
 };
+enum feishu_card_mode
+{
+    FEISHU_CARD_WHOLE,
+    FEISHU_CARD_STREAMING, /* of CardKit: its text is being typed */
+    FEISHU_CARD_STREAMED,  /* the same, at its end */
+};
 struct feishu_card
 {
+    enum feishu_card_mode mode;
     struct sma_str title;    /* empty = no header */
     const char *template;    /* colour of the header: "blue" "orange" ...; NULL = blue */
     struct sma_str markdown; /* cut to what fits, visibly, by an ellipsis */
     const struct feishu_button *buttons;
     size_t button_count; /* at most 24 are written */
 };
+void feishu_put_card_json(struct sma_buf *buf, const struct feishu_card *card);
 void feishu_put_card_message(struct sma_buf *buf, const struct feishu_target *target,
                              const struct feishu_card *card, struct sma_str uuid);
+/* -- CardKit (feishu_kit.c); key and sequence: of the stream and the request ------------------- */
+#define FEISHU_KIT_ELEMENT "answer"
+#define FEISHU_KIT_CLOSED 300309   /* the card is not streaming any more (unconfirmed: docs) */
+#define FEISHU_KIT_SEQUENCE 300317 /* the sequence has not grown (unconfirmed: docs) */
+/** Of all cards, of a card, of its text. */
+void feishu_put_kit_path(struct sma_buf *buf, struct sma_str card_id, bool is_content);
+void feishu_put_kit_create(struct sma_buf *buf, struct sma_str markdown); /* POST */
+/** PUT: type the text on. markdown is the whole of it. */
+void feishu_put_kit_content(struct sma_buf *buf, struct sma_str markdown, struct sma_str key,
+                            uint32_t sequence);
+/** PUT: the whole card, which streams no more. */
+void feishu_put_kit_card(struct sma_buf *buf, struct sma_str markdown, struct sma_str key,
+                         uint32_t sequence);
+/** POST messages: show the card. */
+void feishu_put_kit_message(struct sma_buf *buf, const struct feishu_target *target,
+                            struct sma_str card_id, struct sma_str uuid);
+/** card_id of the answer to CREATE. OK | BADINPUT | NOMEM */
+SMA_CHECKED enum sma_err feishu_kit_parse(struct sma_str body, char *ret_id, size_t id_size);
+
 /** Body of PATCH messages/{id}. */
 void feishu_put_card_patch(struct sma_buf *buf, const struct feishu_card *card);
 /* A request for consent, or what became of it. */

@@ -34,7 +34,6 @@
     30 /* a connection that lived so long was healthy: its loss is a first failure */
 #define FEISHU_ROLE_COUNT_MAX 256 /* roles remembered; the oldest goes first */
 #define FEISHU_ROLE_S 600
-#define FEISHU_CARD_COUNT_MAX 64 /* cards of progress remembered; beyond, a run shows none */
 
 struct feishu;
 
@@ -134,9 +133,10 @@ struct feishu_attempt
     struct feishu_consent consent; /* of a CONSENT part */
     struct feishu_outcome outcome;
     bool is_plain, is_short, is_no_reply;
+    bool is_stream_mended; /* a change of the streamed card was refused and asked for anew */
     bool is_key_taken; /* the platform knows the part's uuid from another chat: under one more */
     bool is_elsewhere; /* the last answer named a message of another chat */
-    /* of the progress card that becomes this part; "" = none */
+    /* of the streamed card that becomes this part; "" = none */
     char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1];
     char key[256]; /* of the uploaded file; "" = not uploaded */
     struct sma_net_field fields[4];
@@ -152,48 +152,13 @@ struct feishu_known_role
 };
 extern const struct sma_fetch_ops feishu_fetch_ops; /* user: struct feishu */
 
-/* -- progress (feishu_progress.c) -------------------------------------------------------------- */
-struct feishu_card_run
-{
-    uint64_t seq;
-    char chat_id[96],
-        reply_to[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* where the card is, or is to be */
-    bool is_in_thread;
-    char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* "" = not known, or none */
-    int64_t made_wall_ms;                          /* 0 = no card was ever asked for */
-    char uuid[40];                                 /* the card's own; written down with it */
-    uint64_t outbox_id;   /* of the part that the card became; 0 = none yet */
-    struct sma_msg *last; /* PROGRESS to show next; NULL = nothing new */
-    uint64_t due_ns, heard_ns;
-    unsigned failure_count;
-    struct sma_call *call; /* the card's newest request */
-    uint8_t state;         /* enum card_state */
-};
-struct feishu_progress
-{
-    struct feishu_card_run *runs; /* FEISHU_CARD_COUNT_MAX places; those with seq 0 are free */
-    uint64_t hold_ns;
-    bool is_file_told;
-};
-SMA_CHECKED enum sma_err
-feishu_progress_open(struct feishu *feishu); /* OK | NOMEM; reads what the last life left */
-void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg);
-uint64_t feishu_progress_tick(struct feishu *feishu,
-                              uint64_t now_ns); /* @return when to look again */
-enum feishu_claim
-{
-    FEISHU_CLAIM_NONE, /* a message of its own */
-    FEISHU_CLAIM_CARD, /* card_id becomes the part: written down, the same for every repeat */
-    FEISHU_CLAIM_WAIT, /* the card's own request is on its way: sma_sendings_go_on follows */
-};
-/** A part goes out: the run shows no progress any more, and its card becomes the part where it
- *  can. */
-enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_attempt *attempt,
-                                        const struct feishu_part *part,
-                                        char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]);
-/** The card that was to become this attempt's part cannot: it goes. */
-void feishu_progress_disclaim(struct feishu *feishu, const struct sma_attempt *attempt);
-void feishu_progress_drop(struct feishu *feishu);
+/* -- the card that grows (feishu_stream.c) ---------------------------------------------------- */
+#define FEISHU_STREAM_PLAIN "-" /* entity of a stream whose card is none of CardKit's */
+extern const struct sma_stream_ops feishu_stream_ops;
+/** It is changed by PATCH. */
+bool feishu_stream_is_plain(const struct sma_stream *stream);
+/** A change of the card was refused with this code. @return whether it can be asked once more */
+bool feishu_stream_mend(struct sma_stream *stream, int64_t code);
 
 /* -- a sign of life in groups (feishu_typing.c) ------------------------------------------------ */
 #define FEISHU_TYPING_COUNT_MAX 64 /* runs at once; further ones show none */
@@ -236,7 +201,7 @@ struct feishu
     uint64_t names_refused_ns;               /* until then names are not asked for; 0 = they are */
     uint64_t topics[FEISHU_TOPIC_COUNT_MAX]; /* whose first message was shown lately, hashed */
     size_t topic_next;
-    struct feishu_progress progress;
+    bool has_no_kit; /* CardKit was refused: plain cards */
     struct feishu_typing typing[FEISHU_TYPING_COUNT_MAX];
     uint64_t typing_hold_ns;
     bool has_no_typing; /* the app has no right to reactions */

@@ -156,9 +156,14 @@ static void put_cut_markdown(struct sma_buf *buf, const struct feishu_card *card
     sma_buf_fini(&clean);
 }
 
-static void put_card_json(struct sma_buf *buf, const struct feishu_card *card)
+void feishu_put_card_json(struct sma_buf *buf, const struct feishu_card *card)
 {
-    sma_buf_put_text(buf, "{\"schema\":\"2.0\",\"config\":{\"update_multi\":true}");
+    bool is_kit = card->mode != FEISHU_CARD_WHOLE;
+    sma_buf_put_text(buf, "{\"schema\":\"2.0\",\"config\":{\"update_multi\":true");
+    if (is_kit)
+        sma_buf_printf(buf, ",\"streaming_mode\":%s",
+                       card->mode == FEISHU_CARD_STREAMING ? "true" : "false");
+    sma_buf_put_char(buf, '}');
     if (card->title.len > 0) {
         sma_buf_put_text(buf, ",\"header\":{\"title\":{\"tag\":\"plain_text\",\"content\":");
         sma_buf_put_json_string(buf, card->title);
@@ -166,7 +171,10 @@ static void put_card_json(struct sma_buf *buf, const struct feishu_card *card)
         sma_buf_put_json_string(buf, sma_str(card->template == NULL ? "blue" : card->template));
         sma_buf_put_char(buf, '}');
     }
-    sma_buf_put_text(buf, ",\"body\":{\"elements\":[{\"tag\":\"markdown\",\"content\":");
+    sma_buf_put_text(buf, ",\"body\":{\"elements\":[{\"tag\":\"markdown\",");
+    if (is_kit)
+        sma_buf_put_text(buf, "\"element_id\":\"" FEISHU_KIT_ELEMENT "\",");
+    sma_buf_put_text(buf, "\"content\":");
     put_cut_markdown(buf, card);
     sma_buf_put_char(buf, '}');
     size_t button_count = clamp_button_count(card);
@@ -187,7 +195,7 @@ void feishu_put_card_message(struct sma_buf *buf, const struct feishu_target *ta
 {
     struct sma_buf content;
     sma_buf_init(&content, CONTENT_BYTES_MAX);
-    put_card_json(&content, card);
+    feishu_put_card_json(&content, card);
     put_body(buf, target, "interactive", &content, uuid);
     sma_buf_fini(&content);
 }
@@ -198,11 +206,23 @@ void feishu_put_card(struct sma_buf *buf, const struct feishu_target *target,
     feishu_put_card_message(buf, target, &(struct feishu_card){.markdown = markdown}, uuid);
 }
 
+void feishu_put_kit_message(struct sma_buf *buf, const struct feishu_target *target,
+                            struct sma_str card_id, struct sma_str uuid)
+{
+    struct sma_buf content;
+    sma_buf_init(&content, 1024);
+    sma_buf_put_text(&content, "{\"type\":\"card\",\"data\":{\"card_id\":");
+    sma_buf_put_json_string(&content, card_id);
+    sma_buf_put_text(&content, "}}");
+    put_body(buf, target, "interactive", &content, uuid);
+    sma_buf_fini(&content);
+}
+
 void feishu_put_card_patch(struct sma_buf *buf, const struct feishu_card *card)
 {
     struct sma_buf content;
     sma_buf_init(&content, CONTENT_BYTES_MAX);
-    put_card_json(&content, card);
+    feishu_put_card_json(&content, card);
     sma_buf_put_text(buf, "{\"content\":");
     sma_buf_put_json_string(buf, sma_buf_str(&content));
     sma_buf_put_char(buf, '}');
@@ -327,22 +347,34 @@ struct feishu_upload feishu_upload_plan(const struct feishu_part *part)
                                   FEISHU_FILE_BYTES_MAX};
 }
 
-enum sma_err feishu_upload_parse(struct sma_str body, char *ret_key, size_t key_size)
+/* The first of these members of `data`. */
+static SMA_CHECKED enum sma_err parse_key(struct sma_str body, const char *name, const char *other,
+                                          char *ret_key, size_t key_size)
 {
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
     enum sma_err err = sma_json_load(body, &root);
     if (err != SMA_ERR_OK)
         return err == SMA_ERR_NOMEM ? err : SMA_ERR_BADINPUT;
     const json_t *data = sma_json_get(root, "data");
-    struct sma_str key = sma_json_str(data, "image_key");
+    struct sma_str key = sma_json_str(data, name);
     if (key.len == 0)
-        key = sma_json_str(data, "file_key");
+        key = sma_json_str(data, other);
     if (sma_json_int(root, "code", INT64_MIN, INT64_MAX, -1) != 0 || key.len == 0 ||
         key.len >= key_size || memchr(key.ptr, '\0', key.len) != NULL)
         return SMA_ERR_BADINPUT;
     memcpy(ret_key, key.ptr, key.len);
     ret_key[key.len] = '\0';
     return SMA_ERR_OK;
+}
+
+enum sma_err feishu_upload_parse(struct sma_str body, char *ret_key, size_t key_size)
+{
+    return parse_key(body, "image_key", "file_key", ret_key, key_size);
+}
+
+enum sma_err feishu_kit_parse(struct sma_str body, char *ret_id, size_t id_size)
+{
+    return parse_key(body, "card_id", "card_id", ret_id, id_size);
 }
 
 void feishu_put_file(struct sma_buf *buf, const struct feishu_target *target,

@@ -40,13 +40,24 @@ static struct feishu_target target_of(const struct feishu_attempt *attempt)
     return target;
 }
 
-/* The card of progress or of the request is gone: a message of its own. */
+/* The card that was streamed and becomes this part; NULL = none. */
+static struct sma_stream *stream_of(const struct feishu_attempt *attempt)
+{
+    return sma_streams_of(&attempt->base.platform->streams, attempt->base.asked);
+}
+
+/* The streamed card, or that of the request, is gone: a message of its own. */
 static bool leave_card(struct feishu_attempt *attempt)
 {
     bool is_gone = attempt->outcome.attempt_class == SMA_ATTEMPT_GIVE_UP;
+    struct sma_stream *stream = stream_of(attempt);
+    bool is_again = is_gone && stream != NULL && !attempt->is_stream_mended &&
+                    feishu_stream_mend(stream, attempt->outcome.code);
+    if (is_again)
+        return attempt->is_stream_mended = true;
     if (is_gone) {
         attempt->card_id[0] = '\0';
-        feishu_progress_disclaim(feishu_of(attempt), attempt->base.asked);
+        sma_streams_disclaim(&attempt->base.platform->streams, attempt->base.asked);
     }
     return is_gone;
 }
@@ -130,6 +141,7 @@ static void send_json(struct feishu_attempt *attempt, const char *method,
                       const struct sma_buf *path, struct sma_buf *body)
 {
     struct sma_sending *sending = &attempt->base;
+    bool is_numbered = strcmp(method, "PUT") == 0; /* the same number is taken once */
     if (path->err == SMA_ERR_OK && body->err == SMA_ERR_OK) {
         sma_sending_before(sending);
         sending->call =
@@ -137,7 +149,7 @@ static void send_json(struct feishu_attempt *attempt, const char *method,
                            &(struct sma_call_options){.method = method,
                                                       .path = sma_buf_str(path),
                                                       .body = body,
-                                                      .may_repeat = true, /* the uuid */
+                                                      .may_repeat = !is_numbered, /* the uuid */
                                                       .total_ms = sma_sending_left_ms(sending),
                                                       .done = sma_sending_on_answer,
                                                       .user = sending});
@@ -145,11 +157,29 @@ static void send_json(struct feishu_attempt *attempt, const char *method,
     sma_sending_check_call(sending);
 }
 
-/* The progress card's content becomes the answer, a request its outcome. Repeated, it is the same
+/* A card of CardKit becomes what it would have been if it were sent now, and streams no more. */
+static void put_kit_card(struct feishu_attempt *attempt, struct sma_stream *stream)
+{
+    struct sma_buf path, body;
+    sma_buf_init(&path, 1024);
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    feishu_put_kit_path(&path, sma_str(stream->entity), false);
+    feishu_put_kit_card(&body, attempt->part.text, sma_str(stream->key), ++stream->number);
+    send_json(attempt, "PUT", &path, &body);
+    sma_buf_fini(&path);
+    sma_buf_fini(&body);
+}
+
+/* The streamed card's content becomes the answer, a request its outcome. Repeated, it is the same
  * content again. */
 static void patch_card(struct feishu_attempt *attempt)
 {
+    struct sma_stream *stream = stream_of(attempt);
     struct sma_buf path, body;
+    if (stream != NULL && !feishu_stream_is_plain(stream)) {
+        put_kit_card(attempt, stream);
+        return;
+    }
     sma_buf_init(&path, 1024);
     sma_buf_init(&body, BODY_BYTES_MAX);
     feishu_put_message_path(&path, sma_str(attempt->card_id));
@@ -344,8 +374,17 @@ static bool hold(struct sma_sending *sending)
     bool is_beside =
         sending->asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
         sending->asked->intent == SMA_INTENT_REACTION; /* the run goes on with its card */
-    return !is_beside && feishu_progress_claim(feishu_of(attempt), sending->asked, &attempt->part,
-                                               attempt->card_id) == FEISHU_CLAIM_WAIT;
+    if (is_beside)
+        return false;
+    bool is_words =
+        attempt->part.kind == FEISHU_PART_TEXT || attempt->part.kind == FEISHU_PART_CARD;
+    enum sma_stream_claim claim = sma_streams_claim(
+        &sending->platform->streams, sending->asked,
+        is_words && sma_utf16_length(attempt->part.text) <= FEISHU_CARD_UNITS_MAX);
+    const struct sma_stream *stream = stream_of(attempt);
+    if (claim == SMA_STREAM_CLAIM_TAKEN && stream != NULL)
+        SMA_STREAM_SET(attempt->card_id, sma_str(stream->handle));
+    return claim == SMA_STREAM_CLAIM_WAIT;
 }
 
 static enum sma_err open_part(struct sma_sending *sending, struct sma_error *error)

@@ -238,7 +238,7 @@ static void a_refused_request_goes_as_words(void)
 
 static void a_request_does_not_take_the_card_of_progress(void)
 {
-    world_open("");
+    world_open(",\"streaming\":\"off\"");
     world_progress(1, SMA_PROGRESS_STARTED, WORLD_CHAT, "");
     world_progress(1, SMA_PROGRESS_TEXT, WORLD_CHAT, "I would like to");
     WORLD_WAIT(platform_count("POST", MESSAGES) == 1);
