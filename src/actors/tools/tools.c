@@ -5,6 +5,7 @@
 
 #include "actors/kernel/traffic.h"
 #include "runtime/approval/request.h"
+#include "runtime/files/guard.h"
 #include "sma/labels.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
@@ -133,6 +134,7 @@ static void destroy_job(struct tools_job *job)
     sma_buf_fini(&job->item);
     sma_buf_fini(&job->why);
     sma_buf_fini(&job->result);
+    sma_buf_fini(&job->seen.path);
     sma_msg_destroy(job->question);
     tools_unref_setup(job->setup);
     free(job);
@@ -328,6 +330,7 @@ static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **qu
     sma_buf_init(&job->item, 1024 * 1024);
     sma_buf_init(&job->why, 16384);
     sma_buf_init(&job->result, SMA_TOOL_RESULT_BYTES_MAX);
+    sma_buf_init(&job->seen.path, SMA_GUARD_PATH_BYTES_MAX + 1);
     job->next = &tools->jobs;
     job->previous = tools->jobs.previous;
     job->previous->next = tools->jobs.previous = job;

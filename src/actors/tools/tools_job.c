@@ -100,6 +100,10 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
     struct sma_str item = verdict == SMA_TOOL_ASKS && job->ask->mode == SMA_TOOL_CHECK
                               ? sma_buf_str(&job->item)
                               : (struct sma_str){NULL, 0};
+    bool is_seen = verdict == SMA_TOOL_ALLOWED && !is_error && job->seen.kind != SMA_PART_NONE;
+    struct sma_part seen = {.kind = job->seen.kind,
+                            .path = sma_buf_str(&job->seen.path),
+                            .mime = sma_str(job->seen.mime)};
     struct sma_msg *msg = sma_msg_make_tool_answer(&(struct sma_tool_answer){
         .seq = job->ask->seq,
         .call = job->ask->call,
@@ -107,6 +111,8 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
         .is_error = is_error,
         .content = content,
         .item_json = item,
+        .part_count = is_seen,
+        .parts = is_seen ? &seen : NULL,
     });
     if (msg == NULL)
         sma_ctx_fatal(job->tools->ctx, "out of memory: a tool's answer cannot be given");

@@ -157,6 +157,7 @@ struct tools_job
     enum sma_err err;
     struct sma_tool_check check;
     struct sma_buf item, why, result;
+    struct sma_file_seen seen; /* by read_file: a picture or PDF that goes with the result */
     bool is_done, is_success;
     bool is_command; /* start `plan` */
     bool is_pruning; /* old logs are deleted on the way */

@@ -117,6 +117,7 @@ static void work(uv_work_t *request)
             .arguments = job->ask->arguments,
             .agreed = is_agreed(job) ? job->check.digest : NULL,
             .is_stopped = &job->is_stopped,
+            .seen = &job->seen,
         };
         job->is_success = sma_file_tools_run(job->setup->files, &call, &job->result);
         job->is_done = true;

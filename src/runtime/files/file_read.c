@@ -1,6 +1,8 @@
 /* file_read.c — read_file and read_more. See file_tools.h. */
 #include "runtime/files/file_tools_priv.h"
 
+#include "runtime/media/media.h"
+#include "sma/messages.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -72,17 +74,64 @@ static void put_text_result(const struct sma_file_tools *tools, struct sma_buf *
     sma_buf_put_text(result, quote[0] == ' ' ? "\"}" : "}");
 }
 
-enum sma_err file_tools_read(const struct sma_file_tools *tools, const struct sma_tool_args *args,
-                             struct sma_buf *result, struct sma_buf *why)
+/* -- pictures and PDFs ------------------------------------------------------------------------- */
+static void put_seen_result(const struct sma_file_tools *tools, const struct sma_media *media,
+                            const struct stat *stat, struct sma_str path, struct sma_buf *result)
 {
+    sma_buf_put_text(result, "{\"success\":true,\"path\":\"");
+    file_tools_put_json(tools, result, (struct sma_str){path.ptr, file_tools_fit(path, 1000)});
+    sma_buf_printf(result, "\",\"type\":\"%s\",\"bytes\":%lld", sma_media_mime(media->type),
+                   (long long)stat->st_size);
+    if (media->width > 0)
+        sma_buf_printf(result, ",\"width\":%u,\"height\":%u", media->width, media->height);
+    if (media->page_count > 0)
+        sma_buf_printf(result, ",\"pages\":%u", media->page_count);
+    sma_buf_put_text(result, ",\"note\":\"The file itself comes with this result.\"}");
+}
+
+/* *ret_is_seen: it is a picture or a PDF, and the result says so. Else nothing was done. */
+static enum sma_err see(const struct sma_file_tools *tools, struct sma_str path,
+                        struct sma_file_seen *seen, struct sma_buf *result, struct sma_buf *why,
+                        bool *ret_is_seen)
+{
+    struct stat stat;
+    int fd = -1;
+    SMA_TRY(sma_guard_open(tools->guard, path, SMA_GUARD_READ, &fd, &stat, why));
+    struct sma_media_source source = sma_media_of_fd(&fd, (uint64_t)stat.st_size);
+    struct sma_media media = sma_media_look(&source);
+    close(fd);
+    if (!sma_media_is_picture(media.type) && media.type != SMA_MEDIA_PDF)
+        return SMA_ERR_OK;
+    seen->kind = media.part_kind;
+    seen->mime = sma_media_mime(media.type);
+    sma_buf_clear(&seen->path);
+    sma_buf_put_str(&seen->path, path);
+    if (seen->path.err != SMA_ERR_OK)
+        return SMA_ERR_NOMEM;
+    put_seen_result(tools, &media, &stat, path, result);
+    *ret_is_seen = true;
+    return SMA_ERR_OK;
+}
+
+/* -- read_file --------------------------------------------------------------------------------- */
+enum sma_err file_tools_read(const struct sma_file_tools *tools, const struct sma_tool_args *args,
+                             struct sma_file_seen *seen, struct sma_buf *result,
+                             struct sma_buf *why)
+{
+    bool is_seen = false;
     struct sma_buf path;
     char *bytes = NULL;
     size_t len = 0;
     sma_buf_init(&path, SMA_GUARD_PATH_BYTES_MAX + 1);
     enum sma_err err = file_tools_clean_read(tools, args->path, &path, why);
-    if (err == SMA_ERR_OK)
-        err = sma_guard_read(tools->guard, sma_buf_str(&path), SMA_GUARD_READ,
-                             SMA_FILE_READ_BYTES_MAX, &bytes, &len, why);
+    if (err == SMA_ERR_OK && seen != NULL)
+        err = see(tools, sma_buf_str(&path), seen, result, why, &is_seen);
+    if (err != SMA_ERR_OK || is_seen) {
+        sma_buf_fini(&path);
+        return err;
+    }
+    err = sma_guard_read(tools->guard, sma_buf_str(&path), SMA_GUARD_READ, SMA_FILE_READ_BYTES_MAX,
+                         &bytes, &len, why);
     if (err == SMA_ERR_OK && memchr(bytes, '\0', len) != NULL) {
         sma_buf_printf(why, "%.300s is a binary file of %zu bytes: it is not shown as text.",
                        path.ptr, len);

@@ -208,7 +208,7 @@ static enum sma_err run_tool(const struct sma_file_tools *tools, const struct sm
 {
     switch (sma_tool_find(call->name)) {
     case SMA_TOOL_READ_FILE:
-        return file_tools_read(tools, args, result, why);
+        return file_tools_read(tools, args, call->seen, result, why);
     case SMA_TOOL_READ_MORE:
         return file_tools_read_more(tools, args, result, why);
     case SMA_TOOL_LIST_FILES:

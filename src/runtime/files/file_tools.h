@@ -31,6 +31,13 @@ bool sma_file_tools_has(struct sma_str name);
 void sma_file_tools_put_target(const struct sma_file_tools *tools, struct sma_str name,
                                struct sma_str arguments, struct sma_buf *ret_path);
 
+/* What read_file has found that is no text: a picture or a PDF, which the model sees itself. */
+struct sma_file_seen
+{
+    uint8_t kind; /* enum sma_part_kind; NONE: nothing */
+    const char *mime;
+    struct sma_buf path; /* clean; the caller's to init and fini */
+};
 struct sma_file_call
 {
     struct sma_str name, arguments; /* JSON that the schema of tools.h allows */
@@ -38,6 +45,7 @@ struct sma_file_call
     const uint8_t *agreed;
     /* polled during long searches; set by another thread to end it early */
     const volatile int *is_stopped;
+    struct sma_file_seen *seen; /* filled in by read_file; NULL: such files are refused */
 };
 /**
  * Do it. A file that is changed by others meanwhile is never overwritten unseen: an edit is made

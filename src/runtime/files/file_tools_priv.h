@@ -62,8 +62,10 @@ SMA_CHECKED enum sma_err file_tools_redact(const struct sma_file_tools *tools, c
                                            size_t *len);
 
 /* Append the result; an error leaves the sentence in why and the result alone. */
+/* seen: may be NULL. */
 enum sma_err file_tools_read(const struct sma_file_tools *tools, const struct sma_tool_args *args,
-                             struct sma_buf *result, struct sma_buf *why);
+                             struct sma_file_seen *seen, struct sma_buf *result,
+                             struct sma_buf *why);
 enum sma_err file_tools_read_more(const struct sma_file_tools *tools,
                                   const struct sma_tool_args *args, struct sma_buf *result,
                                   struct sma_buf *why);

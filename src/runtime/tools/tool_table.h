@@ -89,7 +89,8 @@
         ARG_TEXT("message_id", "of the message, default the one that is being answered"), \
         "\"emoji\"")) \
     X(READ_FILE, "read_file", 0, false, true, \
-      "Read a text file of the project. Long files come in pieces: use offset and limit.", \
+      "Read a text file of the project, or look at a picture or PDF of it. Long texts come in " \
+      "pieces: use offset and limit.", \
       ARG_OBJECT( \
         ARG_TEXT("path", "relative to the project's folder") "," \
         ARG_NUMBER("offset", "1", "1000000000", "first line, default 1") "," \

@@ -103,10 +103,47 @@ static void stopped_and_drained_questions_are_answered(void)
     world_destroy(world); /* every question answered exactly once, or it fails */
 }
 
+static const struct world_record *read_file(struct world *world, const char *path)
+{
+    char arguments[256];
+    snprintf(arguments, sizeof arguments, "{\"path\":\"%s\"}", path);
+    return world_await(world, world_ask(world, &(struct sma_tool_ask){
+                                                   .mode = SMA_TOOL_RUN,
+                                                   .standing = SMA_STANDING_OWNER,
+                                                   .name = SMA_STR("read_file"),
+                                                   .arguments = sma_str(arguments),
+                                                   .chat_key = SMA_STR("test:1"),
+                                               }));
+}
+
+static void a_picture_that_is_read_comes_with_the_result(void)
+{
+    struct world *world = world_create("");
+    put_pixel(world, "a.png");
+    world_put_file(world, "a.pdf", "%PDF-1.4 <</Type /Page>>");
+    world_put_file(world, "a.txt", "hello");
+    const struct world_record *record = read_file(world, "./a.png");
+    CHECK_TEXT("{\"success\":true,\"path\":\"a.png\",\"type\":\"image/png\",\"bytes\":45,"
+               "\"width\":1,\"height\":1,\"note\":\"The file itself comes with this result.\"}",
+               record->content);
+    CHECK_TEXT("1: 1 image/png a.png", record->part);
+    record = read_file(world, "a.pdf");
+    CHECK_TEXT("1", world_member(world, record, "pages"));
+    CHECK_TEXT("1: 2 application/pdf a.pdf", record->part);
+    record = read_file(world, "a.txt");
+    CHECK(record->part == NULL);
+    CHECK_TEXT("hello", world_member(world, record, "content"));
+    put_bytes(world, "a.zip", "PK\3\4\0\0", 6);
+    record = read_file(world, "a.zip");
+    CHECK(record->is_error && record->part == NULL);
+    world_destroy(world);
+}
+
 int main(void)
 {
     RUN(a_picture_is_answered_with_its_hash_and_a_file_of_that_name);
     RUN(what_cannot_be_given_is_answered_with_a_sentence);
+    RUN(a_picture_that_is_read_comes_with_the_result);
     RUN(many_at_once_are_all_answered);
     RUN(stopped_and_drained_questions_are_answered);
     return check_summary();

@@ -55,6 +55,11 @@ static void take_answer(struct world *world, struct sma_msg *msg, struct sma_ctx
         free(record->item);
         record->item =
             strndup(answer->item_json.len == 0 ? "" : answer->item_json.ptr, answer->item_json.len);
+        free(record->part);
+        record->part = NULL;
+        if (answer->part_count > 0)
+            CHECK(asprintf(&record->part, "%u: %d %s %s", answer->part_count, answer->parts[0].kind,
+                           answer->parts[0].mime.ptr, answer->parts[0].path.ptr) > 0);
         record->answered_ns = sma_ctx_now(ctx);
     }
 }
@@ -250,6 +255,7 @@ void world_destroy(struct world *world)
         CHECK(world->is_abandoned || world->records[i].answer_count == 1);
         free(world->records[i].content);
         free(world->records[i].item);
+        free(world->records[i].part);
     }
     CHECK_INT(0, world_count_processes(world->dir));
     CHECK(!world_has_file(world, ".env") || strstr(world_get_file(world, ".env"), "Empty") == NULL);

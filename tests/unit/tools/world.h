@@ -22,6 +22,7 @@ struct world_record
     bool is_error;
     char *content; /* JSON */
     char *item;    /* JSON of ASKS, else "" */
+    char *part;    /* NULL, or "count: kind mime path" of the first */
     uint64_t asked_ns, answered_ns;
 };
 
