@@ -3,9 +3,14 @@
 
 #include <stdlib.h>
 
+/* The last number of each is written only where there are parts. */
 #define VERSION 1
 #define ANSWER_VERSION 2
+#define ANSWER_PARTS_VERSION 3
+#define RESULTS_PARTS_VERSION 2
 #define TURN_VERSION 2
+#define TURN_PARTS_VERSION 3
+#define PART_BYTES_MIN 37 /* of a part whose texts are empty */
 
 static void put_u32(struct sma_buf *buf, uint32_t number)
 {
@@ -36,6 +41,32 @@ static void put_head(struct sma_buf *buf, char kind, char version)
     sma_buf_put_text(buf, "SMA");
     sma_buf_put_char(buf, kind);
     sma_buf_put_char(buf, version);
+}
+
+static void put_u64(struct sma_buf *buf, uint64_t number)
+{
+    put_u32(buf, (uint32_t)number);
+    put_u32(buf, (uint32_t)(number >> 32));
+}
+
+static void put_part(struct sma_buf *buf, const struct sma_part *part)
+{
+    sma_buf_put_char(buf, (char)part->kind);
+    put_string(buf, part->path);
+    put_string(buf, part->name);
+    put_string(buf, part->mime);
+    put_string(buf, part->hash);
+    put_u64(buf, part->length);
+    put_u32(buf, part->width);
+    put_u32(buf, part->height);
+    put_string(buf, part->note);
+}
+
+static void put_parts(struct sma_buf *buf, const struct sma_part *parts, uint32_t count)
+{
+    put_u32(buf, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_part(buf, &parts[i]);
 }
 
 /* -- reading: the first wrong length makes the reader bad, and it stays so --------------------- */
@@ -93,6 +124,28 @@ static uint32_t get_count(struct reader *reader, size_t bytes_min)
     return count;
 }
 
+static uint64_t get_u64(struct reader *reader)
+{
+    uint64_t low = get_u32(reader);
+    return (uint64_t)get_u32(reader) << 32 | low;
+}
+
+static struct sma_part get_part(struct reader *reader)
+{
+    struct sma_part part = {.kind = get_u8(reader)};
+    part.path = get_string(reader);
+    part.name = get_string(reader);
+    part.mime = get_string(reader);
+    part.hash = get_string(reader);
+    part.length = get_u64(reader);
+    part.width = get_u32(reader);
+    part.height = get_u32(reader);
+    part.note = get_string(reader);
+    if (part.kind == SMA_PART_NONE || part.kind > SMA_PART_AUDIO)
+        reader->is_bad = true;
+    return part;
+}
+
 static struct reader open_versions(struct sma_str data, char kind, uint8_t newest,
                                    uint8_t *ret_version)
 {
@@ -116,13 +169,15 @@ static struct reader open_data(struct sma_str data, char kind)
 void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *extra,
                           const struct sma_model_answer *answer)
 {
-    put_head(buf, 'A', ANSWER_VERSION);
+    put_head(buf, 'A', extra->part_count > 0 ? ANSWER_PARTS_VERSION : ANSWER_VERSION);
     put_string(buf, extra->facts);
     put_string(buf, answer->fragment);
     put_string(buf, answer->text);
     sma_buf_put_char(buf, (char)answer->finish);
     put_string(buf, extra->key);
     put_string(buf, extra->line);
+    if (extra->part_count > 0)
+        put_parts(buf, extra->parts, extra->part_count);
     put_u32(buf, answer->call_count);
     for (uint32_t i = 0; i < answer->call_count; i++) {
         put_string(buf, answer->calls[i].id);
@@ -277,10 +332,24 @@ static void get_receivers(struct reader *reader, struct sma_stored_answer *answe
     }
 }
 
+/* OK | NOMEM; damage is noted in the reader. */
+static enum sma_err get_answer_parts(struct reader *reader, struct sma_stored_answer *answer)
+{
+    answer->part_count = get_count(reader, PART_BYTES_MIN);
+    if (answer->part_count == 0)
+        return SMA_ERR_OK;
+    answer->parts = calloc(answer->part_count, sizeof *answer->parts);
+    if (answer->parts == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = 0; i < answer->part_count; i++)
+        answer->parts[i] = get_part(reader);
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer *ret_answer)
 {
     uint8_t version;
-    struct reader reader = open_versions(data, 'A', ANSWER_VERSION, &version);
+    struct reader reader = open_versions(data, 'A', ANSWER_PARTS_VERSION, &version);
     struct sma_stored_answer answer = {0};
     answer.facts = get_string(&reader);
     answer.fragment = get_string(&reader);
@@ -290,13 +359,19 @@ enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer 
         answer.key = get_string(&reader);
         answer.line = get_string(&reader);
     }
+    if (version >= ANSWER_PARTS_VERSION && get_answer_parts(&reader, &answer) != SMA_ERR_OK)
+        return SMA_ERR_NOMEM;
     answer.call_count = get_count(&reader, 13);
-    if (reader.is_bad || answer.finish > SMA_FINISH_REFUSED)
+    if (reader.is_bad || answer.finish > SMA_FINISH_REFUSED) {
+        sma_stored_answer_fini(&answer);
         return SMA_ERR_CORRUPT;
+    }
     if (answer.call_count > 0) {
         answer.calls = calloc(answer.call_count, sizeof *answer.calls);
-        if (answer.calls == NULL)
+        if (answer.calls == NULL) {
+            sma_stored_answer_fini(&answer);
             return SMA_ERR_NOMEM;
+        }
     }
     get_calls(&reader, version, &answer);
     if (!reader.is_bad && reader.left > 0)
@@ -320,6 +395,7 @@ void sma_stored_answer_fini(struct sma_stored_answer *answer)
 {
     free(answer->calls);
     free(answer->added);
+    free(answer->parts);
     *answer = (struct sma_stored_answer){0};
 }
 
@@ -327,7 +403,10 @@ void sma_stored_answer_fini(struct sma_stored_answer *answer)
 void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results,
                            uint32_t count)
 {
-    put_head(buf, 'R', VERSION);
+    bool has_parts = false;
+    for (uint32_t i = 0; i < count; i++)
+        has_parts |= results[i].part_count > 0;
+    put_head(buf, 'R', has_parts ? RESULTS_PARTS_VERSION : VERSION);
     put_u32(buf, count);
     for (uint32_t i = 0; i < count; i++) {
         put_string(buf, results[i].call_id);
@@ -335,26 +414,47 @@ void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *
         put_string(buf, results[i].content);
         sma_buf_put_char(buf, results[i].is_error);
         sma_buf_put_char(buf, results[i].is_delivered);
+        if (has_parts)
+            put_parts(buf, results[i].parts, results[i].part_count);
     }
+}
+
+/* *used: parts of the results before this one; the storage has room for as many as fit into the
+ * data. */
+static void get_result(struct reader *reader, bool has_parts, struct sma_stored_results *list,
+                       struct sma_stored_result *result, size_t *used)
+{
+    result->call_id = get_string(reader);
+    result->name = get_string(reader);
+    result->content = get_string(reader);
+    result->is_error = get_u8(reader) != 0;
+    result->is_delivered = get_u8(reader) != 0;
+    if (!has_parts)
+        return;
+    result->part_count = get_count(reader, PART_BYTES_MIN);
+    result->parts = list->storage + *used;
+    for (uint32_t i = 0; i < result->part_count; i++)
+        list->storage[(*used)++] = get_part(reader);
 }
 
 enum sma_err sma_codec_get_results(struct sma_str data, struct sma_stored_results *ret_results)
 {
-    struct reader reader = open_data(data, 'R');
-    struct sma_stored_results list = {.count = get_count(&reader, 14)};
+    uint8_t version;
+    struct reader reader = open_versions(data, 'R', RESULTS_PARTS_VERSION, &version);
+    bool has_parts = version >= RESULTS_PARTS_VERSION;
+    struct sma_stored_results list = {.count = get_count(&reader, has_parts ? 18 : 14)};
+    size_t used = 0;
     if (reader.is_bad)
         return SMA_ERR_CORRUPT;
     list.results = calloc(list.count + 1, sizeof *list.results);
-    if (list.results == NULL)
+    if (has_parts)
+        list.storage = calloc(reader.left / PART_BYTES_MIN + 1, sizeof *list.storage);
+    if (list.results == NULL || (has_parts && list.storage == NULL)) {
+        sma_stored_results_fini(&list);
         return SMA_ERR_NOMEM;
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct sma_stored_result *result = &list.results[i];
-        result->call_id = get_string(&reader);
-        result->name = get_string(&reader);
-        result->content = get_string(&reader);
-        result->is_error = get_u8(&reader) != 0;
-        result->is_delivered = get_u8(&reader) != 0;
     }
+    for (uint32_t i = 0; i < list.count; i++)
+        get_result(&reader, has_parts, &list, &list.results[i], &used);
     enum sma_err err = SMA_ERR_OK;
     if (!reader.is_bad && reader.left > 0)
         err = get_added(&reader, &list.added, &list.added_count);
@@ -372,6 +472,7 @@ void sma_stored_results_fini(struct sma_stored_results *results)
 {
     free(results->results);
     free(results->added);
+    free(results->storage);
     *results = (struct sma_stored_results){0};
 }
 
@@ -462,13 +563,22 @@ enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret
 /* -- turns ------------------------------------------------------------------------------------- */
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
 {
-    put_head(buf, 'T', TURN_VERSION);
+    bool has_parts = turn->part_count > 0 || turn->refused_count > 0;
+    put_head(buf, 'T', has_parts ? TURN_PARTS_VERSION : TURN_VERSION);
     sma_buf_put_char(buf, turn->is_break);
     put_u32(buf, turn->message_count);
     put_list(buf, turn->ids, turn->id_count);
     put_list(buf, turn->blocks, turn->block_count);
     put_string(buf, turn->text);
     put_list(buf, turn->fragments, turn->fragment_count);
+    if (!has_parts)
+        return;
+    put_u32(buf, turn->part_count);
+    for (uint32_t i = 0; i < turn->part_count; i++) {
+        put_part(buf, &turn->parts[i].part);
+        put_u32(buf, turn->parts[i].block);
+    }
+    put_list(buf, turn->refused, turn->refused_count);
 }
 
 /* The next list, without keeping it: its count. */
@@ -487,30 +597,73 @@ static void get_list(struct reader *reader, struct sma_str *texts)
         texts[i] = get_string(reader);
 }
 
+static uint32_t skip_turn_parts(struct reader *reader)
+{
+    uint32_t count = get_count(reader, PART_BYTES_MIN + 4);
+    for (uint32_t i = 0; i < count && !reader->is_bad; i++) {
+        (void)get_part(reader); /* likewise */
+        (void)get_u32(reader);
+    }
+    return count;
+}
+
+static void get_turn_parts(struct reader *reader, struct sma_stored_turn *turn)
+{
+    uint32_t count = get_u32(reader);
+    for (uint32_t i = 0; i < count; i++) {
+        turn->parts[i].part = get_part(reader);
+        turn->parts[i].block = get_u32(reader);
+    }
+}
+
+/* What the counts say is known to be there. */
+static enum sma_err get_turn_lists(struct reader *reader, bool has_parts,
+                                   struct sma_stored_turn *turn)
+{
+    size_t total =
+        (size_t)turn->id_count + turn->block_count + turn->fragment_count + turn->refused_count;
+    turn->storage = calloc(total, sizeof *turn->storage);
+    if (turn->part_count > 0)
+        turn->part_storage = calloc(turn->part_count, sizeof *turn->part_storage);
+    if (turn->storage == NULL || (turn->part_count > 0 && turn->part_storage == NULL)) {
+        sma_stored_turn_fini(turn);
+        return SMA_ERR_NOMEM;
+    }
+    turn->ids = turn->storage;
+    turn->blocks = turn->ids + turn->id_count;
+    turn->fragments = turn->blocks + turn->block_count;
+    turn->refused = turn->fragments + turn->fragment_count;
+    turn->parts = turn->part_storage;
+    get_list(reader, turn->ids);
+    get_list(reader, turn->blocks);
+    (void)get_string(reader); /* the text, read before */
+    get_list(reader, turn->fragments);
+    if (has_parts) {
+        get_turn_parts(reader, turn);
+        get_list(reader, turn->refused);
+    }
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn)
 {
     uint8_t version;
-    struct reader reader = open_versions(data, 'T', TURN_VERSION, &version);
+    struct reader reader = open_versions(data, 'T', TURN_PARTS_VERSION, &version);
     struct sma_stored_turn turn = {.is_break = version >= 2 && get_u8(&reader) == 1};
+    bool has_parts = version >= TURN_PARTS_VERSION;
     turn.message_count = get_u32(&reader);
     struct reader again = reader;
     turn.id_count = skip_list(&reader);
     turn.block_count = skip_list(&reader);
     turn.text = get_string(&reader);
     turn.fragment_count = skip_list(&reader);
+    if (has_parts) {
+        turn.part_count = skip_turn_parts(&reader);
+        turn.refused_count = skip_list(&reader);
+    }
     if (reader.is_bad || reader.left > 0 || turn.fragment_count == 0 || turn.message_count == 0)
         return SMA_ERR_CORRUPT;
-    size_t total = (size_t)turn.id_count + turn.block_count + turn.fragment_count;
-    turn.storage = calloc(total, sizeof *turn.storage);
-    if (turn.storage == NULL)
-        return SMA_ERR_NOMEM;
-    turn.ids = turn.storage;
-    turn.blocks = turn.ids + turn.id_count;
-    turn.fragments = turn.blocks + turn.block_count;
-    get_list(&again, turn.ids);
-    get_list(&again, turn.blocks);
-    (void)get_string(&again); /* the text, read above */
-    get_list(&again, turn.fragments);
+    SMA_TRY(get_turn_lists(&again, has_parts, &turn));
     *ret_turn = turn;
     return SMA_ERR_OK;
 }
@@ -518,5 +671,6 @@ enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret
 void sma_stored_turn_fini(struct sma_stored_turn *turn)
 {
     free(turn->storage);
+    free(turn->part_storage);
     *turn = (struct sma_stored_turn){0};
 }

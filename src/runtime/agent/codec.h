@@ -19,6 +19,10 @@
  *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments;
  *   each list: count u32, strings
  *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.
+ *   Only with pictures, files or sounds: an answer of version 3 has, behind the line, a list of
+ *   parts; results of version 2 have one behind each result; a turn of version 3 has, behind the
+ *   fragments, a list of parts, each with its block u32, and a list of refused hashes. A part is
+ *   kind u8, path, name, mime, hash, length u64, width u32, height u32, note.
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
  */
@@ -42,6 +46,16 @@ struct sma_stored_call
     bool has_receiver;
     struct sma_route receiver;
 };
+#define SMA_BLOCK_NONE UINT32_MAX
+
+/* A part of a turn, and where it stands: before this block of the user's message, or (BLOCK_NONE)
+ * in a result. */
+struct sma_stored_part
+{
+    struct sma_part part;
+    uint32_t block;
+    bool is_hidden; /* not stored: from now on its line stands there */
+};
 /* A decoded ANSWER step: slices into the step's bytes. */
 struct sma_stored_answer
 {
@@ -49,6 +63,9 @@ struct sma_stored_answer
     struct sma_str key; /* of the target that gave it (runtime/model/target.h); empty = not known */
     /* without calls: what was said to the model after it, as if from the user */
     struct sma_str line;
+    /* of the first answer of a run: the parts of its messages as they were sent, in their order */
+    uint32_t part_count;
+    struct sma_part *parts; /* owned */
     struct sma_str fragment, text;
     uint8_t finish; /* enum sma_finish */
     uint32_t call_count;
@@ -61,6 +78,8 @@ struct sma_stored_result
 {
     struct sma_str call_id, name, content;
     bool is_error, is_delivered; /* delivered: counts as an answer to the user */
+    uint32_t part_count;
+    struct sma_part *parts; /* prepared: what the model sees of it besides content */
 };
 struct sma_stored_results
 {
@@ -68,6 +87,7 @@ struct sma_stored_results
     struct sma_stored_result *results; /* owned */
     uint32_t added_count;              /* as in struct sma_stored_answer */
     struct sma_seq *added;
+    struct sma_part *storage;          /* owned: the parts of them all */
 };
 /* A DECISION step, written by the store: what people said about calls of the answer before it. */
 struct sma_stored_decision
@@ -102,13 +122,21 @@ struct sma_stored_turn
     /* of the target whose bytes the fragments are; the store keeps it beside the turn */
     struct sma_str key;
     bool is_break; /* the turns before this one were refused as they are: they go in plain form */
-    struct sma_str *storage; /* owned by a decoded turn: holds the three lists */
+    uint32_t part_count;
+    struct sma_stored_part *parts; /* whose markers stand in the fragments */
+    uint32_t refused_count;
+    struct sma_str *refused; /* hashes of parts, of this turn and of those before, that a server
+                                refused: they go as lines */
+    struct sma_str *storage; /* owned by a decoded turn: holds the lists of strings */
+    struct sma_stored_part *part_storage; /* likewise: the parts */
 };
 
 /* What a step says of an answer besides the answer: as in struct sma_stored_answer. */
 struct sma_answer_extra
 {
     struct sma_str facts, key, line;
+    uint32_t part_count;
+    const struct sma_part *parts;
 };
 void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *extra,
                           const struct sma_model_answer *answer);

@@ -24,7 +24,8 @@ static void make_answer(struct sma_buf *buf)
                                       .calls = calls,
                                       .fragment = SMA_STR("{\"role\":\"assistant\"}")};
     sma_buf_init(buf, 1 << 16);
-    struct sma_answer_extra extra = {SMA_STR("facts\0!"), SMA_STR("key"), SMA_STR("line")};
+    struct sma_answer_extra extra = {
+        .facts = SMA_STR("facts\0!"), .key = SMA_STR("key"), .line = SMA_STR("line")};
     sma_codec_put_answer(buf, &extra, &answer);
     struct sma_stored_call known[2] = {
         {.has_result = false}, {.has_result = true, .is_error = true, .result = SMA_STR("no")}};
@@ -122,8 +123,12 @@ static void turns_come_back(void)
 
 static void make_results(struct sma_buf *buf)
 {
-    struct sma_stored_result results[] = {{SMA_STR("a"), SMA_STR("b"), SMA_STR("c"), true, false},
-                                          {SMA_STR(""), SMA_STR(""), SMA_STR("dd"), false, true}};
+    struct sma_stored_result results[] = {
+        {.call_id = SMA_STR("a"), .name = SMA_STR("b"), .content = SMA_STR("c"), .is_error = true},
+        {.call_id = SMA_STR(""),
+         .name = SMA_STR(""),
+         .content = SMA_STR("dd"),
+         .is_delivered = true}};
     sma_buf_init(buf, 1 << 16);
     sma_codec_put_results(buf, results, 2);
 }
@@ -139,6 +144,107 @@ static void results_come_back(void)
     CHECK(list.results[0].is_error && !list.results[0].is_delivered);
     CHECK(!list.results[1].is_error && list.results[1].is_delivered);
     sma_stored_results_fini(&list);
+    sma_buf_fini(&buf);
+}
+
+static const struct sma_part picture = {.kind = SMA_PART_IMAGE,
+                                        .path = SMA_STR(".ship/downloads/a.jpg"),
+                                        .name = SMA_STR("a.jpg"),
+                                        .mime = SMA_STR("image/jpeg"),
+                                        .hash = SMA_STR("0123"),
+                                        .length = UINT64_C(0x123456789a),
+                                        .width = 640,
+                                        .height = 480,
+                                        .note = SMA_STR("said")};
+
+static void check_picture(const struct sma_part *part)
+{
+    CHECK_INT(SMA_PART_IMAGE, part->kind);
+    CHECK_STR(".ship/downloads/a.jpg", part->path);
+    CHECK_STR("a.jpg", part->name);
+    CHECK_STR("image/jpeg", part->mime);
+    CHECK_STR("0123", part->hash);
+    CHECK(part->length == UINT64_C(0x123456789a));
+    CHECK_INT(640, part->width);
+    CHECK_INT(480, part->height);
+    CHECK_STR("said", part->note);
+}
+
+/* With a part: what is written is read; without one not a byte is other than before. */
+static void parts_come_back(void)
+{
+    struct sma_buf buf;
+    struct sma_stored_answer answer;
+    struct sma_stored_results results;
+    struct sma_stored_turn turn;
+    struct sma_part parts[] = {picture, picture};
+    struct sma_model_answer said = {.fragment = SMA_STR("F"), .text = SMA_STR("T")};
+    sma_buf_init(&buf, 1 << 16);
+    sma_codec_put_answer(&buf, &(struct sma_answer_extra){.part_count = 2, .parts = parts}, &said);
+    CHECK_INT(3, buf.ptr[4]);
+    CHECK_OK(sma_codec_get_answer(sma_buf_str(&buf), &answer));
+    CHECK_INT(2, answer.part_count);
+    check_picture(&answer.parts[1]);
+    sma_stored_answer_fini(&answer);
+
+    struct sma_stored_result list[] = {{.content = SMA_STR("none")},
+                                       {.part_count = 2, .parts = parts}};
+    sma_buf_clear(&buf);
+    sma_codec_put_results(&buf, list, 2);
+    CHECK_INT(2, buf.ptr[4]);
+    CHECK_OK(sma_codec_get_results(sma_buf_str(&buf), &results));
+    CHECK_INT(0, results.results[0].part_count);
+    CHECK_INT(2, results.results[1].part_count);
+    check_picture(&results.results[1].parts[1]);
+    sma_stored_results_fini(&results);
+
+    struct sma_str fragment = SMA_STR("{1}"), refused = SMA_STR("4567");
+    struct sma_stored_part placed[] = {{.part = picture, .block = 7}};
+    struct sma_stored_turn made = {.message_count = 1,
+                                   .fragment_count = 1,
+                                   .fragments = &fragment,
+                                   .part_count = 1,
+                                   .parts = placed,
+                                   .refused_count = 1,
+                                   .refused = &refused};
+    sma_buf_clear(&buf);
+    sma_codec_put_turn(&buf, &made);
+    CHECK_INT(3, buf.ptr[4]);
+    CHECK_OK(sma_codec_get_turn(sma_buf_str(&buf), &turn));
+    check_picture(&turn.parts[0].part);
+    CHECK_INT(7, turn.parts[0].block);
+    CHECK_STR("4567", turn.refused[0]);
+    CHECK_STR("{1}", turn.fragments[0]);
+    sma_stored_turn_fini(&turn);
+    sma_buf_fini(&buf);
+}
+
+static void without_parts_not_a_byte_is_new(void)
+{
+    static const char turn[] = "SMAT\2\0\1\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0a\1\0\0\0\3\0\0\0{1}";
+    static const char results[] = "SMAR\1\1\0\0\0\1\0\0\0a\1\0\0\0b\1\0\0\0c\0\1";
+    static const char answer[] = "SMAA\2\0\0\0\0\1\0\0\0F\1\0\0\0T\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    struct sma_buf buf;
+    struct sma_str fragment = SMA_STR("{1}");
+    sma_buf_init(&buf, 1 << 16);
+    sma_codec_put_turn(&buf, &(struct sma_stored_turn){.message_count = 1,
+                                                       .fragment_count = 1,
+                                                       .fragments = &fragment,
+                                                       .text = SMA_STR("a")});
+    CHECK(sma_str_is_equal((struct sma_str){turn, sizeof turn - 1}, sma_buf_str(&buf)));
+    sma_buf_clear(&buf);
+    sma_codec_put_results(&buf,
+                          &(struct sma_stored_result){.call_id = SMA_STR("a"),
+                                                      .name = SMA_STR("b"),
+                                                      .content = SMA_STR("c"),
+                                                      .is_delivered = true},
+                          1);
+    CHECK(sma_str_is_equal((struct sma_str){results, sizeof results - 1}, sma_buf_str(&buf)));
+    sma_buf_clear(&buf);
+    sma_codec_put_answer(
+        &buf, &(struct sma_answer_extra){0},
+        &(struct sma_model_answer){.fragment = SMA_STR("F"), .text = SMA_STR("T")});
+    CHECK(sma_str_is_equal((struct sma_str){answer, sizeof answer - 1}, sma_buf_str(&buf)));
     sma_buf_fini(&buf);
 }
 
@@ -251,6 +357,8 @@ int main(void)
     RUN(turns_come_back);
     RUN(results_come_back);
     RUN(decisions_come_back);
+    RUN(parts_come_back);
+    RUN(without_parts_not_a_byte_is_new);
     RUN(damage_is_found_and_harmless);
     return check_summary();
 }
