@@ -26,6 +26,15 @@ struct sma_tool_result
     struct sma_str call_id, name;
     struct sma_str content; /* JSON text or plain text */
     bool is_error;
+    uint32_t part_count;
+    const struct sma_part *parts; /* what else the model is shown of it */
+};
+/* A picture, file or sound of a user message, in front of blocks[block]; behind the last block
+ * when it has no such block. */
+struct sma_block_part
+{
+    const struct sma_part *part;
+    uint32_t block;
 };
 
 struct sma_target; /* runtime/model/target.h: provider, model, profile, what it refuses */
@@ -47,6 +56,12 @@ struct sma_wire
      *  the form that most servers take. */
     void (*put_user)(struct sma_buf *buf, const struct sma_target *target,
                      const struct sma_str *blocks, size_t block_count);
+    /** The type of a part of text in a user message: "text", "input_text". */
+    const char *text_type;
+    /** A part that this target takes (sma_part_is_shown), as it stands in a list of content: where
+     *  its base64 text goes is its marker (sma_part_put_marker). */
+    void (*put_part)(struct sma_buf *buf, const struct sma_target *target,
+                     const struct sma_part *part);
     /** The results of one step's calls, all of them, in the order of the calls. */
     void (*put_results)(struct sma_buf *buf, const struct sma_target *target,
                         const struct sma_tool_result *results, size_t result_count);
@@ -64,6 +79,11 @@ struct sma_wire
     bool (*find_mark)(struct sma_str fragment, size_t *ret_offset);
 };
 
+/** put_user with parts; what the target does not take stands there as a line. */
+void sma_wire_put_user_parts(struct sma_buf *buf, const struct sma_wire *wire,
+                             const struct sma_target *target, const struct sma_str *blocks,
+                             size_t block_count, const struct sma_block_part *parts,
+                             size_t part_count);
 /** OFFLINE uses the chat wire. Never NULL. Thread: any. */
 const struct sma_wire *sma_wire_get(enum sma_llm_api api);
 /** By name; NULL when unknown. */

@@ -62,6 +62,7 @@ struct sma_failure
     int64_t retry_after_ms;              /* from the headers; -1 = not said */
     int64_t wall_ms; /* now, for servers that tell a time instead of a wait; 0 = unknown */
     struct sma_wire_error error;
+    bool has_files;     /* the request held pictures, files or sounds */
     const char *detail; /* for UNREACHABLE, SETUP, SILENT; may be NULL */
 };
 

@@ -337,6 +337,9 @@ static void judge_status(const struct sma_failure *failure, int status,
 static void judge_answered(const struct sma_failure *failure, struct sma_failure_verdict *verdict)
 {
     int status = status_of(failure);
+    if (failure->has_files && (is_refused(status) || status == 404 || status == 413) &&
+        sma_retry_judge_picture(failure, verdict))
+        return;
     if (judge_gemini(failure, status, verdict) || judge_dashscope(failure, status, verdict) ||
         judge_zai(failure, verdict))
         return;

@@ -132,12 +132,39 @@ static bool try_name(struct sma_target *target, struct sma_str name, bool is_alo
     return is_mark && try_refuse(target, SMA_STR(SMA_MEMBER_MARK));
 }
 
+/* What stands in messages: requests without any are as they were. */
+static bool is_of_content(struct sma_str name)
+{
+    static const char *const names[] = {SMA_REFUSES_IMAGES, SMA_REFUSES_DOCUMENTS,
+                                        SMA_REFUSES_AUDIO, SMA_REFUSES_DATA_URLS};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (sma_str_is_equal(name, sma_str(names[i])))
+            return true;
+    return false;
+}
+
+static bool refuse_content(struct sma_target *target, struct sma_str name)
+{
+    char *room = target->refused[target->refused_count % SMA_REFUSED_COUNT_MAX];
+    if (target->refused_count == SMA_REFUSED_COUNT_MAX || name.len >= SMA_REFUSED_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < target->refused_count; i++)
+        if (sma_str_is_equal(name, sma_str(target->refused[i])))
+            return false;
+    memcpy(room, name.ptr, name.len);
+    room[name.len] = '\0';
+    target->refused_count++;
+    return true;
+}
+
 #define PATH_COUNT_MAX 8
 
 bool sma_target_refuse(struct sma_target *target, struct sma_str member)
 {
     struct sma_str names[PATH_COUNT_MAX], rest = member;
     size_t count = 0;
+    if (is_of_content(member))
+        return refuse_content(target, member);
     while (count < PATH_COUNT_MAX && (names[count] = next_name(&rest)).len > 0)
         count++;
     for (size_t i = count; i > 0; i--) /* the innermost name says the most */

@@ -18,6 +18,13 @@
 #define SMA_REFUSED_COUNT_MAX 16
 #define SMA_REFUSED_BYTES_MAX 48
 
+/* Names under which it is kept that a target takes no parts of a kind, or wants pictures as bare
+ * base64 (SMA_REFUSES_DATA_URLS). */
+#define SMA_REFUSES_IMAGES "content.images"
+#define SMA_REFUSES_DOCUMENTS "content.documents"
+#define SMA_REFUSES_AUDIO "content.audio"
+#define SMA_REFUSES_DATA_URLS "content.data_urls"
+
 struct sma_target
 {
     const struct sma_config_llm *llm;

@@ -64,6 +64,58 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
         put_system(buf, target, system);
 }
 
+/* GLM may want the bare text. Source: protocols/models.md §4.1. */
+static void put_image(struct sma_buf *buf, const struct sma_target *target,
+                      const struct sma_part *part)
+{
+    sma_buf_put_text(buf, "{\"type\":\"image_url\",\"image_url\":{\"url\":");
+    if (target != NULL && sma_target_refuses(target, SMA_REFUSES_DATA_URLS)) {
+        sma_buf_put_char(buf, '"');
+        sma_part_put_marker(buf, part);
+        sma_buf_put_char(buf, '"');
+    } else {
+        sma_wire_put_data_url(buf, part);
+    }
+    sma_buf_put_text(buf, "}}");
+}
+
+static void put_part(struct sma_buf *buf, const struct sma_target *target,
+                     const struct sma_part *part)
+{
+    if (part->kind == SMA_PART_IMAGE) {
+        put_image(buf, target, part);
+    } else if (part->kind == SMA_PART_AUDIO) {
+        sma_buf_put_text(buf, "{\"type\":\"input_audio\",\"input_audio\":{\"data\":\"");
+        sma_part_put_marker(buf, part);
+        sma_buf_put_text(buf, "\"");
+        sma_buf_put_json_member(buf, "format", sma_part_sound_format(part));
+        sma_buf_put_text(buf, "}}");
+    } else {
+        sma_buf_put_text(buf, "{\"type\":\"file\",\"file\":{");
+        sma_wire_put_file_name(buf, "filename", part);
+        sma_buf_put_json_key(buf, "file_data");
+        sma_wire_put_data_url(buf, part);
+        sma_buf_put_text(buf, "}}");
+    }
+}
+
+/* A result is text alone here: what it shows is in a user message behind all of them. Source:
+ * protocols/models.md §4.2. */
+static void put_shown(struct sma_buf *buf, const struct sma_target *target,
+                      const struct sma_tool_result *results, size_t result_count)
+{
+    bool has_parts = false;
+    for (size_t i = 0; i < result_count; i++)
+        has_parts |= results[i].part_count > 0;
+    if (!has_parts)
+        return;
+    sma_buf_put_text(buf, ",{\"role\":\"user\",\"content\":[");
+    sma_wire_put_text_part(buf, "text", SMA_STR("Attached to the results of the tools:"));
+    for (size_t i = 0; i < result_count; i++)
+        sma_wire_put_result_parts(buf, &sma_wire_chat, target, &results[i]);
+    sma_buf_put_text(buf, "]}");
+}
+
 static void put_results(struct sma_buf *buf, const struct sma_target *target,
                         const struct sma_tool_result *results, size_t result_count)
 {
@@ -77,6 +129,14 @@ static void put_results(struct sma_buf *buf, const struct sma_target *target,
         sma_wire_put_blocks(buf, "text", is_list, &results[i].content, 1);
         sma_buf_put_char(buf, '}');
     }
+    put_shown(buf, target, results, result_count);
+}
+
+/* Only behind a text: pictures carry no marks here. */
+static bool find_mark(struct sma_str fragment, size_t *ret_offset)
+{
+    return fragment.len >= 4 && fragment.ptr[fragment.len - 4] == '"' &&
+           sma_wire_find_mark(fragment, ret_offset);
 }
 
 /* While it thinks, the provider wants the member on every message, also on those of other
@@ -141,8 +201,10 @@ const struct sma_wire sma_wire_chat = {
     .put_head = put_head,
     .put_tail = sma_wire_put_tail,
     .put_user = sma_wire_put_user,
+    .text_type = "text",
+    .put_part = put_part,
     .put_results = put_results,
     .put_assistant_text = put_assistant_text,
     .put_assistant = put_assistant,
-    .find_mark = sma_wire_find_mark,
+    .find_mark = find_mark,
 };

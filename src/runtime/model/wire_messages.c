@@ -76,11 +76,48 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
     sma_buf_put_char(buf, '[');
 }
 
-/* All results in one user message, nothing before them: any other order is refused. */
+static void put_part(struct sma_buf *buf, const struct sma_target *target,
+                     const struct sma_part *part)
+{
+    (void)target;
+    sma_buf_put_text(buf, part->kind == SMA_PART_IMAGE ? "{\"type\":\"image\""
+                                                       : "{\"type\":\"document\"");
+    sma_buf_put_text(buf, ",\"source\":{\"type\":\"base64\"");
+    sma_buf_put_json_member(buf, "media_type", part->mime);
+    sma_buf_put_text(buf, ",\"data\":\"");
+    sma_part_put_marker(buf, part);
+    sma_buf_put_text(buf, "\"}");
+    if (part->kind != SMA_PART_IMAGE) {
+        sma_buf_put_char(buf, ',');
+        sma_wire_put_file_name(buf, "title", part);
+    }
+    sma_buf_put_char(buf, '}');
+}
+
+static void put_content(struct sma_buf *buf, const struct sma_target *target,
+                        const struct sma_tool_result *result)
+{
+    bool has_parts = result->part_count > 0 && !result->is_error;
+    if (result->content.len == 0 && !has_parts)
+        return;
+    sma_buf_put_json_key(buf, "content");
+    if (!has_parts) {
+        sma_buf_put_json_string(buf, result->content);
+        return;
+    }
+    sma_buf_put_char(buf, '[');
+    if (result->content.len > 0)
+        sma_wire_put_text_part(buf, "text", result->content);
+    sma_wire_put_result_parts(buf, &sma_wire_messages, target, result);
+    sma_buf_put_char(buf, ']');
+}
+
+/* All results in one user message, nothing before them: any other order is refused. A result that
+ * is an error holds text alone: what it shows stands behind them. Source: protocols/models.md
+ * §4.2. */
 static void put_results(struct sma_buf *buf, const struct sma_target *target,
                         const struct sma_tool_result *results, size_t result_count)
 {
-    (void)target;
     if (result_count == 0)
         return;
     sma_buf_put_text(buf, "{\"role\":\"user\",\"content\":[");
@@ -88,14 +125,14 @@ static void put_results(struct sma_buf *buf, const struct sma_target *target,
         sma_buf_put_text(buf, i == 0 ? "" : ",");
         sma_buf_put_text(buf, "{\"type\":\"tool_result\",\"tool_use_id\":");
         sma_buf_put_json_string(buf, results[i].call_id);
-        if (results[i].content.len > 0) {
-            sma_buf_put_json_key(buf, "content");
-            sma_buf_put_json_string(buf, results[i].content);
-        }
+        put_content(buf, target, &results[i]);
         if (results[i].is_error)
             sma_buf_put_text(buf, ",\"is_error\":true");
         sma_buf_put_char(buf, '}');
     }
+    for (size_t i = 0; i < result_count; i++)
+        if (results[i].is_error)
+            sma_wire_put_result_parts(buf, &sma_wire_messages, target, &results[i]);
     sma_buf_put_text(buf, "]}");
 }
 
@@ -140,6 +177,8 @@ const struct sma_wire sma_wire_messages = {
     .put_head = put_head,
     .put_tail = sma_wire_put_tail,
     .put_user = sma_wire_put_user,
+    .text_type = "text",
+    .put_part = put_part,
     .put_results = put_results,
     .put_assistant_text = put_assistant_text,
     .put_assistant = put_assistant,

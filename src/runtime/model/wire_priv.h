@@ -11,6 +11,7 @@
 #define SMA_MODEL_WIRE_PRIV_H
 
 #include "runtime/model/target.h"
+#include "runtime/model/wire_part.h"
 #include "sma/wire.h"
 
 extern const struct sma_wire sma_wire_chat;
@@ -65,5 +66,15 @@ void sma_wire_put_tail(struct sma_buf *buf, const struct sma_target *target,
 void sma_wire_put_user(struct sma_buf *buf, const struct sma_target *target,
                        const struct sma_str *blocks, size_t block_count);
 bool sma_wire_find_mark(struct sma_str fragment, size_t *ret_offset);
+/** A part of text in a list of content, with a comma before it unless it is the first. */
+void sma_wire_put_text_part(struct sma_buf *buf, const char *type, struct sma_str text);
+/** The parts of a result behind others in a list of content: as the target takes them. */
+void sma_wire_put_result_parts(struct sma_buf *buf, const struct sma_wire *wire,
+                               const struct sma_target *target,
+                               const struct sma_tool_result *result);
+/** `data:<mime>;base64,<marker>` as a JSON string. */
+void sma_wire_put_data_url(struct sma_buf *buf, const struct sma_part *part);
+/** "filename": as its sender called it, else the end of its path. */
+void sma_wire_put_file_name(struct sma_buf *buf, const char *member, const struct sma_part *part);
 
 #endif

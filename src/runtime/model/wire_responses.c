@@ -71,16 +71,45 @@ static void put_user(struct sma_buf *buf, const struct sma_target *target,
     sma_buf_put_char(buf, '}');
 }
 
+/* image_url is a string here. Source: protocols/models.md §4.1. */
+static void put_part(struct sma_buf *buf, const struct sma_target *target,
+                     const struct sma_part *part)
+{
+    (void)target;
+    if (part->kind == SMA_PART_IMAGE) {
+        sma_buf_put_text(buf, "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":");
+    } else {
+        sma_buf_put_text(buf, "{\"type\":\"input_file\",");
+        sma_wire_put_file_name(buf, "filename", part);
+        sma_buf_put_json_key(buf, "file_data");
+    }
+    sma_wire_put_data_url(buf, part);
+    sma_buf_put_char(buf, '}');
+}
+
+static void put_output(struct sma_buf *buf, const struct sma_target *target,
+                       const struct sma_tool_result *result)
+{
+    if (result->part_count == 0) {
+        sma_buf_put_json_string(buf, result->content);
+        return;
+    }
+    sma_buf_put_char(buf, '[');
+    if (result->content.len > 0)
+        sma_wire_put_text_part(buf, "input_text", result->content);
+    sma_wire_put_result_parts(buf, &sma_wire_responses, target, result);
+    sma_buf_put_char(buf, ']');
+}
+
 static void put_results(struct sma_buf *buf, const struct sma_target *target,
                         const struct sma_tool_result *results, size_t result_count)
 {
-    (void)target;
     for (size_t i = 0; i < result_count; i++) {
         sma_buf_put_text(buf, i == 0 ? "" : ",");
         sma_buf_put_text(buf, "{\"type\":\"function_call_output\",\"call_id\":");
         sma_buf_put_json_string(buf, results[i].call_id);
         sma_buf_put_json_key(buf, "output");
-        sma_buf_put_json_string(buf, results[i].content);
+        put_output(buf, target, &results[i]);
         sma_buf_put_char(buf, '}');
     }
 }
@@ -129,6 +158,8 @@ const struct sma_wire sma_wire_responses = {
     .put_head = put_head,
     .put_tail = sma_wire_put_tail,
     .put_user = put_user,
+    .text_type = "input_text",
+    .put_part = put_part,
     .put_results = put_results,
     .put_assistant_text = put_assistant_text,
     .put_assistant = put_assistant,
