@@ -257,6 +257,10 @@ enum sma_model_failure
     SMA_MODEL_FAILURE_REQUEST, /* any other 4xx: it will not pass */
     /* our own side: address, certificate, nothing configured, no memory */
     SMA_MODEL_FAILURE_SETUP,
+    /* a picture, file or sound of the request is refused; refused_member: what of them the target
+     * never takes (target.h), "content.too_many", or empty: nobody says which or why */
+    SMA_MODEL_FAILURE_PICTURE,
+    SMA_MODEL_FAILURE_FILE, /* a file of the body is gone or changed: refused_member is its path */
 };
 enum sma_finish
 {

@@ -93,6 +93,22 @@ static void end_judged(struct model_request *request, const struct sma_failure_v
     model_end(request, &outcome);
 }
 
+void model_end_lost(struct model_request *request)
+{
+    struct sma_str path = request->ask->files[request->body.number].path;
+    char line[512];
+    int len = snprintf(line, sizeof line, "a file of the request is gone or was changed: %.*s",
+                       (int)(path.len < 400 ? path.len : 400), path.ptr);
+    struct model_outcome outcome = {
+        .status = SMA_MODEL_FAILED,
+        .trouble = SMA_MODEL_FAILURE_FILE,
+        .retry_after_ms = -1,
+        .refused_member = path,
+        .error = {line, (size_t)len},
+    };
+    model_end(request, &outcome);
+}
+
 /* -- an attempt -------------------------------------------------------------------------------- */
 static void begin_attempt(struct model_request *request)
 {
@@ -111,6 +127,10 @@ static void begin_attempt(struct model_request *request)
     request->state = MODEL_RUNNING;
     request->attempt_count++;
     SMA_METRIC_ADD(model_requests_total, 1);
+    if (request->ask->file_count > 0 && !model_body_begin(request)) {
+        model_end_lost(request);
+        return;
+    }
     if (model_net_start(request) != SMA_ERR_OK) {
         end_failed(request, SMA_MODEL_FAILURE_SETUP, -1,
                    SMA_STR("cannot start a model request: out of memory or descriptors"));
@@ -235,7 +255,9 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
     request->needs_new_connection = is_hang;
     model_net_stop(request);
     struct sma_failure_verdict verdict;
-    sma_failure_judge(failure, &verdict);
+    struct sma_failure whole = *failure;
+    whole.has_files = request->ask->file_count > 0;
+    sma_failure_judge(&whole, &verdict);
     struct sma_buf said, line;
     sma_buf_init(&said, 4096);
     sma_buf_init(&line, 4096);

@@ -120,6 +120,22 @@ static void put_cut(struct sma_model *model, struct sma_buf *out, struct sma_str
     put_end(model, out, text, text.len - end);
 }
 
+/* Bytes of the request, with notes instead of its files. */
+static void put_bytes(struct sma_model *model, struct sma_buf *out, const struct sma_model_ask *ask,
+                      size_t begin, size_t end, size_t most)
+{
+    struct sma_buf shown;
+    if (ask->file_count == 0) {
+        put_cut(model, out, (struct sma_str){ask->body.ptr + begin, end - begin}, most);
+        return;
+    }
+    sma_buf_init(&shown, SMA_REQUEST_BYTES_MAX + 64 * (size_t)ask->file_count);
+    model_body_show(ask, begin, end, &shown);
+    put_cut(model, out, shown.err == SMA_ERR_OK ? sma_buf_str(&shown) : SMA_STR("[no memory]"),
+            most);
+    sma_buf_fini(&shown);
+}
+
 static void put_id(struct model_blocks *blocks, struct sma_buf *out, uint64_t number)
 {
     sma_buf_printf(out, "llm-%s-%llu", blocks->start, (unsigned long long)number);
@@ -177,12 +193,20 @@ static void put_names(struct model_blocks *blocks, const struct sma_model_ask *a
 }
 
 /* Whole: as it is, JSON. Else as a text, with what is left out said in its middle. */
-static void put_payload(struct sma_model *model, struct sma_str body)
+static void put_payload(struct sma_model *model, const struct sma_model_ask *ask)
 {
     struct model_blocks *blocks = model->blocks;
+    struct sma_str body = ask->body;
+    struct sma_buf shown;
+    sma_buf_init(&shown, SMA_REQUEST_BYTES_MAX + 64 * (size_t)ask->file_count);
+    if (ask->file_count > 0) {
+        model_body_show(ask, 0, body.len, &shown);
+        body = shown.err == SMA_ERR_OK ? sma_buf_str(&shown) : body;
+    }
     sma_buf_put_json_key(&blocks->details, "payload");
     if (body.len <= BLOCK_PAYLOAD_BYTES_MAX) {
         put_start(model, &blocks->details, body, BLOCK_PAYLOAD_BYTES_MAX);
+        sma_buf_fini(&shown);
         return;
     }
     struct sma_buf cut;
@@ -191,6 +215,7 @@ static void put_payload(struct sma_model *model, struct sma_str body)
     sma_buf_put_json_string(&blocks->details,
                             cut.err == SMA_ERR_OK ? sma_buf_str(&cut) : SMA_STR("[no memory]"));
     sma_buf_fini(&cut);
+    sma_buf_fini(&shown);
 }
 
 static void put_request_details(const struct model_request *request,
@@ -208,7 +233,7 @@ static void put_request_details(const struct model_request *request,
     sma_buf_printf(out, ",\"toolsCount\":%zu,\"messagesCount\":%zu,\"systemLength\":%zu",
                    facts->tool_count, facts->message_count, facts->system.len);
     if (blocks->has_payload)
-        put_payload(model, request->ask->body);
+        put_payload(model, request->ask);
     put_names(blocks, request->ask, number);
 }
 
@@ -241,14 +266,11 @@ void model_block_request(struct model_request *request)
     sma_url_put_bare(out, request->target->url);
     sma_buf_printf(out, "\nmodel: %s, tools: %zu, messages: %zu, bytes: %zu\n",
                    request->target->llm->model, facts.tool_count, facts.message_count,
-                   ask->body.len);
+                   (size_t)(ask->file_count > 0 ? request->body.total : ask->body.len));
     put_system(model, facts.system, request->block_id);
     sma_buf_put_text(out, "newest turn: ");
     if (ask->turn_offset < ask->turn_end && ask->turn_end <= ask->body.len)
-        put_cut(
-            model, out,
-            (struct sma_str){ask->body.ptr + ask->turn_offset, ask->turn_end - ask->turn_offset},
-            BLOCK_TURN_BYTES_MAX);
+        put_bytes(model, out, ask, ask->turn_offset, ask->turn_end, BLOCK_TURN_BYTES_MAX);
     sma_buf_put_char(out, '\n');
     put_foot(blocks, ask, request->block_id, "REQUEST");
     put_request_details(request, &facts, request->block_id);

@@ -291,6 +291,39 @@ static CURLcode set_proxy(CURL *easy, const struct sma_config_llm *llm)
     return code;
 }
 
+/* While the request leaves, nobody is silent. */
+static size_t on_read(char *bytes, size_t size, size_t count, void *user)
+{
+    struct model_request *request = user;
+    size_t len = model_body_read(request, bytes, size * count);
+    if (request->sent_ns != 0)
+        request->sent_ns = sma_ctx_now(request->model->ctx);
+    return len == SIZE_MAX ? CURL_READFUNC_ABORT : len;
+}
+
+/* Another connection, or the way back from a proxy: once more from here. */
+static int on_seek(void *user, curl_off_t offset, int origin)
+{
+    struct model_request *request = user;
+    return origin == SEEK_SET && offset >= 0 && model_body_seek(request, (uint64_t)offset)
+               ? CURL_SEEKFUNC_OK
+               : CURL_SEEKFUNC_FAIL;
+}
+
+static void set_body(struct model_request *request)
+{
+    CURL *easy = request->easy;
+    bool has_files = request->ask->file_count > 0;
+    curl_off_t length = (curl_off_t)(has_files ? request->body.total : request->ask->body.len);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, length);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, has_files ? NULL : request->ask->body.ptr);
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, has_files ? on_read : NULL);
+    curl_easy_setopt(easy, CURLOPT_READDATA, request);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, has_files ? on_seek : NULL);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, request);
+}
+
 enum sma_err model_net_start(struct model_request *request)
 {
     struct model_net *net = request->model->net;
@@ -306,8 +339,7 @@ enum sma_err model_net_start(struct model_request *request)
     request->curl_error[0] = '\0';
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(target->connect_ns / 1000000u));
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, target->headers[request->key]);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->ask->body.len);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->ask->body.ptr);
+    set_body(request);
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->needs_new_connection ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 0L);
     if (set_proxy(easy, target->llm) != CURLE_OK ||

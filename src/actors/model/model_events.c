@@ -31,6 +31,10 @@ static void on_ended(struct model_request *request, int result)
         model_release(request);
         return;
     }
+    if (request->body.is_lost && request->http_status == 0) {
+        model_end_lost(request);
+        return;
+    }
     bool has_data = sma_decoder_event_count(request->decoder) > 0;
     if (request->http_status == 0 || (is_success(request) && code != CURLE_OK && !has_data))
         fail_transfer(request, code == CURLE_OK ? CURLE_GOT_NOTHING : code);

@@ -28,6 +28,10 @@ static const char *trouble_word(enum sma_model_failure trouble)
         return "request";
     case SMA_MODEL_FAILURE_SETUP:
         return "setup";
+    case SMA_MODEL_FAILURE_PICTURE:
+        return "picture";
+    case SMA_MODEL_FAILURE_FILE:
+        return "file";
     }
     return "failed";
 }
@@ -95,7 +99,9 @@ static void log_line(struct sma_model *model, const struct model_target *target,
 static bool is_repaired(const struct model_outcome *outcome)
 {
     return outcome->trouble == SMA_MODEL_FAILURE_MEMBER ||
-           outcome->trouble == SMA_MODEL_FAILURE_SESSION;
+           outcome->trouble == SMA_MODEL_FAILURE_SESSION ||
+           outcome->trouble == SMA_MODEL_FAILURE_PICTURE ||
+           outcome->trouble == SMA_MODEL_FAILURE_FILE;
 }
 
 /* `status` tells of the target that failed last until it answers: a fallback that does is no cure

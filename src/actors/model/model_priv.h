@@ -64,6 +64,15 @@ struct model_target
     bool is_old; /* of a configuration that was replaced */
 };
 
+/* The request's bytes on their way out: its text and its files in turn. */
+struct model_body
+{
+    uint64_t offset, total;
+    int file;        /* open while its bytes go out; 0 = none */
+    uint32_t number; /* of the file that is open */
+    bool is_lost;    /* files[number] is gone, changed or cannot be read */
+};
+
 struct model_request
 {
     struct model_request *next, *previous; /* in the list of open requests, or next in the pool */
@@ -94,7 +103,8 @@ struct model_request
     /* network, model_curl.c */
     void *easy;
     bool is_added;
-    bool is_nameless;          /* the host was not found: libcurl 8.14 leaks the name with easy */
+    bool is_nameless; /* the host was not found: libcurl 8.14 leaks the name with easy */
+    struct model_body body;
     bool needs_new_connection; /* the one before heard nothing: it may be dead */
     int http_status;
     int64_t retry_after_ms;
@@ -178,6 +188,8 @@ uint64_t model_due(const struct model_request *request);
 void model_fail(struct model_request *request, const struct sma_failure *failure);
 /** The decoder has its final result: answer, or fail. is_network_done: nothing more to read. */
 void model_conclude(struct model_request *request, bool is_network_done);
+/** A file of the body cannot be sent. */
+void model_end_lost(struct model_request *request);
 /** Answer with what is known about the request so far, and release it. */
 void model_end(struct model_request *request, struct model_outcome *outcome);
 /** An error status has come, and as much of its body as will be read. */
@@ -219,6 +231,17 @@ void model_blocks_destroy(struct sma_model *model);
 void model_block_request(struct model_request *request);
 void model_block_response(struct sma_model *model, const struct sma_msg *question,
                           const struct model_outcome *outcome);
+
+/* -- model_body.c ------------------------------------------------------------------------------ */
+/** From the beginning: are all files there with the length that they had? false: is_lost. */
+bool model_body_begin(struct model_request *request);
+/** The next bytes; SIZE_MAX: is_lost. 0: that was all. */
+size_t model_body_read(struct model_request *request, char *bytes, size_t room);
+bool model_body_seek(struct model_request *request, uint64_t offset);
+void model_body_end(struct model_request *request);
+/** What people may read of the body between two of its offsets: a note where a file stands. */
+void model_body_show(const struct sma_model_ask *ask, size_t begin, size_t end,
+                     struct sma_buf *out);
 
 /* -- model_events.c ---------------------------------------------------------------------------- */
 /* Whom the network tells, after libcurl has returned. */

@@ -11,6 +11,7 @@ uint64_t model_id_seed(const struct sma_model_ask *ask)
 void model_destroy_request(struct model_request *request)
 {
     model_net_drop(request);
+    model_body_end(request);
     sma_msg_destroy(request->question);
     sma_decoder_destroy(request->decoder);
     sma_buf_fini(&request->error_body);
@@ -92,6 +93,7 @@ void model_release(struct model_request *request)
 {
     struct sma_model *model = request->model;
     model_net_stop(request);
+    model_body_end(request);
     sma_msg_destroy(request->question);
     request->question = NULL;
     request->ask = NULL;
