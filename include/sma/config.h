@@ -118,6 +118,8 @@ struct sma_config
     /* llm.judge: who reads what may be an answer to a request; else llm with the least effort;
      * NULL: llm */
     const struct sma_config_llm *llm_judge;
+    /* llm.vision: who describes pictures for models that cannot see them; NULL: nobody */
+    const struct sma_config_llm *llm_vision;
     /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int64_t llm_patience_s;
     int agent_concurrency; /* 1.. */

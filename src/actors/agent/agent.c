@@ -318,6 +318,10 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
         event.kind = SMA_RUN_TOOL;
         event.tool = SMA_MSG_BODY(msg, struct sma_tool_answer);
         break;
+    case SMA_MSG_ENCODED:
+        event.kind = SMA_RUN_ENCODED;
+        event.part = &SMA_MSG_BODY(msg, struct sma_encoded)->part;
+        break;
     case SMA_MSG_STEP_DONE:
     case SMA_MSG_DONE_DONE:
         event.kind = msg->kind == SMA_MSG_STEP_DONE ? SMA_RUN_STEP_DONE : SMA_RUN_DONE_DONE;
@@ -335,10 +339,15 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
 static void answer_gone(struct sma_agent *agent)
 {
     struct agent_ask ask;
-    while (agent_take_gone(agent, &ask)) {
+    bool is_encode;
+    while (agent_take_gone(agent, &ask, &is_encode)) {
         struct agent_run *entry = agent_run_find(agent, ask.seq);
         if (entry == NULL || entry->serial != ask.serial)
             continue;
+        if (is_encode) {
+            feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_ENCODED, .call = ask.call});
+            continue;
+        }
         struct sma_tool_answer answer = {
             .seq = ask.seq,
             .call = ask.call,

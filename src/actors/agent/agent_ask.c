@@ -47,7 +47,7 @@ static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
     agent->gone_last = gone;
 }
 
-bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask)
+bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *ret_is_encode)
 {
     struct agent_blocked *gone = agent->gone_first;
     if (gone == NULL)
@@ -56,6 +56,7 @@ bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask)
     if (gone->next == NULL)
         agent->gone_last = NULL;
     *ret_ask = (struct agent_ask){.seq = gone->seq, .serial = gone->serial, .call = gone->call};
+    *ret_is_encode = gone->is_encode;
     free(gone);
     return true;
 }
@@ -67,8 +68,11 @@ static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run 
 {
     uint64_t id = 0;
     enum sma_err err = SMA_ERR_FULL;
-    struct agent_blocked what = {
-        .seq = entry->seq, .serial = entry->serial, .deadline_ns = deadline_ns, .call = call};
+    struct agent_blocked what = {.seq = entry->seq,
+                                 .serial = entry->serial,
+                                 .deadline_ns = deadline_ns,
+                                 .call = call,
+                                 .is_encode = msg->kind == SMA_MSG_ENCODE};
     if (agent->blocked_first[to] == NULL)
         err = sma_ctx_ask(agent->ctx, to, &msg, deadline_ns, &id);
     if (err == SMA_ERR_OK) {
@@ -150,6 +154,9 @@ static void ask_model(struct sma_agent *agent, struct agent_run *entry)
 {
     struct sma_model_ask question = {.body = {NULL, sma_run_request_size(entry->run)},
                                      .chat_key = sma_run_order_of(entry->run)->route.chat_key};
+    /* copied into the message, which then is the one that is written to */
+    question.files =
+        (struct sma_body_file *)(uintptr_t)sma_run_request_files(entry->run, &question.file_count);
     struct sma_msg *msg = agent_need(agent, sma_msg_make_model(&question));
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
     sma_run_request_write(entry->run, sma_msg_fill(msg, body->body), body);
@@ -215,6 +222,13 @@ static void ask_tool(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_tool_ask *from)
 {
     ask(agent, SMA_ACTOR_TOOLS, entry, from->call, agent_need(agent, sma_msg_make_tool(from)), 0);
+}
+
+static void ask_encode(struct sma_agent *agent, struct agent_run *entry,
+                       const struct sma_encode_ask *from)
+{
+    ask(agent, SMA_ACTOR_TOOLS, entry, from->index, agent_need(agent, sma_msg_make_encode(from)),
+        0);
 }
 
 /* What was never asked is not asked any more; what was is ended there. Its answers find no run that
@@ -301,6 +315,9 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         break;
     case SMA_RUN_ASK_TOOL:
         ask_tool(agent, entry, &action->tool);
+        break;
+    case SMA_RUN_ASK_ENCODE:
+        ask_encode(agent, entry, &action->encode);
         break;
     case SMA_RUN_CANCEL_TOOLS:
         cancel_tools(agent, entry);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define PARTS_TURN_COUNT 3 /* the newest turns, whose pictures are sent again */
+
 /* -- the object -------------------------------------------------------------------------------- */
 enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run)
 {
@@ -53,6 +55,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->scratch, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->request, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->notice, 4096);
+    run_parts_init(&run->see);
     *ret_run = run;
     return SMA_ERR_OK;
 }
@@ -66,6 +69,7 @@ void sma_run_destroy(struct sma_run *run)
     run_drop_answer(run);
     run_drop_rounds(run);
     run_added_fini(run);
+    run_parts_fini(&run->see);
     struct sma_buf *bufs[] = {
         &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
         &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch,
@@ -91,6 +95,12 @@ bool sma_run_waits_for_model(const struct sma_run *run)
 
 /* -- small acts -------------------------------------------------------------------------------- */
 
+/* The model is asked, or llm.vision. */
+static bool has_question(const struct sma_run *run)
+{
+    return run->state == RUN_MODEL || (run->state == RUN_PREPARING && run->see.is_looking);
+}
+
 /* -- steps ------------------------------------------------------------------------------------- */
 
 /* Not stored for want of disk: in the order of the numbers again after a second, unless the program
@@ -114,7 +124,7 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
     if (run->state == RUN_FINISHING)
         return; /* the answer to DONE tells */
     if (step->verdict == SMA_STEP_STOPPED) {
-        if (run->state == RUN_MODEL)
+        if (has_question(run))
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
         run->outcome = SMA_OUTCOME_CANCELLED;
         run_end(run, false);
@@ -181,12 +191,32 @@ static void done_done(struct sma_run *run, const struct sma_step_done *step)
 static void begin(struct sma_run *run)
 {
     run->session->is_loaded = true;
+    /* here and nowhere else: what a provider has cached of a talk ends where it changes */
+    (void)sma_session_hide_parts(run->session, PARTS_TURN_COUNT);
     run_pick_target(run);
     if (run->order->step_count > 0) {
         run_resume(run);
         return;
     }
     run_put_user(run, (struct sma_str){0});
+    run_ask_model(run);
+}
+
+/* Of a part of the messages, or of a call's result. */
+static void encoded(struct sma_run *run, uint32_t index, const struct sma_part *part)
+{
+    if (index >= RUN_PART_OF_CALL) {
+        run_call_encoded(run, index, part);
+    } else if (run->state == RUN_PREPARING && run_parts_encoded(run, index, part)) {
+        run_rebuild(run);
+        run_ask_model(run);
+    }
+}
+
+static void looked(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    run_parts_looked(run, answer);
+    run_rebuild(run);
     run_ask_model(run);
 }
 
@@ -219,7 +249,7 @@ static void stop(struct sma_run *run, bool is_by_user)
 {
     if (run->state == RUN_FINISHING)
         return;
-    if (run->state == RUN_MODEL)
+    if (has_question(run))
         (void)run_act(run, SMA_RUN_CANCEL_MODEL);
     run->outcome = SMA_OUTCOME_CANCELLED;
     if (is_by_user)
@@ -231,7 +261,11 @@ static void drain(struct sma_run *run, bool is_hard)
 {
     run->is_draining = true;
     bool is_first = run->state == RUN_NEW || run->state == RUN_LOADING;
-    if (is_first || (run->is_waiting && run->state != RUN_MODEL)) {
+    if (run->state == RUN_PREPARING) { /* what it prepares is prepared again */
+        if (has_question(run))
+            (void)run_act(run, SMA_RUN_CANCEL_MODEL);
+        run_settle(run);
+    } else if (is_first || (run->is_waiting && run->state != RUN_MODEL)) {
         run_end(run, false);
     } else if (run->state == RUN_TOOLS && !is_hard) {
         run_check_round(run);
@@ -240,6 +274,26 @@ static void drain(struct sma_run *run, bool is_hard)
         if (run->state == RUN_MODEL)
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
         run_settle(run);
+    }
+}
+
+static void answered(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    if (run->state == RUN_PREPARING && run->see.is_looking)
+        looked(run, answer);
+    else
+        run_model_answered(run, answer);
+}
+
+static void cleared(struct sma_run *run)
+{
+    if (run->state != RUN_FINISHING) {
+        run_mark_moved(run, 0);
+        run_rebuild(run);
+    }
+    if (run->state == RUN_MODEL) {
+        (void)run_act(run, SMA_RUN_CANCEL_MODEL);
+        run_ask_model(run);
     }
 }
 
@@ -267,7 +321,10 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         }
         break;
     case SMA_RUN_MODEL:
-        run_model_answered(run, event->model);
+        answered(run, event->model);
+        break;
+    case SMA_RUN_ENCODED:
+        encoded(run, event->call, event->part);
         break;
     case SMA_RUN_CONTACT:
         run_contact(run, event->call, event->contact);
@@ -297,14 +354,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         stop(run, event->is_by_user);
         break;
     case SMA_RUN_CLEARED:
-        if (run->state != RUN_FINISHING) {
-            run_mark_moved(run, 0);
-            run_rebuild(run);
-        }
-        if (run->state == RUN_MODEL) {
-            (void)run_act(run, SMA_RUN_CANCEL_MODEL);
-            run_ask_model(run);
-        }
+        cleared(run);
         break;
     case SMA_RUN_DRAIN:
         drain(run, false);

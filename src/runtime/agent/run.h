@@ -1,8 +1,8 @@
 /*
  * run.h — one run: the state machine that takes a message to its answer. Events in, actions out.
  *
- *   LOADING -> MODEL -> (CHECKING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING -> over
- *                |                       |
+ *   LOADING -> (PREPARING) -> MODEL -> (CHECKING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING
+ *                |                       |                                           -> over
  *                |                    parked: over here; resumed with a DECISION step -> TOOLS ->
  *                ...
  *                no model answers: STORING a WAIT step, over here; resumed when it is due -> MODEL
@@ -62,6 +62,8 @@ struct sma_run_settings
     struct sma_cooldown cooldowns[SMA_MODEL_COUNT_MAX];
     size_t target_count;     /* of llm and its fallbacks */
     size_t model_count;      /* of all */
+    struct sma_target vision; /* who describes pictures for those that have no eyes */
+    bool has_vision;
     struct sma_target judge; /* who reads what may be an answer to a request */
     /* made when first needed; one for each way in which they differ, not for each chat */
     struct sma_run_head heads[SMA_RUN_HEAD_COUNT_MAX];
@@ -94,6 +96,7 @@ enum sma_run_event_kind
     SMA_RUN_HISTORY,    /* call, history */
     SMA_RUN_SENT,       /* call, sent */
     SMA_RUN_TOOL,       /* call, tool */
+    SMA_RUN_ENCODED,    /* call, part; NULL: there is nobody to ask */
     SMA_RUN_STEP_DONE,  /* step */
     SMA_RUN_DONE_DONE,  /* step */
     SMA_RUN_ADDED,      /* steer: it and its messages outlive the run */
@@ -118,6 +121,7 @@ struct sma_run_event
         const struct sma_history_lines *history;
         const struct sma_send_result *sent;
         const struct sma_tool_answer *tool;
+        const struct sma_part *part;
         const struct sma_step_done *step;
     };
 };
@@ -138,6 +142,7 @@ enum sma_run_action_kind
     /* call, tool (mode, is_approved, digest, name, arguments, receiver; the rest is the order's) */
     SMA_RUN_ASK_TOOL,
     SMA_RUN_CANCEL_TOOLS, /* every open question to the tools; their answers are not wanted */
+    SMA_RUN_ASK_ENCODE,   /* call, encode */
     SMA_RUN_LEARN,        /* learned: a target refuses a member; the settings know it already */
 };
 /* Slices live until the next event or the end of the run. */
@@ -152,6 +157,7 @@ struct sma_run_action
         struct sma_contact_ask contact;
         struct sma_history_ask history;
         struct sma_tool_ask tool;
+        struct sma_encode_ask encode;
         struct sma_step step;
         struct sma_done done;
         struct sma_learned_fact learned;
@@ -198,9 +204,12 @@ void sma_run_destroy(struct sma_run *run); /* accepts NULL */
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
                    struct sma_run_actions *actions);
 
-/** Bytes of the request that ASK_MODEL is about. */
+/** Bytes that the request that ASK_MODEL is about needs at most. */
 size_t sma_run_request_size(const struct sma_run *run);
-/** Write exactly that many bytes; fills the numbers of *ask, not its slices. */
+/** The files whose bytes it takes in; their offsets are told by writing it. */
+const struct sma_body_file *sma_run_request_files(const struct sma_run *run, uint32_t *ret_count);
+/** Write it: fills ask->body, the numbers of *ask, and the offsets of ask->files, which are those
+ *  of sma_run_request_files. */
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask);
 /** What was noted since it was cleared last; for STEP and DONE. */
 struct sma_trace *sma_run_trace(struct sma_run *run);

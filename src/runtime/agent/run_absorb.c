@@ -100,17 +100,30 @@ bool run_put_results(struct sma_run *run)
         run_finish_failed(run, "out of memory");
         return false;
     }
+    uint32_t part_count = 0;
+    for (uint32_t i = 0; i < run->call_count; i++)
+        part_count += run->calls[i].part_count;
+    struct sma_part *parts = part_count == 0 ? NULL : calloc(part_count, sizeof *parts);
+    part_count = 0;
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
         run_add_words(run, i);
-        results[i] = (struct sma_stored_result){run->answer.calls[i].id, run->answer.calls[i].name,
-                                                sma_buf_str(&call->result), call->is_error,
-                                                call->is_delivered};
+        results[i] = (struct sma_stored_result){.call_id = run->answer.calls[i].id,
+                                                .name = run->answer.calls[i].name,
+                                                .content = sma_buf_str(&call->result),
+                                                .is_error = call->is_error,
+                                                .is_delivered = call->is_delivered};
+        for (uint32_t k = 0; k < call->part_count && parts != NULL; k++)
+            parts[part_count + k] = call->parts[k].part;
+        results[i].parts = parts == NULL ? NULL : parts + part_count;
+        results[i].part_count = parts == NULL ? 0 : call->part_count;
+        part_count += results[i].part_count;
     }
     run->tells_time = false;
     sma_buf_clear(&run->results_data);
     sma_codec_put_results(&run->results_data, results, run->call_count);
     free(results);
+    free(parts);
     if (run->results_data.err == SMA_ERR_OK)
         return true;
     run_finish_failed(run, sma_err_text(run->results_data.err));

@@ -104,8 +104,15 @@ void run_ask_model(struct sma_run *run)
         run_wait_for_model(run, UINT32_C(1) << run->target_index,
                            SMA_STR("every model has asked to be left alone for a while")))
         return;
+    if (run_parts_prepare(run))
+        return;
+    run_parts_bound(run);
     if (!run_fit_request(run))
         return;
+    if (!run_parts_list_files(run)) {
+        run_finish_failed(run, "out of memory");
+        return;
+    }
     run->has_asked = true;
     run->asked_refused_count = run->target->refused_count;
     run->state = RUN_MODEL;

@@ -37,8 +37,25 @@ static struct marks find_marks(const struct sma_run *run)
     return marks;
 }
 
+const struct sma_body_file *sma_run_request_files(const struct sma_run *run, uint32_t *ret_count)
+{
+    *ret_count = run->see.file_count;
+    return run->see.files;
+}
+
+/* The request to llm.vision. */
+static void write_look(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
+{
+    memcpy(bytes, run->see.look.ptr, run->see.look.len);
+    ask->turn_offset = 0;
+    ask->turn_end = (uint32_t)run->see.look.len;
+    ask->llm = run->settings->vision.llm;
+}
+
 size_t sma_run_request_size(const struct sma_run *run)
 {
+    if (run->see.is_looking)
+        return run->see.look.len;
     const struct sma_session *session = run->session;
     struct marks marks = find_marks(run);
     return run->head->len + session->bytes + session->turn_count + run->turn.len +
@@ -81,7 +98,7 @@ static char *copy_tail(const struct sma_run *run, char *at)
     return end;
 }
 
-void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
+static void write_turns(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
 {
     const struct sma_session *session = run->session;
     char *at = copy(bytes, sma_buf_str(run->head));
@@ -95,6 +112,19 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     at = copy_tail(run, at);
     SMA_ASSERT((size_t)(at - bytes) == sma_run_request_size(run));
     ask->llm = run->target->llm;
+}
+
+void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
+{
+    size_t len = sma_run_request_size(run);
+    if (run->see.is_looking)
+        write_look(run, bytes, ask);
+    else
+        write_turns(run, bytes, ask);
+    if (run->see.file_count > 0)
+        len = run_parts_take_out(ask->files, ask->file_count, bytes, len, &ask->turn_offset,
+                                 &ask->turn_end);
+    ask->body = (struct sma_str){bytes, len};
     ask->seq = run->order->seq;
     ask->round = run->round;
     ask->read_ns = run->order->stamps.read_ns;

@@ -89,6 +89,7 @@ static void keep_hidden(struct sma_run *run, struct sma_stored_turn *turn, const
     struct sma_str blocks[2] = {sma_buf_str(&run->facts), sma_str(instead)};
     turn->blocks = blocks;
     turn->block_count = 2;
+    run_parts_free_turn(turn);
     keep_plain(run, turn);
 }
 
@@ -187,7 +188,9 @@ static void build_turn(struct sma_run *run, struct sma_str text, enum turn_form 
                                    .fragment_count = run->fragment_count,
                                    .fragments = fragments,
                                    .text = text};
-    keep_form(run, &turn, form);
+    if (run_parts_put_turn(run, &turn)) /* out of memory: the run ends without a turn */
+        keep_form(run, &turn, form);
+    run_parts_free_turn(&turn);
     free(ids);
     free(blocks);
 }
@@ -393,6 +396,8 @@ static enum sma_notice error_for_people(enum sma_model_failure trouble)
     case SMA_MODEL_FAILURE_MEMBER:
     case SMA_MODEL_FAILURE_SESSION:
     case SMA_MODEL_FAILURE_REQUEST:
+    case SMA_MODEL_FAILURE_PICTURE:
+    case SMA_MODEL_FAILURE_FILE:
     default:
         return SMA_NOTICE_MODEL_REQUEST;
     }
@@ -425,7 +430,8 @@ static bool is_refused_for_good(const struct sma_model_answer *answer)
 {
     return answer != NULL && answer->http_status >= 400 &&
            (answer->trouble == SMA_MODEL_FAILURE_REQUEST ||
-            answer->trouble == SMA_MODEL_FAILURE_SESSION);
+            answer->trouble == SMA_MODEL_FAILURE_SESSION ||
+            answer->trouble == SMA_MODEL_FAILURE_PICTURE);
 }
 
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer)

@@ -69,7 +69,8 @@ static bool change_form(struct sma_run *run, const struct sma_model_answer *answ
 
 static bool moves_on(enum sma_model_failure trouble)
 {
-    return trouble != SMA_MODEL_FAILURE_MEMBER && trouble != SMA_MODEL_FAILURE_SESSION &&
+    return trouble != SMA_MODEL_FAILURE_PICTURE && trouble != SMA_MODEL_FAILURE_FILE &&
+           trouble != SMA_MODEL_FAILURE_MEMBER && trouble != SMA_MODEL_FAILURE_SESSION &&
            trouble != SMA_MODEL_FAILURE_REQUEST;
 }
 
@@ -86,6 +87,10 @@ static bool ask_another(struct sma_run *run)
 static void model_failed(struct sma_run *run, const struct sma_model_answer *answer)
 {
     enum sma_model_failure trouble = (enum sma_model_failure)answer->trouble;
+    if (run_parts_repair(run, answer)) {
+        run_ask_model(run);
+        return;
+    }
     if (trouble == SMA_MODEL_FAILURE_MEMBER && leave_out(run, answer->refused_member))
         return;
     if (change_form(run, answer))
@@ -112,15 +117,16 @@ static void note_success(struct sma_run *run)
     run->shrink_count = 0;
     run->wait = (struct sma_stored_wait){0};
     run->usage_target = run->target;
+    run_parts_accepted(run);
     if (run->form >= RUN_FORM_PLAIN && !run->is_break) {
         run->is_break = true; /* that it helped shows that it was needed */
         sma_session_make_plain(run->session);
     }
 }
 
-static void too_long(struct sma_run *run)
+static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    if (run_shrink(run))
+    if (run_parts_repair(run, answer) || run_shrink(run))
         run_ask_model(run);
     else
         run_finish_too_long(run);
@@ -148,7 +154,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
                                     answer->trouble != SMA_MODEL_FAILURE_REQUEST)) {
         run_settle(run); /* nothing is begun any more: it is asked again after the next start */
     } else if (answer->status == SMA_MODEL_CONTEXT_LENGTH) {
-        too_long(run);
+        too_long(run, answer);
     } else {
         model_failed(run, answer);
     }

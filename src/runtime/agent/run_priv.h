@@ -10,6 +10,7 @@
 #include "runtime/agent/prompt.h"
 #include "runtime/agent/run.h"
 #include "runtime/agent/run_added.h"
+#include "runtime/agent/run_parts.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
 #include "sma/notices.h"
@@ -30,6 +31,7 @@ enum run_state
 {
     RUN_NEW,
     RUN_LOADING,   /* SESSION asked */
+    RUN_PREPARING, /* ENCODE asked, or llm.vision: before a request */
     RUN_MODEL,     /* MODEL asked */
     RUN_CHECKING,  /* receivers and verdicts asked, the answer not stored yet */
     RUN_STORING,   /* the answer's STEP asked */
@@ -48,6 +50,7 @@ enum call_stage
     CALL_CHECK,   /* the tools: may it be done? */
     CALL_TURN,    /* a command: files of the same answer are written first */
     CALL_RUN,     /* the tools: its result */
+    CALL_ENCODE,  /* the tools: what its result shows */
     CALL_NOTE,    /* the step that holds its delivery */
     CALL_SENT,    /* the dispatcher */
 };
@@ -71,6 +74,8 @@ struct run_call
     struct sma_buf route_text, delivery_text;
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;
+    struct run_part *parts; /* what it shows */
+    uint32_t part_count, part_open_count;
 };
 /* A round that is over, as no provider's format has it: the turn can be made again from it for any
  * target. */
@@ -137,6 +142,7 @@ struct sma_run
 
     /* the current turn, as it goes on the wire */
     struct sma_buf facts, turn, earlier;
+    struct run_parts see;  /* what the messages show */
     struct sma_buf masked; /* what people wrote, without the word of our blocks */
     struct sma_str few_blocks[BLOCKS_FEW], *many_blocks,
         *blocks; /* blocks points to one of the two */

@@ -66,6 +66,7 @@ void run_drop_answer(struct sma_run *run)
         sma_buf_fini(&run->calls[i].route_text);
         sma_buf_fini(&run->calls[i].delivery_text);
         sma_buf_fini(&run->calls[i].item);
+        run_part_free_list(run->calls[i].parts, run->calls[i].part_count);
     }
     free(run->calls);
     free(run->deliveries);

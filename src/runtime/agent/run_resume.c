@@ -8,21 +8,24 @@
 #define LATE_MS (60 * 60 * 1000) /* the model does not know that so much time has passed */
 
 /* The facts as they were sent the first time, from the first answer; empty when there is none.
- * Slices into the step. */
-static struct sma_str stored_facts(const struct sma_run_order *order)
+ * Slices into the step. The parts of the messages likewise, which then are in the turn. */
+static void put_stored_user(struct sma_run *run)
 {
-    struct sma_str facts = {0};
+    const struct sma_run_order *order = run->order;
+    struct sma_stored_answer first = {0};
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (order->steps[i].kind != SMA_STEP_ANSWER)
             continue;
-        struct sma_stored_answer answer;
-        if (sma_codec_get_answer(order->steps[i].data, &answer) == SMA_ERR_OK) {
-            facts = answer.facts;
-            sma_stored_answer_fini(&answer);
-        }
+        if (sma_codec_get_answer(order->steps[i].data, &first) != SMA_ERR_OK)
+            first = (struct sma_stored_answer){0};
         break;
     }
-    return facts;
+    run_put_user(run, first.facts);
+    if (first.part_count > 0) {
+        run_parts_restore(run, first.parts, first.part_count);
+        run_rebuild(run);
+    }
+    sma_stored_answer_fini(&first);
 }
 
 static bool resume_answer(struct sma_run *run, const struct sma_stored_step *step)
@@ -259,7 +262,7 @@ void run_resume(struct sma_run *run)
     const struct sma_run_order *order = run->order;
     if (!run_added_resume(run))
         return;
-    run_put_user(run, stored_facts(order));
+    put_stored_user(run);
     for (uint32_t i = 0; i < order->step_count; i++) {
         run->next_number = order->steps[i].number + 1;
         if (!resume_step(run, &order->steps[i]))

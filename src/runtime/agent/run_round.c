@@ -43,7 +43,10 @@ bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
                                                               : (struct sma_str){0},
                                      .key = sma_str(run->target->key),
                                      .line = line};
+    struct sma_part *parts = run->round == 1 ? run_parts_copy(run, &extra.part_count) : NULL;
+    extra.parts = parts;
     sma_codec_put_answer(&run->answer_data, &extra, answer);
+    free(parts);
     return run_open_answer(run);
 }
 

@@ -187,6 +187,9 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
         sma_target_init(&settings->targets[i], sma_models_get(config, i));
     settings->target_count = config->llm_target_count == 0 ? 1 : config->llm_target_count;
     sma_target_init(&settings->judge, config->llm_judge == NULL ? llm : config->llm_judge);
+    settings->has_vision = config->llm_vision != NULL;
+    if (settings->has_vision)
+        sma_target_init(&settings->vision, config->llm_vision);
     settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     if (before != NULL)
         take_over(settings, before);

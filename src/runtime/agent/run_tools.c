@@ -71,8 +71,11 @@ static void ran(struct sma_run *run, uint32_t index, const struct sma_tool_answe
                    true);
     else
         on_refusal(call, answer);
+    bool is_open = answer->verdict == SMA_TOOL_ALLOWED &&
+                   run_call_prepare(run, index, answer->parts, answer->part_count);
     run_begin_commands(run);
-    run_check_round(run);
+    if (!is_open)
+        run_check_round(run);
 }
 
 /* -- sends that were agreed to ----------------------------------------------------------------- */

@@ -49,7 +49,10 @@ static void put_user(struct sma_run *run)
         bytes += run->blocks[i].len + run->blocks[i].len / 8;
     make_room(&run->turn, bytes);
     run_open_fragment(run);
-    run->target->wire->put_user(&run->turn, run->target, run->blocks, run->block_count);
+    uint32_t part_count;
+    const struct sma_block_part *parts = run_parts_places(run, &part_count);
+    sma_wire_put_user_parts(&run->turn, run->target->wire, run->target, run->blocks,
+                            run->block_count, parts, part_count);
     close_user_fragment(run, 1);
 }
 
@@ -61,6 +64,8 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
     run->blocks[run->block_count++] = sma_buf_str(&run->facts);
     for (uint32_t i = 0; i < order->collected_count; i++) {
         size_t start = i == 0 ? 0 : header_ends[i - 1];
+        run_parts_add(run, order->collected[i].parts, order->collected[i].part_count,
+                      run->block_count);
         run->blocks[run->block_count++] =
             (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
         if (order->collected[i].context.len > 0)
@@ -68,6 +73,9 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
         if (order->collected[i].text.len > 0)
             run->blocks[run->block_count++] = order->collected[i].text;
     }
+    /* in front of everything when it is the only one: models read a picture best before its text */
+    run_parts_add(run, order->parts, order->part_count,
+                  order->collected_count == 0 ? 0 : run->block_count);
     if (order->context.len > 0)
         run->blocks[run->block_count++] = order->context;
     if (order->text.len > 0)
@@ -285,7 +293,12 @@ static void put_in_form(struct sma_run *run, const struct run_round *round)
                                     .name = call->name,
                                     .arguments = has_arguments ? call->arguments : SMA_STR("{}")};
         const struct sma_stored_result *result = &round->results.results[i];
-        results[i] = (struct sma_tool_result){id, result->name, result->content, result->is_error};
+        results[i] = (struct sma_tool_result){.call_id = id,
+                                              .name = result->name,
+                                              .content = result->content,
+                                              .is_error = result->is_error,
+                                              .part_count = result->part_count,
+                                              .parts = result->parts};
     }
     if (run->turn.err != SMA_ERR_NOMEM)
         put_parts(run, round, calls, results, keeps);

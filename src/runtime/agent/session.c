@@ -1,6 +1,8 @@
 /* session.c — sessions: a hash table, a list from the most to the least recently used, and arrays
  * of turns. */
 #include "runtime/agent/session.h"
+
+#include "runtime/agent/session_parts.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -35,7 +37,7 @@ static size_t lists_length(const struct sma_stored_turn *turn)
     size_t len = turn->text.len + turn->key.len;
     for (uint32_t i = 0; i < turn->block_count; i++)
         len += turn->blocks[i].len;
-    return len;
+    return len + sma_session_parts_bytes(turn);
 }
 
 /* What it takes of the total bound. */
@@ -79,7 +81,9 @@ static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_
     size_t count = (size_t)stored->id_count + stored->block_count + stored->fragment_count;
     for (uint32_t i = 0; i < stored->id_count; i++)
         len += stored->ids[i].len;
-    struct sma_session_turn *turn = malloc(sizeof *turn + count * sizeof(struct sma_str) + len);
+    size_t parts_offset = sizeof(struct sma_session_turn) + count * sizeof(struct sma_str);
+    struct sma_session_turn *turn =
+        malloc(parts_offset + stored->part_count * sizeof(struct sma_stored_part) + len);
     if (turn == NULL)
         return NULL;
     *turn = (struct sma_session_turn){.seq = seq,
@@ -91,7 +95,11 @@ static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_
     turn->stored.blocks = lists + stored->id_count;
     turn->stored.fragments = turn->stored.blocks + stored->block_count;
     turn->stored.storage = NULL;
-    char *at = (char *)(lists + count);
+    turn->stored.parts = (struct sma_stored_part *)(void *)((char *)turn + parts_offset);
+    turn->stored.part_storage = NULL;
+    turn->stored.refused = NULL; /* said to the turns when they were loaded */
+    turn->stored.refused_count = 0;
+    char *at = (char *)(turn->stored.parts + stored->part_count);
     turn->bytes = turn->joined = (struct sma_str){at, joined_len};
     for (uint32_t i = 0; i < stored->fragment_count; i++) {
         if (i > 0)
@@ -104,6 +112,7 @@ static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_
         turn->stored.blocks[i] = copy(&at, stored->blocks[i]);
     turn->stored.text = copy(&at, stored->text);
     turn->stored.key = copy(&at, stored->key);
+    sma_session_copy_parts(&at, stored, &turn->stored);
     sma_buf_init(&turn->view, SMA_SESSION_BYTES_MAX);
     return turn;
 }
@@ -175,6 +184,8 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
             if (stored.is_break)
                 sma_session_make_plain(session);
             err = sma_session_append(sessions, session, turn->seq, &stored);
+            for (uint32_t k = 0; k < stored.refused_count; k++)
+                (void)sma_session_hide_part(session, stored.refused[k]);
             sma_stored_turn_fini(&stored);
         }
         if (err != SMA_ERR_OK)
@@ -212,11 +223,12 @@ static enum sma_err fit_turn(struct sma_session_turn *turn, const struct sma_tar
     struct sma_view_state state = turn->state;
     state.is_plain |= is_plain;
     enum sma_view_form form = sma_view_form_for(&turn->stored, target, &state);
-    if (form == SMA_VIEW_STORED) {
+    uint64_t parts_key = sma_view_parts_key(&turn->stored, target);
+    if (form == SMA_VIEW_STORED && parts_key == 0) {
         turn->bytes = turn->joined;
         return SMA_ERR_OK;
     }
-    if (turn->view.len == 0 || turn->view_form != form ||
+    if (turn->view.len == 0 || turn->view_form != form || turn->view_parts != parts_key ||
         strcmp(turn->view_key, target->key) != 0) {
         sma_buf_fini(&turn->view);
         sma_buf_init(&turn->view, SMA_SESSION_BYTES_MAX + SMA_SESSION_BYTES_MAX / 8);
@@ -226,6 +238,7 @@ static enum sma_err fit_turn(struct sma_session_turn *turn, const struct sma_tar
             return err;
         }
         turn->view_form = (uint8_t)form;
+        turn->view_parts = parts_key;
         memcpy(turn->view_key, target->key, sizeof turn->view_key);
     }
     turn->bytes = sma_buf_str(&turn->view);

@@ -34,6 +34,7 @@ struct sma_session_turn
     struct sma_buf view;                     /* another form of it; empty = none was needed yet */
     char view_key[SMA_TARGET_KEY_BYTES_MAX]; /* of the target that it was made for */
     uint8_t view_form;                       /* enum sma_view_form */
+    uint64_t view_parts;                     /* sma_view_parts_key */
 };
 
 struct sma_session
@@ -83,6 +84,16 @@ void sma_session_make_plain(struct sma_session *session);
 /** From now on: results of calls shortened. Takes effect with the next sma_session_fit. false: they
  *  are, or there are none. */
 bool sma_session_shorten(struct sma_session *session);
+/** Pictures, files and sounds go as lines from now on: of the turns before the newest `keep` (0: of
+ *  all); of one part, by its hash. Takes effect with the next sma_session_fit. @return how many
+ *  that were shown until now (session_parts.c) */
+uint32_t sma_session_hide_parts(struct sma_session *session, uint32_t keep);
+uint32_t sma_session_hide_part(struct sma_session *session, struct sma_str hash);
+/** Those of the oldest turn that has any. */
+uint32_t sma_session_hide_oldest_parts(struct sma_session *session);
+/** Count and bytes of the parts that stand in requests to this target. */
+uint32_t sma_session_count_parts(const struct sma_session *session, const struct sma_target *target,
+                                 uint64_t *bytes);
 /** Drop the turns before this seq (all: UINT64_MAX). */
 void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,
                        uint64_t before_seq);

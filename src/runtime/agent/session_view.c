@@ -157,6 +157,105 @@ static bool strip(json_t *message, const char *wire)
     return true;
 }
 
+/* -- pictures, files, sounds ------------------------------------------------------------------- */
+#define HIDDEN_NOTE "not sent again; it was shown earlier"
+
+static bool is_shown(const struct sma_stored_part *stored, const struct sma_target *target)
+{
+    return !stored->is_hidden && sma_part_is_shown(target, &stored->part);
+}
+
+uint64_t sma_view_parts_key(const struct sma_stored_turn *turn, const struct sma_target *target)
+{
+    bool is_bare = sma_target_refuses(target, SMA_REFUSES_DATA_URLS), is_other = is_bare;
+    uint64_t key = is_bare ? 7 : 5;
+    for (uint32_t i = 0; i < turn->part_count; i++) {
+        bool was_line = turn->parts[i].part.note.len > 0 || turn->parts[i].part.hash.len == 0;
+        bool is_line = !was_line && !is_shown(&turn->parts[i], target);
+        is_other |= is_line;
+        key = key * 3 + is_line;
+    }
+    return turn->part_count > 0 && is_other ? key | (uint64_t)1 << 63 : 0;
+}
+
+/* The member of an element of content that holds a part's bytes; NULL: it is none. */
+static json_t *bytes_of(json_t *element, const char **ret_member)
+{
+    static const char *const rows[][2] = {
+        {"image_url", "url"}, {"file", "file_data"}, {"input_audio", "data"}, {"source", "data"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        json_t *holder = json_object_get(element, rows[i][0]);
+        *ret_member = rows[i][1];
+        if (json_is_string(json_object_get(holder, rows[i][1])))
+            return holder;
+    }
+    *ret_member = json_is_string(json_object_get(element, "image_url")) ? "image_url" : "file_data";
+    return json_is_string(json_object_get(element, *ret_member)) ? element : NULL;
+}
+
+static const struct sma_stored_part *find_part(const struct sma_stored_turn *turn, const char *text)
+{
+    const char *marker = strstr(text, SMA_PART_MARKER);
+    if (marker == NULL)
+        return NULL;
+    struct sma_str hash = sma_str(marker + strlen(SMA_PART_MARKER));
+    for (uint32_t i = 0; i < turn->part_count; i++)
+        if (sma_str_is_equal(hash, turn->parts[i].part.hash))
+            return &turn->parts[i];
+    return NULL;
+}
+
+static json_t *make_line(const struct sma_stored_part *stored, const struct sma_target *target)
+{
+    struct sma_part part = stored->part;
+    struct sma_buf line;
+    sma_buf_init(&line, SMA_STEP_BYTES_MAX);
+    if (part.note.len == 0 && stored->is_hidden)
+        part.note = SMA_STR(HIDDEN_NOTE);
+    sma_part_put_line(&line, target, &part);
+    json_t *made =
+        line.err != SMA_ERR_OK
+            ? NULL
+            : json_pack("{s:s, s:s%}", "type", target->wire->text_type, "text", line.ptr, line.len);
+    sma_buf_fini(&line);
+    return made;
+}
+
+static void fit_list(json_t *list, const struct sma_stored_turn *turn,
+                     const struct sma_target *target)
+{
+    size_t i;
+    json_t *element;
+    json_array_foreach(list, i, element)
+    {
+        const char *member;
+        json_t *holder = bytes_of(element, &member);
+        const struct sma_stored_part *part =
+            holder == NULL ? NULL
+                           : find_part(turn, json_string_value(json_object_get(holder, member)));
+        if (part == NULL)
+            continue;
+        if (!is_shown(part, target)) {
+            (void)json_array_set_new(list, i, make_line(part, target)); /* NULL: it stays */
+        } else if (strcmp(member, "url") == 0 &&
+                   sma_target_refuses(target, SMA_REFUSES_DATA_URLS)) {
+            const char *url = json_string_value(json_object_get(holder, member));
+            (void)json_object_set_new(holder, member, json_string(strstr(url, SMA_PART_MARKER)));
+        }
+    }
+}
+
+/* Where lists of content are: of a message, of a result in it, of an item's output. */
+static void fit_parts(json_t *message, const struct sma_stored_turn *turn,
+                      const struct sma_target *target)
+{
+    size_t i;
+    json_t *block, *content = json_object_get(message, "content");
+    json_array_foreach(content, i, block) fit_list(json_object_get(block, "content"), turn, target);
+    fit_list(content, turn, target);
+    fit_list(json_object_get(message, "output"), turn, target);
+}
+
 /* -- the forms --------------------------------------------------------------------------------- */
 static bool is_same_wire(struct sma_str key, const char *wire)
 {
@@ -199,7 +298,8 @@ static bool put_rewritten(struct sma_buf *buf, const struct sma_stored_turn *tur
                           const struct sma_target *target, enum sma_view_form form)
 {
     const char *wire = target->wire->name;
-    bool strips = form != SMA_VIEW_SHORT, shortens = form != SMA_VIEW_STRIPPED, is_good = true;
+    bool strips = form == SMA_VIEW_STRIPPED || form == SMA_VIEW_STRIPPED_SHORT;
+    bool shortens = form == SMA_VIEW_SHORT || form == SMA_VIEW_STRIPPED_SHORT, is_good = true;
     json_t *list = parse_fragments(turn), *message;
     size_t i, before = buf->len;
     json_array_foreach(list, i, message)
@@ -209,6 +309,8 @@ static bool put_rewritten(struct sma_buf *buf, const struct sma_stored_turn *tur
             continue;
         if (shortens)
             shorten(message, wire);
+        if (turn->part_count > 0)
+            fit_parts(message, turn, target);
         char *text = json_dumps(message, JSON_COMPACT);
         is_good &= text != NULL;
         if (buf->len > before)
@@ -224,15 +326,41 @@ static bool put_rewritten(struct sma_buf *buf, const struct sma_stored_turn *tur
     return is_good;
 }
 
+/* The user's message with its own parts: those of results are not in what was said. */
+static enum sma_err put_user(struct sma_buf *buf, const struct sma_stored_turn *turn,
+                             const struct sma_target *target)
+{
+    struct sma_part *copies = calloc((size_t)turn->part_count + 1, sizeof *copies);
+    struct sma_block_part *parts = calloc((size_t)turn->part_count + 1, sizeof *parts);
+    size_t count = 0;
+    for (uint32_t i = 0; copies != NULL && parts != NULL && i < turn->part_count; i++) {
+        const struct sma_stored_part *stored = &turn->parts[i];
+        if (stored->block == SMA_BLOCK_NONE)
+            continue;
+        copies[count] = stored->part;
+        if (stored->is_hidden && stored->part.note.len == 0)
+            copies[count].note = SMA_STR(HIDDEN_NOTE);
+        parts[count] = (struct sma_block_part){&copies[count], stored->block};
+        count++;
+    }
+    enum sma_err err = copies == NULL || parts == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        sma_wire_put_user_parts(buf, target->wire, target, turn->blocks, turn->block_count, parts,
+                                count);
+    free(copies);
+    free(parts);
+    return err;
+}
+
 enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
                           const struct sma_target *target, enum sma_view_form form)
 {
-    SMA_ASSERT(form != SMA_VIEW_STORED);
+    SMA_ASSERT(form != SMA_VIEW_STORED || turn->part_count > 0);
     if (form != SMA_VIEW_PLAIN && put_rewritten(buf, turn, target, form))
         return buf->err;
     if (turn->block_count == 0)
         return SMA_ERR_CORRUPT;
-    target->wire->put_user(buf, target, turn->blocks, turn->block_count);
+    SMA_TRY(put_user(buf, turn, target));
     if (sma_str_trim(turn->text).len > 0) { /* providers refuse a blank message */
         sma_buf_put_char(buf, ',');
         target->wire->put_assistant_text(buf, target, turn->text);

@@ -12,7 +12,7 @@
 #define SMA_RUNTIME_AGENT_SESSION_VIEW_H
 
 #include "runtime/agent/codec.h"
-#include "runtime/model/target.h"
+#include "runtime/model/wire_part.h"
 
 #define SMA_SHORT_HEAD_BYTES 2000 /* what stays of a result that is shortened */
 #define SMA_SHORT_TAIL_BYTES 1000
@@ -40,7 +40,11 @@ struct sma_view_state
 enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
                                      const struct sma_target *target,
                                      const struct sma_view_state *state);
-/** Append the turn in this form (not STORED), comma-joined. What cannot be read becomes PLAIN.
+/** What becomes of the turn's parts with this target: 0: they stand in the fragments as it takes
+ *  them; else a number that is equal for equal views. */
+uint64_t sma_view_parts_key(const struct sma_stored_turn *turn, const struct sma_target *target);
+/** Append the turn in this form (STORED: only its parts change), comma-joined. Parts that are
+ *  hidden, or that the target does not take, are lines. What cannot be read becomes PLAIN.
  *  OK | NOMEM | TOOBIG | CORRUPT: it has no blocks to make a plain form of. */
 SMA_CHECKED enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
                                       const struct sma_target *target, enum sma_view_form form);

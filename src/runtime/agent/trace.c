@@ -241,7 +241,8 @@ static const char *outcome_of(uint64_t status, uint64_t detail)
         [SMA_MODEL_FAILURE_QUOTA] = "quota",         [SMA_MODEL_FAILURE_AUTH] = "auth",
         [SMA_MODEL_FAILURE_NO_MODEL] = "no_model",   [SMA_MODEL_FAILURE_MEMBER] = "member",
         [SMA_MODEL_FAILURE_SESSION] = "session",     [SMA_MODEL_FAILURE_REQUEST] = "request",
-        [SMA_MODEL_FAILURE_SETUP] = "setup",
+        [SMA_MODEL_FAILURE_SETUP] = "setup",         [SMA_MODEL_FAILURE_PICTURE] = "picture",
+        [SMA_MODEL_FAILURE_FILE] = "file",
     };
     if (status == SMA_MODEL_OK)
         return detail < SMA_COUNT_OF(finishes) ? finishes[detail] : "ok";

@@ -339,9 +339,71 @@ char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask)
     char *bytes = malloc(size + 1);
     CHECK(bytes != NULL);
     *ret_ask = (struct sma_model_ask){0};
+    ret_ask->files =
+        (struct sma_body_file *)(uintptr_t)sma_run_request_files(driver->run, &ret_ask->file_count);
     sma_run_request_write(driver->run, bytes, ret_ask);
-    bytes[size] = '\0';
+    bytes[ret_ask->body.len] = '\0';
     return bytes;
+}
+
+char *driver_sent_bytes(const struct driver *driver)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(driver, &ask);
+    struct sma_buf whole;
+    size_t from = 0;
+    sma_buf_init(&whole, 1 << 24);
+    for (uint32_t i = 0; i < ask.file_count; i++) {
+        struct sma_str path = ask.files[i].path;
+        CHECK(ask.files[i].offset >= from && ask.files[i].offset <= ask.body.len);
+        sma_buf_put(&whole, bytes + from, (size_t)ask.files[i].offset - from);
+        sma_buf_put_char(&whole, '<');
+        sma_buf_put(&whole, path.ptr + path.len - 68, 4); /* the beginning of the hash */
+        sma_buf_put_char(&whole, '>');
+        from = (size_t)ask.files[i].offset;
+    }
+    sma_buf_put(&whole, bytes + from, ask.body.len - from);
+    sma_buf_put_char(&whole, '\0');
+    CHECK_INT(SMA_ERR_OK, whole.err);
+    free(bytes);
+    return whole.ptr;
+}
+
+bool driver_sends(const struct driver *driver, const char *text)
+{
+    char *bytes = driver_sent_bytes(driver);
+    bool has = strstr(bytes, text) != NULL;
+    free(bytes);
+    return has;
+}
+
+void driver_encoded(struct driver *driver, const char *start, const char *note)
+{
+    const struct sma_run_action *action = driver_find(driver, SMA_RUN_ASK_ENCODE);
+    CHECK(action != NULL);
+    driver_encoded_at(driver, action->call, &action->encode.part, start, note);
+}
+
+void driver_encoded_at(struct driver *driver, uint32_t index, const struct sma_part *asked,
+                       const char *start, const char *note)
+{
+    char hash[65];
+    struct sma_part part = *asked;
+    memset(hash, '0', 64);
+    hash[64] = '\0';
+    if (start != NULL)
+        memcpy(hash, start, strlen(start));
+    if (note == NULL) {
+        part.hash = sma_str(hash);
+        part.length = 1000;
+        part.width = part.height = 100;
+        if (part.mime.len == 0)
+            part.mime = SMA_STR("image/png");
+    } else {
+        part.note = sma_str(note);
+    }
+    driver_event(driver,
+                 (struct sma_run_event){.kind = SMA_RUN_ENCODED, .call = index, .part = &part});
 }
 
 void driver_check_facts(const struct driver *driver)
@@ -361,7 +423,7 @@ void driver_check_kinds(const struct driver *driver, const char *wanted)
 {
     char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
     for (uint32_t i = 0; i < driver->actions.count; i++)
-        actual[i] = "LMXCHSPDgWETK"[driver->actions.list[i].kind];
+        actual[i] = "LMXCHSPDgWETKN"[driver->actions.list[i].kind];
     actual[driver->actions.count] = '\0';
     CHECK_TEXT(wanted, actual);
 }

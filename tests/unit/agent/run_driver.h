@@ -90,6 +90,13 @@ void driver_done(struct driver *driver, bool is_durable);
 void driver_check_facts(const struct driver *driver);
 /* The request as bytes; malloc'ed, NUL-terminated. */
 char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask);
+/* The same with "<" the first four digits of its hash ">" for each file. */
+char *driver_sent_bytes(const struct driver *driver);
+bool driver_sends(const struct driver *driver, const char *text);
+/* The tools have prepared the part that was asked for first: its hash begins so, or the note. */
+void driver_encoded(struct driver *driver, const char *start, const char *note);
+void driver_encoded_at(struct driver *driver, uint32_t index, const struct sma_part *asked,
+                       const char *start, const char *note);
 
 /* The kinds of the actions, one letter each, in order. */
 void driver_check_kinds(const struct driver *driver, const char *wanted);

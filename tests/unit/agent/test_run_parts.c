@@ -1,0 +1,423 @@
+/* Aim: pictures, files and sounds of messages and results reach the model on every wire, are
+ * prepared first, become lines when the model has no eyes, when they are old, gone, refused or too
+ * many, and never make a later request fail. */
+#include "unit/agent/run_driver.h"
+
+static const struct sma_part photo = {.kind = SMA_PART_IMAGE,
+                                      .path = SMA_STR(".ship/downloads/a.jpg"),
+                                      .name = SMA_STR("a \"b\".jpg"),
+                                      .mime = SMA_STR("image/jpeg")};
+
+static const char *const images[] = {
+    [SMA_LLM_CHAT] = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/jpeg;base64,"
+                     "<aaaa>\"}}",
+    [SMA_LLM_RESPONSES] = "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":"
+                          "\"data:image/jpeg;base64,<aaaa>\"}",
+    [SMA_LLM_MESSAGES] = "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"
+                         "\"image/jpeg\",\"data\":\"<aaaa>\"}}",
+};
+
+/* A model with eyes, and no thinking to get in the way. */
+static void init(struct driver *driver, enum sma_llm_api api, const struct sma_part *parts,
+                 uint32_t count)
+{
+    struct sma_config_llm llm = {.api = api,
+                                 .provider = api == SMA_LLM_MESSAGES ? "anthropic" : "openai",
+                                 .model = api == SMA_LLM_MESSAGES ? "claude-sonnet-4-5" : "gpt-5.1",
+                                 .base_url = api == SMA_LLM_MESSAGES ? "https://api.anthropic.com"
+                                                                     : "https://api.openai.com/v1",
+                                 .api_key = "k",
+                                 .effort = "",
+                                 .anthropic_version = "2023-06-01"};
+    const struct sma_config_llm *llms[] = {&llm};
+    driver_init(driver, api);
+    driver_targets(driver, llms, 1);
+    driver->order.parts = (struct sma_part *)(uintptr_t)parts;
+    driver->order.part_count = count;
+}
+
+static void a_photo_is_prepared_and_then_sent_before_the_text(void)
+{
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)api, &photo, 1);
+        driver_start(&driver);
+        driver_check_kinds(&driver, "gN"); /* nothing else until it is ready */
+        const struct sma_encode_ask *ask = &driver_find(&driver, SMA_RUN_ASK_ENCODE)->encode;
+        CHECK_INT(1568, ask->max_side);
+        CHECK(ask->max_bytes <= 4608 * 1024);
+        driver_encoded(&driver, "aaaa", NULL);
+        driver_check_kinds(&driver, "M");
+        char *bytes = driver_sent_bytes(&driver);
+        const char *image = strstr(bytes, images[api]), *text = strstr(bytes, "hello");
+        CHECK(image != NULL && text != NULL && image < text);
+        CHECK(strstr(bytes, "sma-part:") == NULL);
+        free(bytes);
+        driver_fini(&driver);
+    }
+}
+
+static void what_cannot_be_prepared_is_a_line(void)
+{
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, NULL, "it is no picture");
+    CHECK(driver_sends(&driver, "it is no picture]"));
+    CHECK(!driver_sends(&driver, "image_url"));
+    driver_fini(&driver);
+}
+
+static void without_tools_it_is_a_line(void)
+{
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_ENCODED});
+    CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(driver_sends(&driver, "could not be prepared"));
+    driver_fini(&driver);
+}
+
+/* Resumed: prepared already, and the same bytes. */
+static void a_resumed_run_sends_the_same_bytes(void)
+{
+    static const struct driver_call calls[] = {{"c1", "list_files", "{}"}, {NULL}};
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)api, &photo, 1);
+        driver_start(&driver);
+        driver_encoded(&driver, "aaaa", NULL);
+        driver_answer(&driver, "so", SMA_FINISH_TOOLS, calls);
+        while (driver_find(&driver, SMA_RUN_ASK_TOOL) != NULL &&
+               driver_find(&driver, SMA_RUN_ASK_TOOL)->tool.mode == SMA_TOOL_CHECK)
+            driver_tool(&driver, 0, SMA_TOOL_ALLOWED, "{}");
+        driver_durable(&driver);
+        driver_tool(&driver, 0, SMA_TOOL_ALLOWED, "{\"a\":1}");
+        driver_store(&driver);
+        char *before = driver_sent_bytes(&driver);
+        CHECK(strstr(before, images[api]) != NULL);
+        driver_cut(&driver);
+        driver_start(&driver);
+        CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
+        CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
+        char *after = driver_sent_bytes(&driver);
+        CHECK_TEXT(before, after);
+        free(before);
+        free(after);
+        driver_fini(&driver);
+    }
+}
+
+/* A talk goes on: the picture of the turn before is sent again, as the same bytes. */
+static void finish(struct driver *driver, const char *text)
+{
+    driver_answer(driver, text, SMA_FINISH_STOP, NULL);
+    driver_done(driver, true);
+    driver_next(driver);
+    driver->order.parts = NULL;
+    driver->order.part_count = 0;
+}
+
+static void a_picture_is_sent_for_three_more_turns(void)
+{
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)api, &photo, 1);
+        driver_start(&driver);
+        driver_encoded(&driver, "aaaa", NULL);
+        for (int turn = 0; turn < 3; turn++) {
+            finish(&driver, "I see");
+            driver_start(&driver);
+            CHECK(driver_sends(&driver, images[api]));
+        }
+        finish(&driver, "I see");
+        driver_start(&driver);
+        CHECK(!driver_sends(&driver, "<aaaa>"));
+        CHECK(driver_sends(&driver, "file .ship/downloads/a.jpg: not sent again"));
+        driver_fini(&driver);
+    }
+}
+
+/* The session comes back from the store. */
+static void load(struct driver *driver, const char *turn, size_t len, const char *wire)
+{
+    struct sma_turn stored = {.seq = 9, .wire = sma_str(wire), .bytes = {turn, len}};
+    struct sma_session_turns turns = {.turn_count = 1, .turns = &stored};
+    sma_session_clear(driver->sessions, driver->session, UINT64_MAX);
+    driver->session->is_loaded = false;
+    driver_start(driver);
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
+}
+
+static void a_stored_turn_brings_its_picture_to_every_wire(void)
+{
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver first, second;
+        init(&first, (enum sma_llm_api)api, &photo, 1);
+        driver_start(&first);
+        driver_encoded(&first, "aaaa", NULL);
+        driver_answer(&first, "I see", SMA_FINISH_STOP, NULL);
+        driver_done(&first, true);
+        for (int other = SMA_LLM_CHAT; other <= SMA_LLM_MESSAGES; other++) {
+            init(&second, (enum sma_llm_api)other, NULL, 0);
+            second.order.has_past = true;
+            load(&second, first.done_turn, first.done_turn_len, first.done_wire);
+            CHECK(driver_sends(&second, images[other]));
+            driver_fini(&second);
+        }
+        driver_fini(&first);
+    }
+}
+
+static void model_says(struct driver *driver, enum sma_model_failure trouble, int status,
+                       const char *member)
+{
+    struct sma_model_answer answer = {.seq = driver->order.seq,
+                                      .status = SMA_MODEL_FAILED,
+                                      .trouble = (uint8_t)trouble,
+                                      .http_status = status,
+                                      .retry_after_ms = -1,
+                                      .refused_member = sma_str(member),
+                                      .error = SMA_STR("it said no")};
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+}
+
+static void a_refused_picture_is_a_line_for_ever(void)
+{
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)api, &photo, 1);
+        driver_start(&driver);
+        driver_encoded(&driver, "aaaa", NULL);
+        model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
+        driver_check_kinds(&driver, "M");
+        CHECK(!driver_sends(&driver, "<aaaa>"));
+        CHECK(driver_sends(&driver, "refused it"));
+        finish(&driver, "no picture");
+        driver_start(&driver);
+        CHECK(!driver_sends(&driver, "<aaaa>"));
+        driver_fini(&driver);
+    }
+}
+
+/* Refused again without anything attached: it was not that. */
+static void refused_without_pictures_it_ends(void)
+{
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
+    CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
+    CHECK(driver_find(&driver, SMA_RUN_STORE_DONE) != NULL);
+    driver_fini(&driver);
+}
+
+/* What was answered to before is innocent; when the new one is not it, all go; and a restart knows
+ * it. */
+static void an_old_picture_that_is_refused_does_not_come_back(void)
+{
+    struct driver driver, again;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    driver_answer(&driver, "I see", SMA_FINISH_STOP, NULL);
+    driver_done(&driver, true);
+    char *turn = malloc(driver.done_turn_len);
+    size_t len = driver.done_turn_len;
+    CHECK(turn != NULL);
+    memcpy(turn, driver.done_turn, len);
+    driver_next(&driver);
+    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
+    driver_start(&driver);
+    driver_encoded(&driver, "bbbb", NULL);
+    CHECK(driver_sends(&driver, "<aaaa>") && driver_sends(&driver, "<bbbb>"));
+    model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
+    CHECK(driver_sends(&driver, "<aaaa>") && !driver_sends(&driver, "<bbbb>"));
+    model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
+    CHECK(!driver_sends(&driver, "<aaaa>"));
+    driver_answer(&driver, "well", SMA_FINISH_STOP, NULL);
+    driver_done(&driver, true);
+
+    struct sma_turn stored[] = {
+        {.seq = 10, .wire = sma_str(driver.done_wire), .bytes = {turn, len}},
+        {.seq = 11,
+         .wire = sma_str(driver.done_wire),
+         .bytes = {driver.done_turn, driver.done_turn_len}}};
+    struct sma_session_turns turns = {.turn_count = 2, .turns = stored};
+    init(&again, SMA_LLM_CHAT, NULL, 0);
+    again.order.has_past = true;
+    driver_start(&again);
+    driver_event(&again, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
+    CHECK(!driver_sends(&again, "<aaaa>") && !driver_sends(&again, "<bbbb>"));
+    driver_fini(&again);
+    free(turn);
+    driver_fini(&driver);
+}
+
+static void a_file_that_is_gone_is_a_line(void)
+{
+    struct driver driver;
+    init(&driver, SMA_LLM_RESPONSES, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    char path[256];
+    uint32_t count;
+    const struct sma_body_file *files = sma_run_request_files(driver.run, &count);
+    CHECK_INT(1, count);
+    CHECK_INT(1000, files[0].length);
+    snprintf(path, sizeof path, "%.*s", (int)files[0].path.len, files[0].path.ptr);
+    CHECK(strncmp(path, "/srv/bot/.ship/.cache/parts/aaaa", 32) == 0);
+    model_says(&driver, SMA_MODEL_FAILURE_FILE, 0, path);
+    driver_check_kinds(&driver, "M");
+    CHECK(!driver_sends(&driver, "<aaaa>"));
+    driver_fini(&driver);
+}
+
+/* A model nobody knows: tried once, then known. */
+static void no_eyes_are_learned(void)
+{
+    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
+                                 .provider = "custom",
+                                 .model = "some-model",
+                                 .base_url = "http://x",
+                                 .api_key = "k",
+                                 .effort = ""};
+    const struct sma_config_llm *llms[] = {&llm};
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_targets(&driver, llms, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    CHECK(driver_sends(&driver, "<aaaa>"));
+    model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, SMA_REFUSES_IMAGES);
+    CHECK_STR(SMA_REFUSES_IMAGES, driver_find(&driver, SMA_RUN_LEARN)->learned.member);
+    CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(driver_sends(&driver, "does not see pictures"));
+    finish(&driver, "what was it?");
+    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
+    driver.order.part_count = 1;
+    driver_start(&driver);
+    CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
+    CHECK(driver_sends(&driver, "does not see pictures"));
+    driver_fini(&driver);
+}
+
+/* It says only 400: without the picture it passes, so it has no eyes. */
+static void no_eyes_are_learned_from_a_silent_refusal(void)
+{
+    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
+                                 .provider = "custom",
+                                 .model = "some-model",
+                                 .base_url = "http://x",
+                                 .api_key = "k",
+                                 .effort = ""};
+    const struct sma_config_llm *llms[] = {&llm};
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_targets(&driver, llms, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
+    CHECK(driver_find(&driver, SMA_RUN_LEARN) == NULL);
+    driver_answer(&driver, "hm", SMA_FINISH_STOP, NULL);
+    CHECK_STR(SMA_REFUSES_IMAGES, driver_find(&driver, SMA_RUN_LEARN)->learned.member);
+    driver_fini(&driver);
+}
+
+/* GLM takes bare base64 only. */
+static void a_refused_data_url_goes_bare(void)
+{
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, SMA_REFUSES_DATA_URLS);
+    CHECK(driver_sends(&driver, "\"image_url\":{\"url\":\"<aaaa>\"}"));
+    finish(&driver, "I see");
+    driver_start(&driver);
+    CHECK(driver_sends(&driver, "\"image_url\":{\"url\":\"<aaaa>\"}"));
+    driver_fini(&driver);
+}
+
+/* -- results ----------------------------------------------------------------------------------- */
+static void show(struct driver *driver, bool is_error)
+{
+    struct sma_part part = photo;
+    struct sma_tool_answer answer = {.seq = driver->order.seq,
+                                     .verdict = SMA_TOOL_ALLOWED,
+                                     .is_error = is_error,
+                                     .content = SMA_STR("{\"success\":true}"),
+                                     .part_count = 1,
+                                     .parts = &part};
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_TOOL, .call = 0, .tool = &answer});
+}
+
+static void begin_reading(struct driver *driver, enum sma_llm_api api)
+{
+    static const struct driver_call calls[] = {{"c1", "read_file", "{\"path\":\"a.jpg\"}"}, {NULL}};
+    init(driver, api, NULL, 0);
+    driver_start(driver);
+    driver_answer(driver, "", SMA_FINISH_TOOLS, calls);
+    if (driver_find(driver, SMA_RUN_ASK_TOOL) != NULL)
+        driver_tool(driver, 0, SMA_TOOL_ALLOWED, "{}");
+    driver_durable(driver);
+}
+
+static void a_result_shows_its_picture(void)
+{
+    static const char *const wanted[] = {
+        [SMA_LLM_CHAT] = "\"content\":\"{\\\"success\\\":true}\"},{\"role\":\"user\",\"content\":"
+                         "[{\"type\":\"text\",\"text\":\"Attached to the results of the tools:\"},"
+                         "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/jpeg;base64,"
+                         "<aaaa>\"}}]}",
+        [SMA_LLM_RESPONSES] = "\"output\":[{\"type\":\"input_text\",\"text\":\"{\\\"success\\\":"
+                              "true}\"},{\"type\":\"input_image\",",
+        [SMA_LLM_MESSAGES] = "\"content\":[{\"type\":\"text\",\"text\":\"{\\\"success\\\":true}\"},"
+                             "{\"type\":\"image\",",
+    };
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        begin_reading(&driver, (enum sma_llm_api)api);
+        show(&driver, false);
+        driver_check_kinds(&driver, "N"); /* the result is stored as it is sent */
+        driver_encoded(&driver, "aaaa", NULL);
+        driver_check_kinds(&driver, "PM");
+        CHECK(driver_sends(&driver, wanted[api]));
+        CHECK(driver_sends(&driver, images[api]));
+        driver_store(&driver);
+        char *before = driver_sent_bytes(&driver);
+        driver_cut(&driver);
+        driver_start(&driver);
+        CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
+        char *after = driver_sent_bytes(&driver);
+        CHECK_TEXT(before, after);
+        free(before);
+        free(after);
+        finish(&driver, "I see");
+        driver_start(&driver);
+        CHECK(driver_sends(&driver, images[api])); /* and with the next message */
+        driver_fini(&driver);
+    }
+}
+
+int main(void)
+{
+    RUN(a_photo_is_prepared_and_then_sent_before_the_text);
+    RUN(what_cannot_be_prepared_is_a_line);
+    RUN(without_tools_it_is_a_line);
+    RUN(a_resumed_run_sends_the_same_bytes);
+    RUN(a_picture_is_sent_for_three_more_turns);
+    RUN(a_stored_turn_brings_its_picture_to_every_wire);
+    RUN(a_refused_picture_is_a_line_for_ever);
+    RUN(refused_without_pictures_it_ends);
+    RUN(an_old_picture_that_is_refused_does_not_come_back);
+    RUN(a_file_that_is_gone_is_a_line);
+    RUN(no_eyes_are_learned);
+    RUN(no_eyes_are_learned_from_a_silent_refusal);
+    RUN(a_refused_data_url_goes_bare);
+    RUN(a_result_shows_its_picture);
+    return check_summary();
+}
