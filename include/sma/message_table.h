@@ -235,6 +235,9 @@ BODY(sma_ingress)
     /* another id of who speaks, under which older projects know him; empty = none */
     TEXT(user_alias)
     TEXT(migrated_from) /* NOTE: the chat key that this chat had before; empty = none */
+    FIELD(uint8_t, change) /* NOTE: enum sma_change of the message with this event key; its author
+                            * is route.user_id, its new text `text` */
+    TEXT(target_id)
     /* what came with it and is there already; what must be fetched first comes with PREPARED */
     LIST(sma_part, part_count, parts)
     /* Whose words these are and about what: consent is read from nothing else (approvals.md). */

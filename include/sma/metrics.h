@@ -29,6 +29,7 @@
     X(runs_resumed_total, "runs continued after a restart")                                     \
     X(runs_waited_total, "times a run began to wait because no model could be reached")         \
     X(runs_given_up_total, "runs given up after three attempts without a step")                 \
+    X(messages_withdrawn_total, "messages taken back before their run began")                   \
     X(messages_steered_total, "messages that went into a run that was open")                    \
     X(steps_total, "run steps made durable")                                                    \
     X(model_requests_total, "model requests sent")                                              \

@@ -43,10 +43,10 @@ static struct sma_str find_excess(const struct sma_ingress *in)
         return SMA_STR("the chat key before the migration is too long");
     if (in->meta_json.len > SMA_META_BYTES_MAX)
         return SMA_STR("the message's meta data is too long");
-    const struct sma_str ids[] = {route->channel,   route->chat_id,    route->chat_type,
-                                  route->thread_id, route->message_id, route->user_id,
-                                  route->user_name, route->language,   in->cursor_name,
-                                  in->group_key,    in->display_name,  in->handle};
+    const struct sma_str ids[] = {
+        route->channel,   route->chat_id,   route->chat_type, route->thread_id, route->message_id,
+        route->user_id,   route->user_name, route->language,  in->cursor_name,  in->group_key,
+        in->display_name, in->handle,       in->target_id};
     for (size_t i = 0; i < SMA_COUNT_OF(ids); i++)
         if (ids[i].len > SMA_ID_BYTES_MAX)
             return SMA_STR("an id of the message is too long");
@@ -360,6 +360,8 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     if (is_without_place(store, in))
         return make_wait(store, *msg);
+    if (in->change != SMA_CHANGE_NONE)
+        return sma_store_change(store, *msg);
     enum sma_err err = sma_store_begin(store);
     if (err != SMA_ERR_OK)
         return err;

@@ -26,7 +26,8 @@
 #define FACTS_IS_JUDGED 64
 #define FACTS_HAS_ACCEPTED 128 /* eight bytes more behind the fields */
 #define FACTS_TAIL_PARTS 'P'
-#define FACTS_TAIL_APART 'a' /* without bytes */
+#define FACTS_TAIL_CHANGE 'c' /* one byte */
+#define FACTS_TAIL_APART 'a'  /* without bytes */
 
 static size_t field_count(int version)
 {
@@ -79,6 +80,10 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
         sma_buf_put_char(buf, FACTS_TAIL_PARTS);
         put_field(buf, facts->parts);
     }
+    if (facts->change != 0) {
+        sma_buf_put_char(buf, FACTS_TAIL_CHANGE);
+        put_field(buf, (struct sma_str){(const char *)&facts->change, 1});
+    }
     if (facts->is_apart) {
         sma_buf_put_char(buf, FACTS_TAIL_APART);
         put_field(buf, SMA_STR(""));
@@ -97,6 +102,8 @@ static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_fac
             return SMA_ERR_CORRUPT;
         if (mark == FACTS_TAIL_PARTS)
             facts->parts = (struct sma_str){bytes.ptr, len};
+        if (mark == FACTS_TAIL_CHANGE && len == 1)
+            facts->change = (uint8_t)bytes.ptr[0];
         facts->is_apart |= mark == FACTS_TAIL_APART;
         bytes = (struct sma_str){bytes.ptr + len, bytes.len - len};
     }

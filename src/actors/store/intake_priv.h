@@ -135,6 +135,10 @@ void sma_store_group_drop(struct sma_store *store, struct store_group *group);
  *  durable. */
 void sma_store_groups_reset(struct sma_store *store, bool is_all);
 
+/* -- change.c ---------------------------------------------------------------------------------- */
+/** A NOTE that says that a message was edited or is gone: acts on it, accepts the note. */
+SMA_CHECKED enum sma_err sma_store_change(struct sma_store *store, struct sma_msg *msg);
+
 /* -- quiet.c ----------------------------------------------------------------------------------- */
 void sma_store_expire_quiet(struct sma_store *store);
 uint64_t sma_store_quiet_wake(const struct sma_store *store);

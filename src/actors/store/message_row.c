@@ -27,6 +27,7 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
         .wants_role = how->wants_role,
         .control = how->wants_role ? in->control : 0,
         .is_apart = in->is_forward,
+        .change = in->change,
         .is_group = in->is_group,
         .is_admin = in->is_group && in->role == SMA_ROLE_ADMIN,
         .may_answer = how->may_answer,
@@ -34,10 +35,13 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
         .is_judged = how->is_judged,
         .request_id = how->request_id,
         /* The line would give back something else than what came, or there is none. */
-        .has_text = how->is_press || how->is_unkept || !sma_utf8_is_valid(in->text),
+        .has_text = how->is_press || how->is_unkept || in->change != SMA_CHANGE_NONE ||
+                    !sma_utf8_is_valid(in->text),
         .text = in->text,
         .parts = sma_buf_str(&store->scratch.parts),
     };
+    if (in->change != SMA_CHANGE_NONE)
+        facts.route.message_id = in->target_id;
     if (facts.route.message_id.len == 0)
         facts.route.message_id = message_id_of(in);
     sma_buf_clear(&store->scratch.facts);
@@ -101,11 +105,46 @@ enum sma_err sma_store_save_cursor(struct sma_store *store, const struct sma_ing
                : sma_state_cursor_set(store->state, in->cursor_name, in->cursor_value);
 }
 
+/* "[edited] new words", under an id of its own, with the id of the message that it is about. What
+ * was said before stays where it was written. */
+static SMA_CHECKED enum sma_err place_change_line(struct sma_store *store, struct store_chat *chat,
+                                                  const struct sma_ingress *in, int64_t *ret_offset)
+{
+    bool is_edit = in->change == SMA_CHANGE_EDIT;
+    struct sma_buf text, meta;
+    sma_buf_init(&text, SMA_TEXT_BYTES_MAX + 64);
+    sma_buf_init(&meta, SMA_META_BYTES_MAX);
+    sma_buf_put_text(&text, is_edit ? "[edited] " : "[withdrawn]");
+    if (is_edit)
+        sma_buf_put_str(&text, in->text);
+    sma_buf_put_text(&meta, is_edit ? "{\"editOf\":" : "{\"recallOf\":");
+    sma_buf_put_json_string(&meta, in->target_id);
+    sma_buf_put_char(&meta, '}');
+    enum sma_err err = text.err != SMA_ERR_OK ? text.err : meta.err;
+    if (err == SMA_ERR_OK)
+        err = sma_store_place_line(store, chat,
+                                   &(struct sma_history_entry){.wall_ms = in->wall_ms,
+                                                               .channel = in->route.channel,
+                                                               .chat_id = in->route.chat_id,
+                                                               .chat_key = in->route.chat_key,
+                                                               .user_id = in->route.user_id,
+                                                               .message_id = in->event_key,
+                                                               .role = SMA_STR("user"),
+                                                               .text = sma_buf_str(&text),
+                                                               .meta_json = sma_buf_str(&meta)},
+                                   ret_offset);
+    sma_buf_fini(&text);
+    sma_buf_fini(&meta);
+    return err;
+}
+
 static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
                                                 const struct sma_ingress *in,
                                                 const struct store_acceptance *how,
                                                 int64_t *ret_offset)
 {
+    if (in->change != SMA_CHANGE_NONE)
+        return place_change_line(store, chat, in, ret_offset);
     if (how->is_press || how->is_unkept || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
         *ret_offset = SMA_STATE_NO_LINE;
         sma_buf_clear(&store->scratch.line);

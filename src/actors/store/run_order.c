@@ -151,9 +151,9 @@ static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
         return SMA_ERR_NOMEM;
     enum sma_standing standing =
         standing_of(load->store, chat, &facts.route, facts.is_group, facts.is_admin);
-    if (standing < load->standing)
+    if (standing < load->standing && facts.change != SMA_CHANGE_RECALL)
         load->standing = standing;
-    *to = (struct store_facts){.wall_ms = facts.wall_ms};
+    *to = (struct store_facts){.wall_ms = facts.wall_ms, .change = facts.change};
     to->route.chat_key = keep(load, message->chat->key);
     to->route.channel = keep(load, facts.route.channel);
     to->route.chat_id = keep(load, facts.route.chat_id);
@@ -232,6 +232,7 @@ static struct sma_collected collected_of(uint64_t seq, const struct store_facts 
                                          const struct loaded_parts *parts)
 {
     return (struct sma_collected){.seq = seq,
+                                  .change = facts->change,
                                   .wall_ms = facts->wall_ms,
                                   .user_id = facts->route.user_id,
                                   .user_name = facts->route.user_name,

@@ -46,6 +46,7 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
            runs->suspect_count == 0 && !runs->is_cautious && chat->run == NULL &&
            !is_ending_in(store, chat) && !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
+           !sma_store_has_notes(store, chat) &&
            !sma_queue_peek(store->queue, &other_chat, &other_seq);
 }
 
@@ -125,6 +126,7 @@ static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_ru
 {
     uint64_t seq;
     adopt_collected(store, run);
+    SMA_TRY(sma_store_adopt_notes(store, run));
     sma_store_release(store, run->seq);
     while (may_collect_more(store, run) && sma_queue_take_more(store->queue, run->chat->id, &seq)) {
         run->collected[run->collected_count++] = run->seq;
@@ -454,6 +456,9 @@ static void fini(struct sma_store *store)
     free(runs->ended);
     free(runs->stuck);
     free(runs->orphans);
+    while (runs->note_count > 0)
+        runs->notes[--runs->note_count].chat->held_count--;
+    free(runs->notes);
     free(runs);
 }
 

@@ -26,9 +26,10 @@ struct store_run
     uint32_t last_step;     /* stored ones */
     struct store_steering
     {
-        bool is_due;         /* something waits that may go into it */
-        uint64_t told_seq;   /* the agent has heard of all of them up to this one */
-        uint32_t told_count; /* ... that no step holds yet */
+        bool is_due;                      /* something waits that may go into it */
+        uint64_t told_seq, told_note_seq; /* the agent has heard of those up to here ... */
+        uint32_t told_count;              /* ... and no step holds these yet */
+        uint64_t told[STORE_COLLECT_COUNT_MAX];
     } steering;
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];
@@ -91,8 +92,18 @@ void sma_store_free_chat(struct sma_store *store, struct store_chat *chat);
 /* -- steer.c ----------------------------------------------------------------------------------- */
 /** A message of the chat waits, or is ready by now: perhaps its open run takes it. */
 void sma_store_note_addition(struct sma_store *store, const struct store_chat *chat);
+/** It is withdrawn: the agent forgets it, if it can still. */
+void sma_store_take_back_addition(struct sma_store *store, struct store_chat *chat, uint64_t seq);
 /** The agent has been told of it, so the person need not hear that it waits. */
 bool sma_store_is_addition(const struct store_chat *chat, uint64_t seq);
+
+/* -- notes.c ----------------------------------------------------------------------------------- */
+/** A waiting NOTE: its author's next request in this chat is told. In the open transaction, or at
+ *  start. */
+SMA_CHECKED enum sma_err sma_store_add_note(struct sma_store *store, struct store_chat *chat,
+                                            uint64_t seq);
+/** A piece of an album waits no more, if it is one. */
+void sma_store_drop_collected(struct sma_store *store, uint64_t seq);
 
 /* -- learned.c, usage.c, trace.c, seen.c ------------------------------------------------------- */
 /** Tell the agent what is known, once, before its first RUN. */

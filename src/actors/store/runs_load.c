@@ -52,6 +52,7 @@ void sma_store_forget_runs(struct sma_store *store, const struct store_marks *to
     for (uint32_t i = 0; i < runs->suspect_count; i++)
         runs->suspects[i].is_over = false;
     runs->orphan_count = 0;
+    sma_store_reset_notes(store);
     sma_store_reset_waits(store);
     sma_queue_clear(store->queue);
 }
@@ -151,6 +152,8 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
         err = sma_store_hold_again(store, &message, &is_held);
     else if (sma_store_is_damage(store, err))
         err = SMA_ERR_OK; /* its start will say that it cannot be read */
+    if (err == SMA_ERR_OK && kind == SMA_EVENT_NOTE)
+        return sma_store_add_note(store, chat, seq);
     if (err != SMA_ERR_OK || kind != SMA_EVENT_MESSAGE)
         return err;
     if (run_seq != 0)

@@ -9,11 +9,19 @@
 #include "runtime/chat/state_model.h"
 
 #define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
-#define STORE_QUARANTINE_S 10 /* a suspect without a step stops nobody else after it */
+#define STORE_NOTE_COUNT_MAX 512 /* older ones are not told any more */
+#define STORE_QUARANTINE_S 10    /* a suspect without a step stops nobody else after it */
 
 struct store_collected
 {
     uint64_t run_seq, seq;
+};
+
+/* A NOTE row that waits for its author's next request. */
+struct store_note
+{
+    struct store_chat *chat;
+    uint64_t seq;
 };
 
 /* A run that waits for a model. Made from the rows at start and after a failed transaction. */
@@ -53,6 +61,8 @@ struct store_runs
     uint32_t stuck_count, stuck_cap;
     struct store_collected *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
+    struct store_note *notes; /* in order */
+    uint32_t note_count, note_cap;
     struct store_wait *wait_first, *wait_last;
     struct store_map waits; /* seq -> store_wait */
     uint32_t wait_count;    /* those that are due included */
@@ -86,7 +96,6 @@ void sma_store_let_suspect_go(struct sma_store *store);
 void sma_store_settle_suspects(struct sma_store *store);
 uint64_t sma_store_suspects_wake(const struct sma_store *store);
 
-void sma_store_drop_collected(struct sma_store *store, uint64_t seq);
 uint32_t sma_store_count_collected(const struct sma_store *store, uint64_t run_seq);
 void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
 /** The turn of a run that was ended by /stop comes. Errors fail the batch. */
@@ -126,6 +135,20 @@ SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
 SMA_CHECKED enum sma_err sma_store_steer_from_row(struct sma_store *store,
                                                   const struct store_run *run, uint64_t seq,
                                                   struct sma_msg **ret_msg);
+
+/* -- notes.c ----------------------------------------------------------------------------------- */
+/** Some wait: the next run begins with its rows, and with them. */
+bool sma_store_has_notes(const struct sma_store *store, const struct store_chat *chat);
+/** Those of this run's author go with it. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_adopt_notes(struct sma_store *store, struct store_run *run);
+/** The agent has been told that this may go into the run. false: it has as much as it can take. */
+bool sma_store_note_told(struct store_run *run, uint64_t seq);
+/** ... or into it, while it is open. */
+SMA_CHECKED enum sma_err sma_store_tell_notes(struct sma_store *store, struct store_run *run,
+                                              struct sma_str author);
+/** A step holds it. false: it does not wait. */
+bool sma_store_take_note(struct sma_store *store, uint64_t seq);
+void sma_store_reset_notes(struct sma_store *store);
 
 /* -- steer.c ----------------------------------------------------------------------------------- */
 /** Tell the agent what may go into the open runs. In the open transaction, or opening none. */

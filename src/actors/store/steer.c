@@ -25,7 +25,7 @@ static bool is_steering(const struct sma_store *store)
 
 void sma_store_note_addition(struct sma_store *store, const struct store_chat *chat)
 {
-    if (chat->run == NULL || chat->has_two_runs || !is_steering(store))
+    if (chat->run == NULL || chat->has_two_runs)
         return;
     chat->run->steering.is_due = true;
     store->runs->has_additions = true;
@@ -33,7 +33,30 @@ void sma_store_note_addition(struct sma_store *store, const struct store_chat *c
 
 bool sma_store_is_addition(const struct store_chat *chat, uint64_t seq)
 {
-    return chat->run != NULL && seq <= chat->run->steering.told_seq;
+    const struct store_steering *steering = chat->run != NULL ? &chat->run->steering : NULL;
+    for (uint32_t i = 0; steering != NULL && i < steering->told_count; i++)
+        if (steering->told[i] == seq)
+            return true;
+    return false;
+}
+
+bool sma_store_note_told(struct store_run *run, uint64_t seq)
+{
+    struct store_steering *steering = &run->steering;
+    if (run->collected_count + steering->told_count >= STORE_COLLECT_COUNT_MAX)
+        return false;
+    steering->told[steering->told_count++] = seq;
+    return true;
+}
+
+static void forget_told(struct store_run *run, uint64_t seq)
+{
+    struct store_steering *steering = &run->steering;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < steering->told_count; i++)
+        if (steering->told[i] != seq)
+            steering->told[kept++] = steering->told[i];
+    steering->told_count = kept;
 }
 
 /* Each caller gets a result of its own there. */
@@ -64,10 +87,13 @@ static SMA_CHECKED enum sma_err tell(struct sma_store *store, struct store_run *
         err = sma_store_steer_from_row(store, run, seq, &msg);
     if (err != SMA_ERR_OK)
         return sma_store_is_damage(store, err) ? SMA_ERR_OK : err;
+    *ret_is_told = sma_store_note_told(run, seq);
+    if (!*ret_is_told) {
+        sma_msg_destroy(msg);
+        return SMA_ERR_OK;
+    }
     sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
     run->steering.told_seq = seq;
-    run->steering.told_count++;
-    *ret_is_told = true;
     return SMA_ERR_OK;
 }
 
@@ -84,11 +110,11 @@ static SMA_CHECKED enum sma_err tell_run(struct sma_store *store, struct store_r
         return err != SMA_ERR_OK && !sma_store_is_damage(store, err) ? err : SMA_ERR_OK;
     memcpy(author, own.user_id.ptr, own.user_id.len);
     struct sma_str user_id = {author, own.user_id.len};
-    while (is_told && sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held)) {
+    SMA_TRY(sma_store_tell_notes(store, run, user_id));
+    while (is_told && is_steering(store) &&
+           sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held)) {
         if (seq <= run->steering.told_seq)
             continue;
-        if (run->collected_count + run->steering.told_count >= STORE_COLLECT_COUNT_MAX)
-            return SMA_ERR_OK;
         err = sma_state_head_get(store->state, seq, &head);
         if (err != SMA_ERR_OK)
             return sma_store_is_damage(store, err) ? SMA_ERR_OK : err;
@@ -104,7 +130,7 @@ static SMA_CHECKED enum sma_err tell_run(struct sma_store *store, struct store_r
 enum sma_err sma_store_tell_additions(struct sma_store *store)
 {
     struct store_runs *runs = store->runs;
-    if (!runs->has_additions || !is_steering(store) || !sma_store_may_write(store))
+    if (!runs->has_additions || !sma_store_may_write(store))
         return SMA_ERR_OK;
     runs->has_additions = false;
     for (uint32_t i = 0; i < runs->open_count; i++) {
@@ -117,6 +143,20 @@ enum sma_err sma_store_tell_additions(struct sma_store *store)
     return SMA_ERR_OK;
 }
 
+void sma_store_take_back_addition(struct sma_store *store, struct store_chat *chat, uint64_t seq)
+{
+    if (!sma_store_is_addition(chat, seq))
+        return;
+    struct sma_collected message = {.seq = seq, .change = SMA_CHANGE_RECALL};
+    struct sma_steer steer = {.seq = chat->run->seq,
+                              .standing = SMA_STANDING_OWNER,
+                              .message_count = 1,
+                              .messages = &message};
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_steer(&steer));
+    sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
+    forget_told(chat->run, seq);
+}
+
 enum sma_err sma_store_take_additions(struct sma_store *store, struct store_run *run,
                                       const struct sma_step *step)
 {
@@ -124,15 +164,14 @@ enum sma_err sma_store_take_additions(struct sma_store *store, struct store_run 
         uint64_t seq = step->added[i].seq;
         struct sma_state_head head;
         enum sma_err err = sma_state_head_get(store->state, seq, &head);
-        bool is_waiting = err == SMA_ERR_OK && head.state == SMA_ROW_WAITING &&
-                          head.kind == SMA_EVENT_MESSAGE && head.run_seq == 0;
+        bool is_waiting = err == SMA_ERR_OK && head.state == SMA_ROW_WAITING && head.run_seq == 0;
         if (err != SMA_ERR_OK && !sma_store_is_damage(store, err))
             return err;
-        if (run->steering.told_count > 0)
-            run->steering.told_count--;
+        forget_told(run, seq);
         /* Withdrawn in between, or taken by an earlier step that was asked again. */
         if (!is_waiting || run->collected_count == STORE_COLLECT_COUNT_MAX ||
-            !sma_queue_remove(store->queue, run->chat->id, seq))
+            !(sma_queue_remove(store->queue, run->chat->id, seq) ||
+              sma_store_take_note(store, seq)))
             continue;
         SMA_TRY(sma_state_set_run(store->state, seq, SMA_ROW_RUNNING, run->seq));
         run->collected[run->collected_count++] = seq;

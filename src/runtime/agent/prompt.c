@@ -190,17 +190,33 @@ static void put_message(struct sma_buf *buf, const struct sma_collected *message
     put_person(buf, message->user_name, message->user_id, NULL);
 }
 
+static void put_change(struct sma_buf *buf, const struct sma_collected *message,
+                       uint64_t facts_word)
+{
+    bool is_edit = message->change == SMA_CHANGE_EDIT;
+    put_message(buf, message, facts_word,
+                is_edit ? "an edit: a message of the user above now reads as below"
+                        : "a message of the user above was withdrawn: do not go on with it");
+    put_fact(buf, "; message id ", message->message_id);
+}
+
 void sma_prompt_put_earlier(struct sma_buf *buf, const struct sma_collected *message,
                             uint64_t facts_word)
 {
-    put_message(buf, message, facts_word, "an earlier message that is still unanswered");
+    if (message->change != SMA_CHANGE_NONE)
+        put_change(buf, message, facts_word);
+    else
+        put_message(buf, message, facts_word, "an earlier message that is still unanswered");
 }
 
 void sma_prompt_put_added(struct sma_buf *buf, const struct sma_collected *message,
                           uint64_t facts_word)
 {
-    put_message(buf, message, facts_word,
-                "added by the user while you were working: take it into account from here on");
+    if (message->change != SMA_CHANGE_NONE)
+        put_change(buf, message, facts_word);
+    else
+        put_message(buf, message, facts_word,
+                    "added by the user while you were working: take it into account from here on");
 }
 
 void sma_prompt_put_note(struct sma_buf *buf, uint64_t facts_word, const char *text)

@@ -45,12 +45,29 @@ static struct run_addition *append(struct run_added *added, uint64_t seq)
     return addition;
 }
 
+/* It is withdrawn. true: it is known here; what was given stays. */
+static bool take_back(struct run_added *added, uint64_t seq)
+{
+    struct run_addition *addition = find(added, seq);
+    if (addition == NULL)
+        return false;
+    struct run_addition *end = added->room->list + added->count;
+    if (addition < added->room->list + added->given_count)
+        return true;
+    sma_buf_fini(&addition->bytes);
+    memmove(addition, addition + 1, (size_t)(end - addition - 1) * sizeof *addition);
+    added->count--;
+    return true;
+}
+
 void run_added_take(struct sma_run *run, const struct sma_steer *steer)
 {
     if (run->state == RUN_FINISHING)
         return;
     for (uint32_t i = 0; i < steer->message_count; i++) {
         const struct sma_collected *message = &steer->messages[i];
+        if (message->change == SMA_CHANGE_RECALL && take_back(&run->added, message->seq))
+            continue;
         if (find(&run->added, message->seq) != NULL)
             continue; /* the store tells again what it told before something was undone */
         struct run_addition *addition = append(&run->added, message->seq);
@@ -106,11 +123,21 @@ static bool is_said(const struct sma_run *run, struct sma_str text)
             sma_text_is_said(text, sma_buf_str(&run->sent_texts), run->last_sent));
 }
 
+/* That something was taken back is no reason to go on. */
+static bool wants_answer(const struct run_added *added)
+{
+    for (uint32_t i = added->given_count; i < added->count; i++)
+        if (added->room->list[i].message->change != SMA_CHANGE_RECALL)
+            return true;
+    return false;
+}
+
 bool run_added_go_on(struct sma_run *run, const struct sma_model_answer *answer)
 {
     bool is_end = answer->call_count == 0 && answer->finish != SMA_FINISH_LENGTH &&
                   answer->finish != SMA_FINISH_FILTERED && answer->finish != SMA_FINISH_REFUSED;
-    if (!is_end || !run_added_is_due(run) || run->added.end_count >= RUN_ADDED_END_COUNT_MAX ||
+    if (!is_end || !run_added_is_due(run) || !wants_answer(&run->added) ||
+        run->added.end_count >= RUN_ADDED_END_COUNT_MAX ||
         whole_text(run, answer->text).len > SMA_TEXT_BYTES_MAX || run->added.text.err != SMA_ERR_OK)
         return false;
     struct sma_model_answer spoken = *answer;
@@ -196,7 +223,8 @@ static void give(struct sma_run *run, uint64_t seq)
     make_blocks(run, place);
     if (place->bytes.err != SMA_ERR_OK)
         run->turn.err = place->bytes.err;
-    if (place->message != NULL && place->standing < run->own_order.standing)
+    if (place->message != NULL && place->message->change != SMA_CHANGE_RECALL &&
+        place->standing < run->own_order.standing)
         run->own_order.standing = place->standing;
 }
 

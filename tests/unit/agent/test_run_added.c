@@ -501,6 +501,74 @@ static void a_row_that_is_gone_leaves_a_line_in_its_place(void)
     driver_fini(d);
 }
 
+static void tell_change(struct driver *d, struct sma_steer *steer, struct sma_collected *message,
+                        uint64_t seq, uint8_t change)
+{
+    *message = message_of(1);
+    message->seq = seq;
+    message->change = change;
+    *steer = (struct sma_steer){.seq = 10, .standing = 3, .message_count = 1, .messages = message};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = steer});
+}
+
+static void what_is_taken_back_in_time_is_not_given(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    struct sma_history_lines none = {0};
+    struct sma_steer steer;
+    struct sma_collected message;
+    begin(&play);
+    driver_answer(d, "", SMA_FINISH_TOOLS, looks);
+    driver_durable(d);
+    tell(&play, 0);
+    tell(&play, 2);
+    tell_change(d, &steer, &message, 11, SMA_CHANGE_RECALL);
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
+    CHECK_INT(1, step_of(d)->added_count);
+    CHECK_INT(13, step_of(d)->added[0].seq);
+    CHECK(!driver_request_has(d, words[0]) && driver_request_has(d, words[2]));
+    driver_fini(d);
+}
+
+static void an_edit_is_told_and_asks_for_an_answer(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    struct sma_steer steer;
+    struct sma_collected message;
+    begin(&play);
+    tell_change(d, &steer, &message, 20, SMA_CHANGE_EDIT);
+    driver_answer(d, "a", SMA_FINISH_STOP, NULL);
+    driver_durable(d);
+    CHECK(driver_request_has(d, "now reads as below"));
+    CHECK(driver_request_has(d, words[1]));
+    driver_fini(d);
+}
+
+/* It is told when the run goes on anyway, and is no reason to go on. */
+static void a_recall_is_told_and_keeps_no_run_going(void)
+{
+    struct play play;
+    struct driver *d = &play.d;
+    struct sma_history_lines none = {0};
+    struct sma_steer steer;
+    struct sma_collected message;
+    begin(&play);
+    tell_change(d, &steer, &message, 20, SMA_CHANGE_RECALL);
+    driver_answer(d, "", SMA_FINISH_TOOLS, looks);
+    driver_durable(d);
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
+    CHECK_INT(1, step_of(d)->added_count);
+    CHECK(driver_request_has(d, "was withdrawn"));
+    driver_fini(d);
+    begin(&play);
+    tell_change(d, &steer, &message, 20, SMA_CHANGE_RECALL);
+    driver_answer(d, "a", SMA_FINISH_STOP, NULL);
+    CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
+    driver_fini(d);
+}
+
 int main(void)
 {
     RUN(additions_are_given_once_wherever_the_run_is_cut);
@@ -515,5 +583,8 @@ int main(void)
     RUN(a_draining_run_takes_nothing);
     RUN(the_word_of_our_blocks_is_crossed_out_of_additions);
     RUN(a_row_that_is_gone_leaves_a_line_in_its_place);
+    RUN(what_is_taken_back_in_time_is_not_given);
+    RUN(an_edit_is_told_and_asks_for_an_answer);
+    RUN(a_recall_is_told_and_keeps_no_run_going);
     return check_summary();
 }

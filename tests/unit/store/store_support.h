@@ -224,6 +224,8 @@ struct saying
     const char *reply_to; /* "?": a reply, and nobody says to what */
     int64_t sent_ms;
     bool is_forward, is_edited;
+    uint8_t change; /* NOTE: of the message `target` */
+    const char *target;
     struct sma_part *parts; /* outlive the message */
     uint32_t part_count;
 };
@@ -274,6 +276,8 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->sent_ms = saying->sent_ms;
     in->is_forward = saying->is_forward;
     in->is_edited = saying->is_edited;
+    in->change = saying->change;
+    in->target_id = dup_or_empty(msg, saying->target);
     in->parts = saying->parts;
     in->part_count = saying->part_count;
     in->wall_ms = saying->sent_ms != 0 ? saying->sent_ms : 1700000000000;

@@ -1,0 +1,438 @@
+/*
+ * Aim: an edited message is answered as it reads now, a recalled one is not answered, as long as
+ *      its run has not begun; later its author's next request is told. Nobody else can do it, and
+ *      an edit is never consent.
+ * Method: the store actor under virtual time between actors that keep what they get.
+ */
+#include "approval_support.h"
+
+#include "actors/store/runs_priv.h"
+
+static struct world w;
+
+static void begin_world(uint8_t mode)
+{
+    make_world(&w);
+    w.config.queue_mode = mode;
+    w.config.agent_concurrency = 1;
+    open_world(&w);
+}
+
+static struct sma_accepted say_it(const struct saying *saying)
+{
+    (void)say_as(&w, TEST, saying);
+    run(&w);
+    return accepted(&w.test);
+}
+
+static uint64_t say_in(const char *chat, const char *id, const char *text)
+{
+    return say_it(&(struct saying){.chat = chat, .id = id, .text = text}).seq;
+}
+
+static struct sma_accepted edit_by(const char *user, const char *id, const char *target,
+                                   const char *text)
+{
+    return say_it(&(struct saying){.chat = "a",
+                                   .id = id,
+                                   .text = text,
+                                   .user = user,
+                                   .kind = SMA_EVENT_NOTE,
+                                   .addressed = SMA_ADDRESSED_NONE,
+                                   .change = SMA_CHANGE_EDIT,
+                                   .target = target});
+}
+
+static struct sma_accepted edit(const char *id, const char *target, const char *text)
+{
+    return edit_by("u1", id, target, text);
+}
+
+static struct sma_accepted recall(const char *id, const char *target)
+{
+    return say_it(&(struct saying){.chat = "a",
+                                   .id = id,
+                                   .text = "",
+                                   .user = "",
+                                   .kind = SMA_EVENT_NOTE,
+                                   .addressed = SMA_ADDRESSED_NONE,
+                                   .change = SMA_CHANGE_RECALL,
+                                   .target = target});
+}
+
+static int state_of(uint64_t seq)
+{
+    await(&w, TEST, seq, true, "");
+    run(&w);
+    struct sma_msg *msg = take(&w.test, SMA_MSG_RESULT);
+    CHECK(msg != NULL);
+    int state = SMA_MSG_BODY(msg, struct sma_result)->state;
+    sma_msg_destroy(msg);
+    return state;
+}
+
+/* Another chat has the only slot: what comes waits. */
+static uint64_t take_slot(void)
+{
+    uint64_t seq = say_in("b", "slot", "busy");
+    CHECK(run_seq(&w) == seq);
+    return seq;
+}
+
+static void end_run(uint64_t seq)
+{
+    done(&w, seq, "all done", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+}
+
+static void expect_run(uint64_t seq, const char *text)
+{
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK(order->seq == seq);
+    CHECK_STR(text, order->text);
+    sma_msg_destroy(msg);
+}
+
+static size_t lines_with(const char *text)
+{
+    return count_of(history(&w, "test%3Achat%3Aa"), text);
+}
+
+/* -- before the run ---------------------------------------------------------------------------- */
+static void an_edited_message_is_answered_as_it_reads_now(void)
+{
+    for (int is_crash = 0; is_crash < 2; is_crash++) {
+        begin_world(SMA_QUEUE_SERIAL);
+        uint64_t slot = take_slot(), seq = say_in("a", "1", "tree o'clock");
+        CHECK_INT(SMA_VERDICT_ACCEPTED, edit("e1", "1", "three o'clock").verdict);
+        CHECK_INT(SMA_VERDICT_DUPLICATE, edit("e1", "1", "three o'clock").verdict);
+        if (is_crash) {
+            drop_kept(&w.agent);
+            crash_world(&w);
+            CHECK(run_seq(&w) == slot);
+        }
+        end_run(slot);
+        expect_run(seq, "three o'clock");
+        CHECK_INT(1, (int)lines_with("\"tree o'clock\""));
+        CHECK_INT(1, (int)lines_with("[edited] three o'clock"));
+        CHECK_INT(1, (int)lines_with("\"editOf\":\"1\""));
+        end_world(&w);
+    }
+}
+
+static void a_recalled_message_is_withdrawn(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t slot = take_slot(), seq = say_in("a", "1", "oh no"),
+             behind = say_in("a", "2", "hello");
+    CHECK_INT(SMA_VERDICT_ACCEPTED, recall("r1", "1").verdict);
+    CHECK_INT(SMA_RUN_CANCELLED, state_of(seq));
+    drop_kept(&w.agent);
+    crash_world(&w);
+    CHECK(run_seq(&w) == slot);
+    end_run(slot);
+    expect_run(behind, "hello");
+    CHECK_INT(SMA_RUN_CANCELLED, state_of(seq));
+    CHECK_INT(1, (int)lines_with("[withdrawn]"));
+    CHECK_INT(1, (int)lines_with("\"recallOf\":\"1\""));
+    end_world(&w);
+}
+
+static void nobody_edits_what_another_has_said(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t slot = take_slot(), seq = say_in("a", "1", "hello");
+    CHECK_INT(SMA_VERDICT_IGNORED, edit_by("u2", "e1", "1", "delete it all").verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, edit_by("", "e2", "1", "delete it all").verdict);
+    end_run(slot);
+    expect_run(seq, "hello");
+    CHECK_INT(0, (int)lines_with("delete it all"));
+    end_world(&w);
+}
+
+/* Link previews come as edits, too; and what nobody knows leaves nothing behind. */
+static void the_same_text_and_unknown_messages_are_nothing(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t slot = take_slot(), seq = say_in("a", "1", "hello");
+    CHECK_INT(SMA_VERDICT_IGNORED, edit("e1", "1", "hello").verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, edit("e2", "77", "hello").verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, recall("r1", "77").verdict);
+    end_run(slot);
+    expect_run(seq, "hello");
+    CHECK_INT(1, (int)lines_with("\"text\""));
+    end_world(&w);
+}
+
+static void a_picture_that_is_being_fetched_keeps_its_new_words(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t seq = say_it(&(struct saying){
+                              .chat = "a", .id = "1", .text = "this won", .preparation = "[file]"})
+                       .seq;
+    (void)edit("e1", "1", "this one");
+    CHECK(prepare(&w, SMA_ROLE_UNKNOWN, "") == seq);
+    run(&w);
+    expect_run(seq, "this one");
+    end_world(&w);
+}
+
+static void a_recalled_picture_is_not_waited_for(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t seq =
+        say_it(&(struct saying){.chat = "a", .id = "1", .text = "see", .preparation = "[file]"})
+            .seq;
+    uint64_t behind = say_in("a", "2", "hello");
+    (void)recall("r1", "1");
+    CHECK_INT(SMA_RUN_CANCELLED, state_of(seq));
+    expect_run(behind, "hello");
+    CHECK(prepare(&w, SMA_ROLE_UNKNOWN, "") == seq); /* too late: nobody wants it */
+    run(&w);
+    CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+/* One piece goes, the others stay; of the first its words go. */
+static void a_recalled_piece_leaves_its_album(void)
+{
+    for (int is_first = 0; is_first < 2; is_first++) {
+        begin_world(SMA_QUEUE_SERIAL);
+        const char *const texts[] = {"one", "two", "three"}, *const ids[] = {"1", "2", "3"};
+        for (int i = 0; i < 3; i++)
+            (void)say_it(&(struct saying){
+                .chat = "a", .id = ids[i], .text = texts[i], .group_key = "album"});
+        (void)recall("r1", is_first ? "1" : "2");
+        run_for(&w, 2 * SECOND);
+        struct sma_msg *msg = next_run(&w);
+        CHECK(msg != NULL);
+        const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+        CHECK_STR(is_first ? "[withdrawn]" : "one", order->text);
+        CHECK_INT(is_first ? 2 : 1, order->collected_count);
+        CHECK_STR("three", order->collected[order->collected_count - 1].text);
+        sma_msg_destroy(msg);
+        end_world(&w);
+    }
+}
+
+/* -- later ------------------------------------------------------------------------------------- */
+static uint64_t begin_run(const char *id, const char *text)
+{
+    uint64_t seq = say_in("a", id, text);
+    CHECK(run_seq(&w) == seq);
+    return seq;
+}
+
+/* The agent is told of a change of this message; the number of the note. */
+static uint64_t expect_told(uint64_t seq, uint8_t change, const char *id, const char *text)
+{
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_STEER);
+    CHECK(msg != NULL);
+    const struct sma_steer *steer = SMA_MSG_BODY(msg, struct sma_steer);
+    CHECK(steer->seq == seq);
+    CHECK_INT(change, steer->messages[0].change);
+    CHECK_STR(id, steer->messages[0].message_id);
+    CHECK_STR(text, steer->messages[0].text);
+    uint64_t note = steer->messages[0].seq;
+    sma_msg_destroy(msg);
+    return note;
+}
+
+static int step_with(uint64_t seq, uint32_t number, uint64_t added)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
+    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
+    body->seq = seq;
+    body->number = number;
+    body->kind = SMA_STEP_RESULTS;
+    body->data = sma_msg_dup(msg, SMA_STR("step data"));
+    body->added_count = 1;
+    body->added = sma_msg_space(msg, sizeof(struct sma_seq));
+    body->added[0].seq = added;
+    ask_as_agent(&w, msg);
+    run(&w);
+    return verdict(&w, SMA_MSG_STEP_DONE);
+}
+
+/* In every mode: it is a correction, no further request. */
+static void an_open_run_is_told_of_an_edit_and_a_recall(void)
+{
+    for (uint8_t mode = SMA_QUEUE_SERIAL; mode <= SMA_QUEUE_STEER; mode++) {
+        begin_world(mode);
+        uint64_t seq = begin_run("1", "three");
+        CHECK_INT(SMA_VERDICT_ACCEPTED, edit("e1", "1", "four").verdict);
+        uint64_t note = expect_told(seq, SMA_CHANGE_EDIT, "1", "four");
+        CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 1, note));
+        (void)recall("r1", "1");
+        note = expect_told(seq, SMA_CHANGE_RECALL, "1", "");
+        CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 2, note));
+        end_run(seq);
+        CHECK_INT(0, w.store->runs->note_count);
+        CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+        CHECK(run_seq(&w) == 0);
+        end_world(&w);
+    }
+}
+
+static void an_edit_of_what_was_answered_comes_with_the_next_request(void)
+{
+    for (int is_crash = 0; is_crash < 2; is_crash++) {
+        begin_world(SMA_QUEUE_SERIAL);
+        uint64_t seq = begin_run("1", "three");
+        end_run(seq);
+        (void)edit("e1", "1", "four");
+        CHECK(run_seq(&w) == 0); /* by itself it is no request */
+        if (is_crash)
+            crash_world(&w);
+        uint64_t next = say_in("a", "2", "and now?");
+        struct sma_msg *msg = next_run(&w);
+        CHECK(msg != NULL);
+        const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+        CHECK(order->seq == next);
+        CHECK_INT(1, order->collected_count);
+        CHECK_INT(SMA_CHANGE_EDIT, order->collected[0].change);
+        CHECK_STR("four", order->collected[0].text);
+        CHECK_STR("1", order->collected[0].message_id);
+        sma_msg_destroy(msg);
+        end_world(&w);
+    }
+}
+
+static void what_the_run_did_not_hear_comes_with_the_next_one(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t seq = begin_run("1", "three");
+    (void)edit("e1", "1", "four");
+    (void)recall("r1", "1");
+    (void)say_in("a", "2", "and now?");
+    end_run(seq);
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK_INT(1, order->collected_count); /* the recall came too late for anything */
+    CHECK_INT(SMA_CHANGE_EDIT, order->collected[0].change);
+    uint64_t next = order->seq;
+    sma_msg_destroy(msg);
+    end_run(next);
+    CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
+static void what_was_answered_is_not_withdrawn(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t seq = begin_run("1", "three");
+    end_run(seq);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, recall("r1", "1").verdict);
+    CHECK_INT(SMA_RUN_DONE, state_of(seq));
+    CHECK_INT(1, (int)lines_with("[withdrawn]"));
+    CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
+/* The agent may have it in a request by now: it hears of the edit instead. */
+static void an_addition_that_was_told_is_edited_by_a_note(void)
+{
+    begin_world(SMA_QUEUE_STEER);
+    uint64_t seq = begin_run("1", "look"), added = say_in("a", "2", "at tree");
+    CHECK(expect_told(seq, SMA_CHANGE_NONE, "2", "at tree") == added);
+    (void)edit("e1", "2", "at three");
+    uint64_t note = expect_told(seq, SMA_CHANGE_EDIT, "2", "at three");
+    CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 1, added));
+    CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 2, note));
+    end_run(seq);
+    CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+static void an_addition_that_was_told_is_taken_back(void)
+{
+    begin_world(SMA_QUEUE_STEER);
+    uint64_t seq = begin_run("1", "look"), added = say_in("a", "2", "at it all");
+    CHECK(expect_told(seq, SMA_CHANGE_NONE, "2", "at it all") == added);
+    (void)recall("r1", "2");
+    CHECK_INT(SMA_RUN_CANCELLED, state_of(added));
+    CHECK(expect_told(seq, SMA_CHANGE_RECALL, "", "") == added);
+    CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 1, added)); /* it was on its way */
+    CHECK_INT(SMA_RUN_CANCELLED, state_of(added));
+    end_run(seq);
+    CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+/* Others may ask something first: they are told nothing, and lose no right by it. */
+static void a_note_waits_for_its_author(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t seq = begin_run("1", "three");
+    end_run(seq);
+    (void)edit("e1", "1", "four");
+    uint64_t other =
+        say_it(&(struct saying){.chat = "a", .id = "2", .text = "hello", .user = "u2"}).seq;
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    CHECK_INT(0, SMA_MSG_BODY(msg, struct sma_run_order)->collected_count);
+    sma_msg_destroy(msg);
+    CHECK_INT(0, count_kept(&w.agent, SMA_MSG_STEER));
+    end_run(other);
+    CHECK_INT(1, w.store->runs->note_count);
+    end_world(&w);
+}
+
+static void so_many_notes_wait_and_no_more(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t seq = begin_run("1", "three");
+    end_run(seq);
+    for (int i = 0; i < STORE_NOTE_COUNT_MAX + 10; i++) {
+        char id[16], text[16];
+        snprintf(id, sizeof id, "e%d", i);
+        snprintf(text, sizeof text, "text %d", i);
+        (void)edit(id, "1", text);
+    }
+    CHECK_INT(STORE_NOTE_COUNT_MAX, w.store->runs->note_count);
+    CHECK_INT(STORE_NOTE_COUNT_MAX, (int)sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
+/* -- consent ----------------------------------------------------------------------------------- */
+/* The run waits for consent; what its person writes anew decides nothing. */
+static void an_edit_is_never_consent(void)
+{
+    begin_world(SMA_QUEUE_STEER);
+    uint64_t seq = begin_run("1", "delete it");
+    park_step(&w, seq, 1, one_send, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    (void)edit("e1", "1", "yes");
+    (void)edit("e2", "1", "approve");
+    run(&w);
+    CHECK_INT(SMA_RUN_PARKED, state_of(seq));
+    CHECK_INT(0, count_kept(&w.agent, SMA_MSG_JUDGE));
+    CHECK_INT(0, count_kept(&w.agent, SMA_MSG_RUN));
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(an_edited_message_is_answered_as_it_reads_now);
+    RUN(a_recalled_message_is_withdrawn);
+    RUN(nobody_edits_what_another_has_said);
+    RUN(the_same_text_and_unknown_messages_are_nothing);
+    RUN(a_picture_that_is_being_fetched_keeps_its_new_words);
+    RUN(a_recalled_picture_is_not_waited_for);
+    RUN(a_recalled_piece_leaves_its_album);
+    RUN(an_open_run_is_told_of_an_edit_and_a_recall);
+    RUN(an_edit_of_what_was_answered_comes_with_the_next_request);
+    RUN(what_the_run_did_not_hear_comes_with_the_next_one);
+    RUN(what_was_answered_is_not_withdrawn);
+    RUN(an_addition_that_was_told_is_edited_by_a_note);
+    RUN(an_addition_that_was_told_is_taken_back);
+    RUN(a_note_waits_for_its_author);
+    RUN(so_many_notes_wait_and_no_more);
+    RUN(an_edit_is_never_consent);
+    return check_summary();
+}
