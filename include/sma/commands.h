@@ -21,6 +21,8 @@ enum sma_command_trait
     SMA_COMMAND_HELPS = 1, /* everybody may give it in a group */
     SMA_COMMAND_LOOKS = 2, /* changes nothing: everybody's where nobody has been first */
     SMA_COMMAND_ALIAS = 4, /* on the platform's list, but not among those that /help names */
+    /* with words behind it for owners and administrators: the platform is asked who is one */
+    SMA_COMMAND_RULES = 8,
 };
 
 /* clang-format off */
@@ -30,6 +32,9 @@ enum sma_command_trait
     X(STATUS, "status", "状态", SMA_COMMAND_LOOKS, "Show what is running and waiting", \
       "查看运行状态") \
     X(USAGE, "usage", "用量", SMA_COMMAND_PLAIN, "Show what the models used here", "查看用量") \
+    X(MODEL, "model", "模型", SMA_COMMAND_RULES, "List the models, or choose one for this chat", \
+      "列出模型，或为本会话选择模型") \
+    X(NEW, "new", "新会话", SMA_COMMAND_PLAIN, "Begin a new conversation", "开始新的会话") \
     X(CLEAR, "clear", "清除", SMA_COMMAND_PLAIN, "Forget this conversation", "清除当前会话") \
     X(STOP, "stop", "停止", SMA_COMMAND_PLAIN, "Cancel what is running", "停止当前任务")
 /* clang-format on */

@@ -32,6 +32,24 @@
       "好的，已忘记当前会话；磁盘上的历史记录保留。") \
     X(HELP, "Commands:%s\nAnything else is a message to me.", \
       "命令：%s\n其他内容都会作为消息处理。") \
+    X(NEW, \
+      "A new conversation begins. What was said before stays in this chat's history, where I can " \
+      "look it up.", \
+      "新的会话开始了。之前的内容保留在本会话的历史记录中，需要时我可以查阅。") \
+    X(MODEL_LIST, \
+      "Models:%s\n/model NAME or /model NUMBER chooses one for this chat, /model default goes " \
+      "back to the configured one.", \
+      "模型：%s\n发送 /模型 名称 或 /模型 编号 为本会话选择，/模型 默认 恢复配置的模型。") \
+    X(MODEL_IN_USE, " (in use)", "（当前）") \
+    X(MODEL_CHOSEN, "From the next message on %s answers here.", "从下一条消息起，由 %s 回复。") \
+    X(MODEL_DEFAULT, "From the next message on the configured model answers here again: %s.", \
+      "从下一条消息起恢复使用配置的模型：%s。") \
+    X(MODEL_UNKNOWN, "I have no model called \"%s\". /model lists those I have.", \
+      "没有名为“%s”的模型。发送 /模型 查看可用的模型。") \
+    X(MODEL_NEAREST, "I have no model called \"%s\". Did you mean %s?", \
+      "没有名为“%s”的模型。你是指 %s 吗？") \
+    X(MODEL_NOT_YOURS, "Only an owner or administrator can choose the model here.", \
+      "只有所有者或管理员可以在这里选择模型。") \
     X(STATUS, \
       "Running. Waiting here: %u, waiting in all: %u, waiting for the model: %u, answered since " \
       "start: %u.", \

@@ -18,6 +18,7 @@
 
 #include "actors/store/hooks.h"
 #include "actors/store/store.h"
+#include "sma/chats.h"
 #include "sma/sim.h"
 #include "support/fake_adapter.h"
 #include "support/fake_tools.h"
@@ -125,10 +126,12 @@ struct world
     uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
         disk_percent;
     bool is_chatty;
-    bool has_people;  /* groups, roles, attachments, albums */
-    bool has_moves;   /* chats get another id */
-    bool has_consent; /* some sends elsewhere are refused, some asked */
-    bool has_outages; /* the model is away for a while, again and again */
+    bool has_people;              /* groups, roles, attachments, albums */
+    bool has_moves;               /* chats get another id */
+    bool has_choices;             /* /model and /new are among the commands */
+    struct sma_config_llm second; /* has_choices: the other model */
+    bool has_consent;             /* some sends elsewhere are refused, some asked */
+    bool has_outages;             /* the model is away for a while, again and again */
     bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX];  /* the platform has said so */
     bool is_mixed[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* messages came under both ids: two orders */
     bool is_strict;          /* in groups only the first one and administrators */
@@ -184,7 +187,7 @@ struct world
 
     /* numbers for the summary */
     uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
-        given_up_count, broken_count, outage_count;
+        choice_count, given_up_count, broken_count, outage_count;
 };
 
 /* Something is broken: say what; the program ends with status 1 after the run. */

@@ -278,7 +278,8 @@ static bool has_later_command(const struct world *world, const struct event *eve
     for (uint32_t i = 0; i < world->event_count; i++) {
         const struct event *command = &world->events[i];
         bool is_wanted = command->control == SMA_CONTROL_STOP ||
-                         (is_clear_enough && command->control == SMA_CONTROL_CLEAR);
+                         (is_clear_enough && (command->control == SMA_CONTROL_CLEAR ||
+                                              command->control == SMA_CONTROL_NEW));
         if (is_wanted && command->platform == event->platform && command->chat == event->chat &&
             command->seq > seq)
             return true;
@@ -425,8 +426,55 @@ static enum sma_err open_delivery(void *user, const struct sma_state_delivery *d
     return SMA_ERR_OK;
 }
 
+/* -- what was chosen by /model ---------------------------------------------------------------- */
+static bool chooses(const struct world *world, const struct event *event)
+{
+    bool is_word = strcmp(event->text, "/model") != 0 && strcmp(event->text, "/model no") != 0;
+    return event->is_acked && event->control == SMA_CONTROL_MODEL && is_word &&
+           !load_is_group(world, event) && !world->has_moves;
+}
+
+static bool is_last_choice(const struct world *world, const struct event *event)
+{
+    for (uint32_t i = 0; i < world->event_count; i++) {
+        const struct event *other = &world->events[i];
+        if (chooses(world, other) && other->platform == event->platform &&
+            other->chat == event->chat && other->seq > event->seq)
+            return false;
+    }
+    return true;
+}
+
+/* The last one that was acknowledged counts, whatever ended the program behind it. */
+static void check_choice(struct world *world, const struct event *event)
+{
+    const char *wanted = strcmp(event->text, "/model 1") == 0        ? "offline/offline"
+                         : strcmp(event->text, "/model second") == 0 ? "second"
+                                                                     : "";
+    char name[64];
+    snprintf(name, sizeof name, "%s:chat:%u", world->adapter_ops[event->platform].channel,
+             event->place);
+    const struct sma_state_chat *chat = sma_state_chat_get(world->store->state, sma_str(name));
+    if (chat == NULL)
+        return; /* check_event tells */
+    struct sma_buf value;
+    sma_buf_init(&value, 1024);
+    snprintf(name, sizeof name, "model:%u", (unsigned)chat->id);
+    enum sma_err err = sma_state_access_get(world->store->state, sma_str(name), &value);
+    bool is_right = err == SMA_ERR_OK ? sma_str_is_equal(sma_buf_str(&value), sma_str(wanted))
+                                      : err == SMA_ERR_NOTFOUND && wanted[0] == '\0';
+    if (!is_right)
+        complain(world, "%s chose \"%s\", and the chat has \"%.*s\"", event->id, wanted,
+                 (int)value.len, value.len == 0 ? "" : value.ptr);
+    world->choice_count++;
+    sma_buf_fini(&value);
+}
+
 void check_rest(struct world *world)
 {
+    for (uint32_t i = 0; i < world->event_count; i++)
+        if (chooses(world, &world->events[i]) && is_last_choice(world, &world->events[i]))
+            check_choice(world, &world->events[i]);
     const struct sma_store *store = world->store;
     index_all(world);
     for (uint32_t i = 0; i < world->event_count; i++)

@@ -26,6 +26,8 @@ void complain(struct world *world, const char *format, ...)
 
 /* -- events ------------------------------------------------------------------------------------ */
 static const char *const commands[] = {"/stop", "/clear", "/status", "/help", "/nonsense", "/停止"};
+static const char *const choices[] = {"/model 1",  "/model second", "/model default", "/model",
+                                      "/model no", "/new",          "/stop"};
 
 static uint8_t draw_type(struct world *world)
 {
@@ -70,7 +72,9 @@ static void write_text(struct world *world, struct event *event, uint32_t number
         snprintf(text, size, "wait %u ms #%u#", (unsigned)draw(&world->chance, 60000) + 1, number);
         return;
     default:
-        snprintf(text, size, "%s", commands[draw(&world->chance, SMA_COUNT_OF(commands))]);
+        snprintf(text, size, "%s",
+                 world->has_choices ? choices[draw(&world->chance, SMA_COUNT_OF(choices))]
+                                    : commands[draw(&world->chance, SMA_COUNT_OF(commands))]);
         event->control = (uint8_t)sma_control_parse(sma_str(text));
     }
 }

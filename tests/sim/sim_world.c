@@ -199,6 +199,24 @@ static void draw_people(struct world *world)
         world->config.adapters[i].json = "{" LET_IN ",\"groupAccess\":\"anyone\"}";
 }
 
+/* Two models, and everybody may choose; of later seeds only, as above. */
+static void draw_choices(struct world *world)
+{
+    static const struct sma_chat_rule rule = {
+        .pattern = "*", .says_choice = true, .is_choice_free = true};
+    world->has_choices = world->options.seed >= 5000 && world->options.seed % 3 == 0;
+    if (!world->has_choices)
+        return;
+    world->second = world->config.llm;
+    world->second.name = "second";
+    world->second.model = "offline-2";
+    world->config.models[0] = &world->config.llm;
+    world->config.models[1] = &world->second;
+    world->config.model_count = 2;
+    world->config.chats = &rule;
+    world->config.chat_count = 1;
+}
+
 static void draw_settings(struct world *world)
 {
     static const int concurrencies[] = {1, 3, 16}, bounds[] = {64, 64, 3};
@@ -242,6 +260,7 @@ static void draw_settings(struct world *world)
     world->disk_percent = draw(chance, 3) == 0 ? 4 : 0;
     world->is_chatty = draw(chance, 3) == 0;
     draw_people(world);
+    draw_choices(world);
     world->has_consent = world->options.seed % 3 == 2 || world->options.seed >= 1000;
     world->has_outages = world->options.seed >= 1000 && world->options.seed % 3 != 0;
 }

@@ -11,6 +11,8 @@
 #include "runs.h"
 #include "store.h"
 
+#include "sma/commands.h"
+
 #include "runtime/approval/card.h"
 
 #define FULL_RETRY_MS 5000 /* what is refused because all places are taken may come again */
@@ -304,6 +306,17 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
 }
 
+/* It is for administrators, and whether its author is one only the platform knows. */
+static bool depends_on_role(struct sma_store *store, const struct store_chat *chat,
+                            const struct sma_ingress *in)
+{
+    const struct sma_command *command = sma_command_of((enum sma_control)in->control);
+    return command != NULL && (command->traits & SMA_COMMAND_RULES) != 0 && in->is_group &&
+           in->role == SMA_ROLE_UNKNOWN && sma_control_argument(in->text).len > 0 &&
+           !sma_store_choice_is_free(store, chat, &in->route) &&
+           !sma_store_role_is_known(store, chat, &in->route, true);
+}
+
 /* A command: carried out at once, or when the role of its author is known. */
 static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct store_chat *chat,
                                                struct sma_msg *msg)
@@ -318,7 +331,7 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
         return record(store, chat, msg, late);
     if (outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR)
         return turn_away(store, chat, msg, &outcome);
-    bool wants_role = outcome.decision == SMA_ACCESS_ASK_ROLE;
+    bool wants_role = outcome.decision == SMA_ACCESS_ASK_ROLE || depends_on_role(store, chat, in);
     if (wants_role && chat->held_count >= SMA_CHAT_WAITING_COUNT_MAX)
         return refuse_for_bound(store, chat, msg);
     struct store_acceptance how = {.row_state = wants_role ? SMA_ROW_WAITING : SMA_ROW_RUNNING,
@@ -327,7 +340,7 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK && wants_role)
         err = sma_store_hold(store, chat, seq, &in->route, NULL, true);
-    else if (err == SMA_ERR_OK)
+    if (err == SMA_ERR_OK && outcome.decision == SMA_ACCESS_RUN)
         err = sma_store_admit(store, chat, &in->route, &outcome);
     if (err == SMA_ERR_OK && !wants_role)
         err = sma_store_control(store, chat, in, seq);

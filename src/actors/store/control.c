@@ -133,15 +133,27 @@ static enum sma_err stop(struct sma_store *store, const struct store_command *co
     return put_notice(command, count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP);
 }
 
-static enum sma_err clear(struct sma_store *store, const struct store_command *command)
+static SMA_CHECKED enum sma_err forget_talk(struct sma_store *store,
+                                            const struct store_command *command)
 {
     struct store_chat *chat = command->chat;
     uint32_t count = 0;
     SMA_TRY(sma_state_chat_set_clear_mark(store->state, chat->state, command->seq));
     SMA_TRY(cancel_run(store, chat, command->seq, &count));
     tell_agent(store, chat, SMA_CONTROL_CLEAR, command->seq);
-    SMA_TRY(sma_store_cancel_parked(store, chat, command->seq, &count));
+    return sma_store_cancel_parked(store, chat, command->seq, &count);
+}
+
+static enum sma_err clear(struct sma_store *store, const struct store_command *command)
+{
+    SMA_TRY(forget_talk(store, command));
     return put_notice(command, SMA_NOTICE_CLEARED);
+}
+
+static enum sma_err begin_anew(struct sma_store *store, const struct store_command *command)
+{
+    SMA_TRY(forget_talk(store, command));
+    return put_notice(command, SMA_NOTICE_NEW);
 }
 
 static enum sma_err show_status(struct sma_store *store, const struct store_command *command)
@@ -177,7 +189,8 @@ static enum sma_err show_help(struct sma_store *store, const struct store_comman
 static store_command_fn *const commands[] = {
     [SMA_CONTROL_STOP] = stop,          [SMA_CONTROL_CLEAR] = clear,
     [SMA_CONTROL_STATUS] = show_status, [SMA_CONTROL_HELP] = show_help,
-    [SMA_CONTROL_USAGE] = show_usage,
+    [SMA_CONTROL_USAGE] = show_usage,   [SMA_CONTROL_MODEL] = sma_store_choose_model,
+    [SMA_CONTROL_NEW] = begin_anew,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,

@@ -12,6 +12,7 @@
 #include "people.h"
 #include "query.h"
 #include "record.h"
+#include "runs.h"
 #include "store.h"
 
 #include <stdlib.h>
@@ -87,6 +88,8 @@ static SMA_CHECKED enum sma_err write_move(struct sma_store *store, const struct
     /* By the name the chat had: it may have had others before the one that is told. */
     if (err == SMA_ERR_OK)
         err = move_initiator(store, (*ret_chat)->key, in->route.chat_key);
+    if (err == SMA_ERR_OK)
+        err = sma_store_move_choice(store, (*ret_chat)->id, (*ret_other)->id);
     if (err == SMA_ERR_OK)
         err = sma_store_group_move(store, in->route.channel, chat_id_of((*ret_chat)->key),
                                    in->route.chat_id);

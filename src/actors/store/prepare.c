@@ -20,6 +20,8 @@
 #include "runs.h"
 #include "store.h"
 
+#include "sma/commands.h"
+
 #define PREPARE_NS (SMA_PREPARE_S * UINT64_C(1000000000))
 
 /* -- lists ------------------------------------------------------------------------------------- */
@@ -330,11 +332,15 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
         return SMA_ERR_OK;
     }
     if (facts.wants_role) {
-        end->is_refused = end->role != SMA_ROLE_ADMIN;
+        const struct sma_command *command = sma_command_of((enum sma_control)facts.control);
+        bool judges_itself =
+            end->is_control && command != NULL && (command->traits & SMA_COMMAND_RULES) != 0;
+        end->is_refused = end->role != SMA_ROLE_ADMIN && !judges_itself;
         if (end->is_refused)
             return refuse_all(end, &facts.route);
-        err = sma_store_admit(store, end->chat, &facts.route,
-                              &(struct sma_access_outcome){.opens_window = true});
+        if (end->role == SMA_ROLE_ADMIN)
+            err = sma_store_admit(store, end->chat, &facts.route,
+                                  &(struct sma_access_outcome){.opens_window = true});
     }
     if (err == SMA_ERR_OK && end->is_control)
         return carry_out(end, &facts, message->line);

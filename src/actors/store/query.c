@@ -109,6 +109,8 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_text(buf, store->config->durability_is_none ? "\"none\"" : "\"full\"");
     sma_buf_put_json_key(buf, "learned");
     sma_store_put_learned(store, buf);
+    sma_buf_put_json_key(buf, "modelChoices");
+    sma_store_put_choices(store, buf);
     sma_store_put_usage_today(store, buf);
     sma_buf_put_json_key(buf, "trouble");
     sma_health_format(buf);

@@ -67,11 +67,24 @@ static uint64_t facts_word(const struct sma_store *store)
     return sma_siphash(sma_store_approval_key(store), purpose, sizeof purpose) | 1;
 }
 
+/* A choice that cannot be read chooses nothing: the chat is answered by the configured model. */
+static struct sma_str choice_of(struct sma_store *store, const struct store_chat *chat)
+{
+    struct sma_buf *label = &store->scratch.model;
+    sma_buf_clear(label);
+    enum sma_err err = sma_store_read_choice(store, chat, label);
+    if (err != SMA_ERR_OK)
+        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "which model was chosen cannot be read: %s",
+                    sma_state_error(store->state)->text);
+    return err == SMA_ERR_OK ? sma_buf_str(label) : SMA_STR("");
+}
+
 static void fill_order(struct sma_store *store, struct sma_run_order *order,
                        const struct store_run *run)
 {
     order->replies_left = sma_store_replies_left(store, run->chat, run->seq, &order->route);
     order->facts_word = facts_word(store);
+    order->model = choice_of(store, run->chat);
     order->seq = run->seq;
     order->has_past = sma_state_has_past(store->state, run->chat->state);
     order->attempt = 1;

@@ -136,4 +136,17 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_accepted
 /** A message of this adapter was refused: it comes again. */
 void sma_store_count_refused(const struct sma_store *store, unsigned actor);
 
+/* -- model_choice.c ---------------------------------------------------------------------------- */
+/** The chat is gone: so is what was chosen for it. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_forget_choice(struct sma_store *store, uint32_t chat_id);
+/** `chat` goes on under the key of `other`: what was chosen for it stays, else what was for the
+ *  other counts. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_move_choice(struct sma_store *store, uint32_t chat,
+                                               uint32_t other);
+/** Whoever is answered in this chat may choose. */
+bool sma_store_choice_is_free(const struct sma_store *store, const struct store_chat *chat,
+                              const struct sma_route *route);
+/** {"telegram:chat:7":"spare",...}: chats for which /model has chosen. */
+void sma_store_put_choices(struct sma_store *store, struct sma_buf *json);
+
 #endif

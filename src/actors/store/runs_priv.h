@@ -208,4 +208,11 @@ struct store_command
 };
 typedef enum sma_err store_command_fn(struct sma_store *store, const struct store_command *command);
 
+/* -- model_choice.c ---------------------------------------------------------------------------- */
+/** /model: list, or choose. */
+store_command_fn sma_store_choose_model;
+/** What was chosen for this chat, appended; nothing when nobody has, or there is one model. */
+SMA_CHECKED enum sma_err sma_store_read_choice(struct sma_store *store,
+                                               const struct store_chat *chat, struct sma_buf *buf);
+
 #endif

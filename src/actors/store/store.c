@@ -42,6 +42,7 @@ static void init_buffers(struct sma_store *store)
     sma_buf_init(&store->scratch.text, SCRATCH_BYTES_MAX);
     sma_buf_init(&store->scratch.load, 4 * SCRATCH_BYTES_MAX);
     sma_buf_init(&store->scratch.parts, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->scratch.model, SMA_ID_BYTES_MAX);
     sma_buf_init(&store->boot_log, 64 * 1024);
 }
 
@@ -183,6 +184,7 @@ void sma_store_destroy(struct sma_store *store)
     sma_buf_fini(&store->scratch.text);
     sma_buf_fini(&store->scratch.load);
     sma_buf_fini(&store->scratch.parts);
+    sma_buf_fini(&store->scratch.model);
     sma_buf_fini(&store->boot_log);
     free(store);
 }

@@ -16,6 +16,7 @@
 #include "people_priv.h"
 #include "record.h"
 #include "record_priv.h"
+#include "runs.h"
 #include "store.h"
 
 #include "runtime/chat/state_read.h"
@@ -162,11 +163,14 @@ static SMA_CHECKED enum sma_err forget_one(struct sma_store *store, const struct
     enum sma_err err = is_still_stranger(store, stranger, &is_stranger);
     if (err != SMA_ERR_OK || !is_stranger || is_open(store, stranger->chat))
         return err;
+    uint32_t chat_id = stranger->chat->id;
     err = sma_state_chat_forget(store->state, stranger->chat, ROW_COUNT, &is_gone);
     if (err == SMA_ERR_BUSY) /* he leaves another time */
         return SMA_ERR_OK;
     if (err == SMA_ERR_OK && !is_gone)
         return SMA_ERR_EMPTY;
+    if (err == SMA_ERR_OK)
+        err = sma_store_forget_choice(store, chat_id);
     if (err == SMA_ERR_OK && stranger->silent == pass->limit_day && pass->limit_left > 0)
         pass->limit_left--;
     return err;
