@@ -1,6 +1,7 @@
 /* model_answer.c — what the model actor says to the agent: answers and streamed text. */
 #include "model_priv.h"
 
+#include "runtime/model/profile.h"
 #include "sma/metrics.h"
 
 static void count(const struct sma_model *model, const struct model_outcome *outcome)
@@ -43,11 +44,24 @@ static struct sma_msg *make_answer(const struct sma_msg *question,
     return sma_msg_make_model_answer(&answer);
 }
 
+/* Where the provider does not say what it was: by llm.prices or the table; 0 = nobody knows. */
+static void put_price(const struct sma_msg *question, struct sma_usage *usage)
+{
+    const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
+    struct sma_profile profile;
+    if (usage->cost_nano > 0 || ask->llm == NULL ||
+        usage->input + usage->cached + usage->written + usage->output == 0)
+        return;
+    sma_profile_find(ask->llm, &profile);
+    usage->cost_nano = sma_profile_cost_nano(ask->llm, &profile, usage);
+}
+
 void model_answer(struct sma_model *model, const struct model_target *target,
                   const struct sma_msg *question, const struct model_outcome *outcome)
 {
     struct model_outcome full = *outcome, poor;
     full.usage.request_count = outcome->attempt_count;
+    put_price(question, &full.usage);
     const struct model_outcome *said = &full;
     struct sma_msg *msg = make_answer(question, &full);
     if (msg == NULL && full.decoded != NULL) { /* the answer is too large for what is left */
