@@ -112,6 +112,7 @@ static void tell_dispatcher(struct sma_store *store, const struct store_chat *ch
 static SMA_CHECKED enum sma_err put_notice(const struct store_command *command,
                                            enum sma_notice notice)
 {
+    sma_buf_clear(command->text); /* it is the store's scratch: what was cancelled has used it */
     sma_notice_format(command->text, command->language, notice);
     return command->text->err;
 }
