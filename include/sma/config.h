@@ -94,6 +94,42 @@ enum sma_queue_mode
     SMA_QUEUE_STEER,   /* what a person adds goes into the run that is open for them */
 };
 
+/* budgets.*: what may be used in a day and in a month, by the local time of the process. */
+enum sma_budget_scope
+{
+    SMA_BUDGET_NONE,
+    SMA_BUDGET_PERSON,
+    SMA_BUDGET_CHAT,
+    SMA_BUDGET_PLATFORM,
+    SMA_BUDGET_TOTAL,
+    SMA_BUDGET_SCOPE_COUNT
+};
+enum sma_budget_kind
+{
+    SMA_BUDGET_TOKENS,
+    SMA_BUDGET_COST,
+    SMA_BUDGET_RUNS,
+    SMA_BUDGET_KIND_COUNT,
+    SMA_BUDGET_MESSAGES = SMA_BUDGET_KIND_COUNT /* limits.perPersonPerMinute */
+};
+enum sma_budget_period
+{
+    SMA_BUDGET_DAY,
+    SMA_BUDGET_MONTH,
+    SMA_BUDGET_PERIOD_COUNT,
+    SMA_BUDGET_MINUTE = SMA_BUDGET_PERIOD_COUNT
+};
+struct sma_config_budget /* 0 = no limit */
+{
+    int64_t tokens_day, tokens_month, runs_day, runs_month;
+    double cost_day, cost_month; /* in the prices' currency */
+};
+struct sma_config_budgets
+{
+    struct sma_config_budget person, chat, platform, total;
+    bool exempts_owners;
+};
+
 struct sma_config
 {
     const char *project_dir; /* absolute, real path */
@@ -131,6 +167,8 @@ struct sma_config
     enum sma_language language;
     int64_t approvals_expire_s;
     struct sma_config_retention retention;
+    struct sma_config_budgets budgets;
+    int per_person_per_minute; /* limits.perPersonPerMinute; 0 = no limit */
     /* variables that .env gave to the environment; no child process gets them */
     const char *const *dotenv_names;
     size_t dotenv_count;

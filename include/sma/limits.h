@@ -166,8 +166,9 @@
 #define SMA_LEARNED_MEMBER_COUNT_MAX 16 /* of one target */
 /* of the name of a target or member; longer ones are not kept */
 #define SMA_LEARNED_BYTES_MAX 512
-#define SMA_LEARNED_DAYS 30 /* then it is tried again: providers change */
-#define SMA_USAGE_DAYS 400  /* sums of usage are kept for so long */
+#define SMA_LEARNED_DAYS 30             /* then it is tried again: providers change */
+#define SMA_PERSON_MINUTE_COUNT_MAX 600 /* highest limits.perPersonPerMinute */
+#define SMA_USAGE_DAYS 400              /* sums of usage are kept for so long */
 /* sums of one day; further chats and people count in one row together */
 #define SMA_USAGE_DAY_ROW_COUNT_MAX 1024
 

@@ -261,6 +261,7 @@ BODY(sma_accepted)
     TEXT(notice)
     TEXT(chat_key)                           /* of the question, for the log */
     TEXT(user_id)
+    FIELD(struct sma_budget_over, over)      /* BUSY: because of this budget */
 END
 
 /*
@@ -384,6 +385,8 @@ BODY(sma_judged)
     FIELD(bool, seems_to_agree)
     FIELD(uint64_t, refused_mask)            /* items; 0 = none: an ordinary message after all */
     TEXT(response)
+    FIELD(struct sma_usage, usage)           /* of reading it; all 0 = no model was asked */
+    TEXT(target)
 END
 
 /*
@@ -443,6 +446,7 @@ BODY(sma_run_order)
     /* was parked; the last step is DECISION and what it approves has not been started */
     FIELD(bool, is_decided)
     FIELD(uint8_t, standing) /* enum sma_standing: the least of those who wrote the messages */
+    FIELD(struct sma_budget_over, over)      /* is_resumed: as in STEP_DONE */
     /* of this installation, always the same: by it the model knows our blocks of facts; 0 = none */
     FIELD(uint64_t, facts_word)
     /* answers to this message that the platform still takes; 0 = it counts none */
@@ -523,6 +527,7 @@ BODY(sma_step_done)
     FIELD(uint8_t, verdict)                  /* enum sma_step_verdict */
     /* in the order of the question's deliveries */
     LIST(sma_step_delivery_state, delivery_count, deliveries)
+    FIELD(struct sma_budget_over, over)      /* used up: no further request, a notice instead */
 END
 
 /*

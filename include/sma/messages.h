@@ -330,6 +330,17 @@ static inline bool sma_usage_is_empty(const struct sma_usage *usage)
             usage->reasoning | usage->cost_nano) == 0;
 }
 
+/* -- budgets ----------------------------------------------------------------------------------- */
+/* Which budget is used up, and when it is renewed; in words: runtime/text/budget_text.h. */
+struct sma_budget_over
+{
+    uint8_t scope;      /* enum sma_budget_scope; NONE: none is */
+    uint8_t kind;       /* enum sma_budget_kind */
+    uint8_t period;     /* enum sma_budget_period */
+    int64_t renewed_ms; /* wall clock */
+    int64_t left_ms;    /* until then, when it was found */
+};
+
 /* -- the bodies -------------------------------------------------------------------------------- */
 /* clang-format off */
 #define BODY(struct_name) struct struct_name {

@@ -17,7 +17,10 @@
     X(ingress_duplicate_total, "messages recognised as already accepted")                       \
     X(ingress_ignored_total, "messages recorded or dropped by policy, not run")                 \
     X(ingress_refused_total, "messages refused, the platform delivers again")                   \
-    X(ingress_busy_total, "messages claimed, recorded and visibly refused: queue at its bound") \
+    X(ingress_busy_total, "messages claimed, recorded and visibly refused")                     \
+    X(ingress_over_budget_total, "of these, for a budget that was used up")                     \
+    X(ingress_too_fast_total, "of these, for limits.perPersonPerMinute")                        \
+    X(runs_over_budget_total, "runs ended between two requests: a budget was used up")          \
     X(store_commits_total, "transactions committed and synced")                                 \
     X(store_lazy_commits_total, "transactions committed whose sync rides on a later one")       \
     X(store_commit_failures_total, "transactions that failed and were undone")                  \
@@ -68,6 +71,10 @@
     X(http_connections, "open HTTP connections")                                          \
     X(commands_running, "commands of exec_shell running")                                 \
     X(sandbox_on, "0 while commands of exec_shell would run without the sandbox, else 1") \
+    X(budget_shares, "open messages that hold a share of a budget")                       \
+    X(budget_reserved_tokens, "tokens that they hold")                                    \
+    X(budget_used_tokens, "tokens used today, counted while there are budgets")           \
+    X(budget_limit_tokens, "budgets.total.tokens.day; 0 = no limit")                      \
     X(disk_degraded, "1 while intake is stopped for want of disk")                        \
     X(store_troubles, "damaged rows and chats that are set aside, see /api/status")
 

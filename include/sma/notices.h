@@ -58,6 +58,33 @@
     X(USAGE_ALL, "All chats: today %s, this month %s.", "全部会话：今天 %s；本月 %s。") \
     X(USAGE_SUM, "%s requests and %s tokens", "%s 次请求、%s 个 token") \
     X(USAGE_COST, ", about %s in cost", "，费用约 %s") \
+    X(USAGE_OWN, "You: today %s, this month %s.", "你：今天 %s；本月 %s。") \
+    X(USAGE_TOP, "Most this month: %s", "本月用量最多：%s") \
+    X(BUDGET_LEFT, "%s for %s: %s of %s left (%s)", "%s%s的额度：剩余 %s / %s（%s）") \
+    X(BUDGET_OVER, \
+      "%s for %s is used up (%s). I have noted this message and do not answer it. The budget is " \
+      "renewed in %s.", \
+      "%s%s的额度已用完（%s）。这条消息已记录但不会回复，额度将在 %s后恢复。") \
+    X(BUDGET_ENDED, \
+      "[%s for %s is used up (%s), so I stop here. What I did is kept. The budget is renewed in " \
+      "%s; send \"continue\" then and I go on.]", \
+      "［%s%s的额度已用完（%s），先停在这里。已完成的部分都已保留，额度将在 %s后恢复，届时发送“继续”可接着做。］") \
+    X(BUDGET_PERSON, "Your budget", "你") \
+    X(BUDGET_CHAT, "The budget of this chat", "本会话") \
+    X(BUDGET_PLATFORM, "The budget of this platform", "本平台") \
+    X(BUDGET_TOTAL, "The budget of all chats", "全部会话") \
+    X(BUDGET_TOKENS, "tokens", "token") \
+    X(BUDGET_COST, "cost", "费用") \
+    X(BUDGET_RUNS, "number of tasks", "任务数") \
+    X(BUDGET_TODAY, "today", "今天") \
+    X(BUDGET_THIS_MONTH, "this month", "本月") \
+    X(BUDGET_MINUTES, "%u minutes", " %u 分钟") \
+    X(BUDGET_HOURS, "%u hours", " %u 小时") \
+    X(BUDGET_DAYS, "%u days", " %u 天") \
+    X(TOO_FAST, \
+      "You may send me %u messages a minute. I have noted this one and do not answer it; please " \
+      "send it again in a minute.", \
+      "每分钟最多处理你的 %u 条消息。这一条已记录但不会回复，请一分钟后再发。") \
     X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", \
       "未知命令。发送 /帮助 查看可用命令。") \
     X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s") \

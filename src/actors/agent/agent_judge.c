@@ -10,6 +10,7 @@
 #include "agent_priv.h"
 #include "runtime/approval/answer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define QUESTION_BYTES_MAX (SMA_REQUEST_BYTES_MAX / 2)
@@ -115,6 +116,7 @@ static SMA_CHECKED enum sma_err ask_target(struct sma_agent *agent, struct agent
         struct sma_msg *msg = agent_need(agent, sma_msg_make_model(&ask));
         judge->llm = target->llm;
         judge->refused_count = target->refused_count;
+        snprintf(judge->target_key, sizeof judge->target_key, "%s", target->key);
         err = sma_ctx_ask(agent->ctx, SMA_ACTOR_MODEL, &msg, judge->due_ns, &judge->ask_id);
         sma_msg_destroy(msg); /* NULL after OK */
     }
@@ -207,7 +209,9 @@ static SMA_CHECKED enum sma_err tell(struct sma_agent *agent, struct agent_judge
                                       .approval_id = order->approval_id,
                                       .seems_to_agree = judge->seems_to_agree,
                                       .refused_mask = judge->refused_mask,
-                                      .response = response};
+                                      .response = response,
+                                      .usage = judge->usage,
+                                      .target = sma_str(judge->target_key)};
     struct sma_msg *msg = agent_need(agent, sma_msg_make_judged(&judged));
     enum sma_err err = sma_ctx_ask(agent->ctx, SMA_ACTOR_STORE, &msg, 0, &judge->ask_id);
     sma_msg_destroy(msg);
@@ -259,6 +263,7 @@ bool agent_judge_answer(struct sma_agent *agent, struct sma_msg *msg)
         return false;
     if (is_model) {
         const struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
+        sma_usage_add(&judge->usage, &answer->usage);
         bool has_failed = answer->status != SMA_MODEL_OK && answer->status != SMA_MODEL_CANCELLED;
         if (has_failed && (ask_without(agent, judge, answer) || ask_other(agent, judge)))
             return true;

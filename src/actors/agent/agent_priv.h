@@ -74,6 +74,8 @@ struct agent_judge
     bool seems_to_agree;
     uint64_t refused_mask;
     struct sma_buf response;
+    struct sma_usage usage; /* of all whom it was asked of */
+    char target_key[SMA_TARGET_KEY_BYTES_MAX];
     struct agent_judge *next;
 };
 struct agent_judges

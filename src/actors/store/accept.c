@@ -2,6 +2,7 @@
  * One event comes in: is it known, is it allowed, is there room; then its row, its history line and
  * its cursor go into the open transaction, and its answer is kept until that is durable.
  */
+#include "budget.h"
 #include "consent.h"
 #include "intake_priv.h"
 #include "item.h"
@@ -292,7 +293,11 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
         return refuse_for_bound(store, chat, *msg);
 
     struct store_start start;
+    struct store_share share;
     uint64_t seq;
+    SMA_TRY(sma_store_share_ask(store, chat, in, &share));
+    if (share.over.scope != SMA_BUDGET_NONE)
+        return sma_store_share_refuse(store, chat, *msg, &share);
     err = plan_start(store, chat, in, &outcome, &start);
     if (err != SMA_ERR_OK)
         return err;
@@ -301,6 +306,8 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK)
         err = sma_store_note_person(store, chat, in);
+    if (err == SMA_ERR_OK)
+        err = sma_store_share_take(store, chat, &in->route, seq, &share);
     if (err == SMA_ERR_OK && !start.wants_role)
         err = sma_store_admit(store, chat, &in->route, &outcome);
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
@@ -417,6 +424,18 @@ static enum sma_err copy_old(void *user, const struct sma_state_message *message
     return old->store->scratch.line.err;
 }
 
+/* What was recorded only would run now, if there were a budget for it. */
+static SMA_CHECKED enum sma_err leave_recorded(struct sma_store *store, struct store_chat *chat,
+                                               const struct sma_msg *msg, uint64_t seq,
+                                               const struct store_share *share)
+{
+    SMA_TRY(sma_store_share_notice(
+        store, chat, SMA_MSG_BODY((struct sma_msg *)msg, struct sma_ingress), seq, share));
+    sma_store_accept_later(store, msg,
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+    return SMA_ERR_OK;
+}
+
 /* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays
  * where it is. */
 static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_chat *chat,
@@ -425,7 +444,12 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     struct old_row old = {.store = store};
-    enum sma_err err = sma_store_begin(store);
+    struct store_share share;
+    SMA_TRY(sma_store_begin(store));
+    SMA_TRY(sma_store_share_ask(store, chat, in, &share));
+    if (share.over.scope != SMA_BUDGET_NONE)
+        return leave_recorded(store, chat, *msg, seq, &share);
+    enum sma_err err = sma_store_share_take(store, chat, &in->route, seq, &share);
     if (err == SMA_ERR_OK)
         err = sma_state_message_get(store->state, seq, copy_old, &old);
     if (err != SMA_ERR_OK)

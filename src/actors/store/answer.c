@@ -647,6 +647,10 @@ void sma_store_judged(struct sma_store *store, struct sma_msg **msg)
     enum sma_err err = SMA_ERR_NOSPACE;
     bool can_write = sma_store_disk_level(store) < 2 && !sma_store_is_retrying(store);
     if (can_write)
+        err = sma_store_begin(store);
+    if (can_write && err == SMA_ERR_OK)
+        err = sma_store_count_usage_of(store, judged->seq, &judged->usage, judged->target);
+    if (can_write && err == SMA_ERR_OK)
         err = conclude_judged(store, judgement->chat, judged);
     if (err == SMA_ERR_OK) {
         done->verdict = SMA_STEP_DURABLE;

@@ -57,6 +57,8 @@ void sma_store_note_finished(struct sma_store *store, uint64_t seq);
 /** The next of them behind *place, which begins with 0; false, and the list is empty again:
  *  none. */
 bool sma_store_next_finished(struct sma_store *store, uint32_t *place, uint64_t *ret_seq);
+/** The one at this place of the list, which stays as it is. */
+bool sma_store_finished_at(const struct sma_store *store, uint32_t place, uint64_t *ret_seq);
 void sma_store_note_error(struct sma_store *store, const char *text);
 /** Out of memory ends the program: nothing is lost, the disk has it. */
 void sma_store_need(struct sma_store *store, bool has_memory);

@@ -4,7 +4,7 @@
 #ifndef SMA_STORE_CHAT_H
 #define SMA_STORE_CHAT_H
 
-#include "runtime/chat/state.h"
+#include "runtime/chat/state_budget.h"
 
 struct sma_store;
 
@@ -33,6 +33,7 @@ struct store_chat
     uint64_t late_notice_ns;
     uint32_t held_count; /* questions, groups and the quiet time point here */
     struct store_quiet quiet;
+    struct sma_state_spent usual; /* what its runs use, lately; budgets only */
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
     uint32_t line_count;     /* lines not yet written to the file */

@@ -94,6 +94,14 @@ void sma_store_note_error(struct sma_store *store, const char *text)
     store->batch->error_ms[place] = sma_ctx_wall(store->ctx);
 }
 
+bool sma_store_finished_at(const struct sma_store *store, uint32_t place, uint64_t *ret_seq)
+{
+    if (place >= store->batch->finished_count)
+        return false;
+    *ret_seq = store->batch->finished[place];
+    return true;
+}
+
 bool sma_store_next_finished(struct sma_store *store, uint32_t *place, uint64_t *ret_seq)
 {
     if (*place < store->batch->finished_count) {

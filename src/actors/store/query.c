@@ -2,6 +2,7 @@
  * waits), SESSION, CONTACT. */
 #include "query.h"
 #include "batch_priv.h"
+#include "budget.h"
 #include "consent.h"
 #include "intake.h"
 #include "lists.h"
@@ -112,6 +113,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_json_key(buf, "modelChoices");
     sma_store_put_choices(store, buf);
     sma_store_put_usage_today(store, buf);
+    sma_store_put_budgets(store, buf);
     sma_buf_put_json_key(buf, "trouble");
     sma_health_format(buf);
     sma_buf_put_json_key(buf, "troubles");

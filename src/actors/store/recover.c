@@ -10,6 +10,7 @@
 #include "store.h"
 
 #include "runtime/chat/state_asides.h"
+#include "runtime/chat/state_budget.h"
 #include "runtime/chat/state_model.h"
 
 void sma_store_report(void *self, const struct sma_history_report *report)
@@ -169,6 +170,8 @@ static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma
         err = sma_state_meta_set(store->state, SMA_STR("store.started"), sma_str(now));
     if (err == SMA_ERR_OK)
         err = sma_state_waits_sweep(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_shares_sweep(store->state);
     if (err == SMA_ERR_OK)
         err = sma_state_commit(store->state);
     if (sma_state_is_in_transaction(store->state))

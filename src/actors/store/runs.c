@@ -6,6 +6,7 @@
  * message that just came in (no effect
  * can follow: the first step is answered by a later commit), otherwise after it.
  */
+#include "budget.h"
 #include "intake.h"
 #include "item.h"
 #include "outbox.h"
@@ -175,6 +176,7 @@ enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run
 {
     finish->wall_ms = sma_ctx_wall(store->ctx);
     finish->usage = &run->usage;
+    sma_store_share_learn(store, run);
     SMA_TRY(sma_state_finish(store->state, finish));
     sma_store_note_finished(store, run->seq);
     finish->turn = finish->tool_calls_json = finish->output = finish->trace = SMA_STR("");
@@ -302,6 +304,14 @@ static SMA_CHECKED enum sma_err take_first(struct sma_store *store, const struct
     return add_run(store, chat, seq, ret_run);
 }
 
+static SMA_CHECKED enum sma_err set_budget(struct sma_store *store, const struct start *start,
+                                           struct sma_run_order *order)
+{
+    SMA_TRY(sma_store_share_cover(store, start->order.run, (enum sma_standing)order->standing));
+    return start->order.is_resumed ? sma_store_share_check(store, order->seq, &order->over)
+                                   : SMA_ERR_OK;
+}
+
 static enum sma_err start_queued(struct sma_store *store, void *ctx)
 {
     struct start *start = ctx;
@@ -324,6 +334,7 @@ static enum sma_err start_queued(struct sma_store *store, void *ctx)
         return sma_store_give_up_run(store, run, "interrupted three times without a step");
     struct sma_msg *msg;
     SMA_TRY(sma_store_order_from_rows(store, &start->order, &msg));
+    SMA_TRY(set_budget(store, start, SMA_MSG_BODY(msg, struct sma_run_order)));
     if (run->is_suspect && store->runs->quarantine_ns == 0)
         store->runs->quarantine_ns = run->started_ns + STORE_QUARANTINE_S * UINT64_C(1000000000);
     SMA_METRIC_ADD(runs_started_total, 1);

@@ -123,6 +123,11 @@ void sma_store_usage_end(struct store_usage_sum *sum); /* NULL: nothing */
 /** Append the life of a run ("17") or of a message as its platform names it ("m:55"):
  *  docs/http-api.md; {} when it is not known. */
 void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
+/** In the open transaction, add to the sums only: the run is over, or has not begun. NOTFOUND when
+ *  its row is gone. */
+SMA_CHECKED enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
+                                                  const struct sma_usage *usage,
+                                                  struct sma_str target);
 /** Append "usageToday":{...} to an object that is open. */
 void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json);
 struct store_accepted_log

@@ -171,10 +171,6 @@ void sma_store_forget_waits(struct sma_store *store); /* the end */
 SMA_CHECKED enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *run,
                                                const struct sma_usage *usage,
                                                struct sma_str target);
-/** Add to the sums only: the run is over. NOTFOUND when its row is gone. */
-SMA_CHECKED enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
-                                                  const struct sma_usage *usage,
-                                                  struct sma_str target);
 /** Append "requests":n,... of an object that is open. */
 void sma_store_put_usage_members(struct sma_buf *buf, const struct sma_usage *usage);
 /* How a run left the agent. */

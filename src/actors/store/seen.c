@@ -1,5 +1,4 @@
-/* What is seen of messages and runs from outside: counters, lines of traffic, sums of what was
- * used. */
+/* What is seen of messages and runs from outside: counters and lines of traffic. */
 #include "intake.h"
 #include "people.h"
 #include "runs.h"
@@ -8,8 +7,6 @@
 
 #include "actors/kernel/traffic.h"
 #include "sma/labels.h"
-
-#include <time.h>
 
 enum message_word
 {
@@ -89,79 +86,4 @@ void sma_store_log_end(struct sma_store *store, const struct store_run *run)
     if (usage->cost_nano > 0)
         sma_traffic_u64(&line, "costNano", usage->cost_nano);
     sma_traffic_end(&line);
-}
-
-/* -- /usage ------------------------------------------------------------------------------------ */
-#define DAY_MS INT64_C(86400000)
-
-static enum sma_err take_sum(void *user, int64_t key, struct sma_str name,
-                             const struct sma_usage *usage)
-{
-    (void)key;
-    (void)name;
-    *(struct sma_usage *)user = *usage;
-    return SMA_ERR_OK;
-}
-
-/* "12 requests and 34567 tokens, about 0.1234 in cost". Days are UTC, as they are kept. */
-static void format_sum(struct sma_store *store, enum sma_language language, int64_t from_day,
-                       uint32_t chat_id, struct sma_buf *out)
-{
-    struct sma_usage usage = {0};
-    struct sma_state_usage_query query = {
-        .by = SMA_STATE_USAGE_TOTAL, .from_day = from_day, .chat_id = chat_id, .row_max = 1};
-    char requests[24], tokens[24], cost[32];
-    if (sma_state_each_usage(store->state, &query, take_sum, &usage) != SMA_ERR_OK)
-        usage = (struct sma_usage){0};
-    uint64_t all = usage.input + usage.cached + usage.written + usage.output;
-    snprintf(requests, sizeof requests, "%llu", (unsigned long long)usage.request_count);
-    snprintf(tokens, sizeof tokens, "%llu", (unsigned long long)all);
-    snprintf(cost, sizeof cost, "%.4f", (double)usage.cost_nano / 1e9);
-    sma_notice_format(out, language, SMA_NOTICE_USAGE_SUM, requests, tokens);
-    if (usage.cost_nano > 0)
-        sma_notice_format(out, language, SMA_NOTICE_USAGE_COST, cost);
-}
-
-static void put_sums(struct sma_store *store, struct sma_buf *text, enum sma_language language,
-                     const struct store_chat *chat)
-{
-    int64_t wall_ms = sma_ctx_wall(store->ctx), day = wall_ms / DAY_MS;
-    time_t seconds = (time_t)(wall_ms / 1000);
-    struct tm utc;
-    struct sma_buf today, month;
-    (void)gmtime_r(&seconds, &utc);
-    sma_buf_init(&today, 256);
-    sma_buf_init(&month, 256);
-    uint32_t chat_id = chat == NULL ? 0 : chat->id;
-    format_sum(store, language, day, chat_id, &today);
-    format_sum(store, language, day - utc.tm_mday + 1, chat_id, &month);
-    sma_notice_format(text, language, chat == NULL ? SMA_NOTICE_USAGE_ALL : SMA_NOTICE_USAGE,
-                      today.ptr, month.ptr);
-    sma_buf_fini(&today);
-    sma_buf_fini(&month);
-}
-
-void sma_store_put_usage_notice(struct sma_store *store, struct sma_buf *text,
-                                const struct store_chat *chat, const struct sma_ingress *in)
-{
-    enum sma_language language = sma_store_language(store, &in->route);
-    put_sums(store, text, language, chat);
-    /* In a group the others would read it, too. */
-    if (in->is_group || sma_store_standing(store, chat, &in->route, false) < SMA_STANDING_ADMIN)
-        return;
-    sma_buf_put_char(text, '\n');
-    put_sums(store, text, language, NULL);
-}
-
-void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json)
-{
-    struct sma_usage usage = {0};
-    struct sma_state_usage_query query = {
-        .by = SMA_STATE_USAGE_TOTAL, .from_day = sma_ctx_wall(store->ctx) / DAY_MS, .row_max = 1};
-    if (sma_state_each_usage(store->state, &query, take_sum, &usage) != SMA_ERR_OK)
-        usage = (struct sma_usage){0};
-    sma_buf_put_json_key(json, "usageToday");
-    sma_buf_put_char(json, '{');
-    sma_store_put_usage_members(json, &usage);
-    sma_buf_put_char(json, '}');
 }

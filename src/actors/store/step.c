@@ -1,6 +1,7 @@
 /*
  * What the steps of a run and its end do: STEP and DONE.
  */
+#include "budget.h"
 #include "consent.h"
 #include "facts.h"
 #include "item.h"
@@ -83,6 +84,8 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
         err = deliver_all(store, run, step->number, step->deliveries, done);
     if (err == SMA_ERR_OK && run->is_suspect)
         err = clear_suspicion(store, run);
+    if (err == SMA_ERR_OK)
+        err = sma_store_share_check(store, run->seq, &done->over);
     bool waits = step->kind == SMA_STEP_WAIT && step->wait_ms > 0;
     if (err == SMA_ERR_OK && waits) {
         done->verdict = SMA_STEP_PARKED;

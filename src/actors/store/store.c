@@ -4,6 +4,7 @@
  */
 #include "store.h"
 #include "batch_priv.h"
+#include "budget.h"
 #include "consent.h"
 #include "hooks.h"
 #include "intake.h"
@@ -307,6 +308,7 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_RELOAD:
         store->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
         sma_store_set_retention(store);
+        sma_store_set_budgets(store);
         if (sma_store_load_rules(store) != SMA_ERR_OK)
             sma_ctx_fatal(store->ctx, "out of memory");
         break;

@@ -38,6 +38,7 @@ struct store_consent;
 struct store_record;
 struct store_query;
 struct store_upkeep;
+struct store_budget;
 
 /* Records of chats in which something goes on: chat.h. */
 struct store_chats
@@ -83,6 +84,7 @@ struct sma_store
     struct store_record *record;
     struct store_query *query;
     struct store_upkeep *upkeep;
+    struct store_budget *budget;
 };
 
 #endif

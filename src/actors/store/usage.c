@@ -2,17 +2,17 @@
  * What models used: sums by day, chat, person, platform and target, written by the transaction that
  * stores the step or the end that brings it. A repeated step brings nothing.
  */
+#include "budget_priv.h"
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"
 
-#define DAY_MS INT64_C(86400000)
-
-enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
-                                      const struct sma_usage *usage, struct sma_str target)
+static SMA_CHECKED enum sma_err count(struct sma_store *store, uint64_t seq,
+                                      const struct sma_usage *usage, struct sma_str target,
+                                      bool is_first)
 {
     struct sma_state_head head;
-    char person[SMA_ID_BYTES_MAX * 2 + 2];
+    char person[STORE_NAME_BYTES];
     if (sma_usage_is_empty(usage))
         return SMA_ERR_OK;
     SMA_TRY(sma_state_head_get(store->state, seq, &head));
@@ -20,19 +20,27 @@ enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
     if (chat == NULL)
         return SMA_ERR_NOTFOUND;
     struct sma_str channel = chat->channel;
-    int len = snprintf(person, sizeof person, "%.*s:%.*s", (int)channel.len, channel.ptr,
-                       (int)head.user_id.len, head.user_id.ptr);
+    struct store_spender spender = {
+        .seq = seq,
+        .chat_id = chat->id,
+        .person = sma_store_person_name(person, sizeof person, channel, head.user_id),
+        .platform = channel};
     if (target.len > SMA_LEARNED_BYTES_MAX)
         target.len = SMA_LEARNED_BYTES_MAX;
-    return sma_state_usage_add(
-        store->state,
-        &(struct sma_state_usage_key){
-            .day = sma_ctx_wall(store->ctx) / DAY_MS,
-            .chat_id = chat->id,
-            .person = {person, (size_t)len < sizeof person ? (size_t)len : sizeof person - 1},
-            .platform = channel,
-            .target = target},
-        usage);
+    SMA_TRY(sma_state_usage_add(store->state,
+                                &(struct sma_state_usage_key){.day = sma_store_today(store)->day,
+                                                              .chat_id = spender.chat_id,
+                                                              .person = spender.person,
+                                                              .platform = channel,
+                                                              .target = target},
+                                usage));
+    return sma_store_share_spend(store, &spender, usage, is_first);
+}
+
+enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
+                                      const struct sma_usage *usage, struct sma_str target)
+{
+    return count(store, seq, usage, target, false);
 }
 
 enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *run,
@@ -40,8 +48,9 @@ enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *ru
 {
     if (sma_usage_is_empty(usage))
         return SMA_ERR_OK;
+    bool is_first = sma_usage_is_empty(&run->usage);
     sma_usage_add(&run->usage, usage);
-    return sma_store_count_usage_of(store, run->seq, usage, target);
+    return count(store, run->seq, usage, target, is_first);
 }
 
 /* Members of an object that is open. */

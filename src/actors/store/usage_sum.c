@@ -3,6 +3,7 @@
  * 400,000 rows, two seconds; so a day is read in a slice, and what it adds is kept in memory.
  * Beyond so many names the rest is one row without a name.
  */
+#include "budget.h"
 #include "map.h"
 #include "runs.h"
 #include "runs_priv.h"
@@ -105,7 +106,7 @@ struct store_usage_sum *sma_store_usage_begin(struct sma_store *store,
                                                     : query->limit;
     const struct sma_state_chat *chat =
         query->chat_key.len > 0 ? sma_state_chat_get(store->state, query->chat_key) : NULL;
-    sum->today = sma_ctx_wall(store->ctx) / DAY_MS;
+    sum->today = sma_store_today(store)->day;
     sum->from = sum->at = sum->today - days + 1;
     sum->chat_id = chat != NULL ? chat->id : 0;
     memcpy(sum->name_key, store->hash_key, sizeof sum->name_key);

@@ -2,6 +2,8 @@
  * a stream. */
 #include "http_priv.h"
 
+#include "runtime/text/budget_text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -209,6 +211,21 @@ static void respond_accepted(struct http_conn *conn, const struct sma_accepted *
         http_conn_close(conn); /* no memory: the client asks again with the same id */
 }
 
+/* Which budget, for programs. */
+static void put_over(const struct sma_budget_over *over, struct sma_buf *body)
+{
+    bool is_rate = over->kind == SMA_BUDGET_MESSAGES;
+    sma_buf_put_text(body, ",\"reason\":{");
+    sma_buf_put_json_member(body, "code", sma_str(is_rate ? "rate" : "budget"));
+    sma_buf_put_json_member(body, "scope", sma_str(sma_budget_scope_name(over->scope)));
+    sma_buf_put_json_member(body, "kind", sma_str(sma_budget_kind_name(over->kind)));
+    sma_buf_put_json_member(body, "period", sma_str(sma_budget_period_name(over->period)));
+    sma_buf_put_json_key(body, "renewed");
+    sma_buf_put_char(body, '"');
+    sma_buf_put_iso_time(body, over->renewed_ms);
+    sma_buf_put_text(body, "\"}");
+}
+
 static void respond_refused(struct http_conn *conn, const struct sma_accepted *accepted, int status,
                             const char *fallback)
 {
@@ -220,10 +237,12 @@ static void respond_refused(struct http_conn *conn, const struct sma_accepted *a
     sma_buf_init(&body, 65536);
     sma_buf_put_text(&body, "{\"success\":false,\"message\":");
     sma_buf_put_json_string(&body, accepted->reason.len > 0 ? accepted->reason : sma_str(fallback));
+    if (accepted->over.scope != SMA_BUDGET_NONE)
+        put_over(&accepted->over, &body);
     if (accepted->seq != 0)
         put_ids(conn, accepted, &body);
     sma_buf_put_char(&body, '}');
-    http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), status == 503 ? extra : NULL);
+    http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), status == 409 ? NULL : extra);
     sma_buf_fini(&body);
 }
 
@@ -301,7 +320,7 @@ void http_execute_accepted(struct sma_http *http, const struct http_pending *pen
                         "This messageId was used for another message: choose a new one");
         return;
     case SMA_VERDICT_BUSY:
-        respond_refused(conn, accepted, 503,
+        respond_refused(conn, accepted, accepted->over.scope != SMA_BUDGET_NONE ? 429 : 503,
                         "Too many messages are waiting; this one is recorded and will not run");
         return;
     default:

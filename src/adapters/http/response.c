@@ -31,6 +31,8 @@ static const char *reason_of(int status)
         return "Content Too Large";
     case 426:
         return "Upgrade Required";
+    case 429:
+        return "Too Many Requests";
     case 431:
         return "Request Header Fields Too Large";
     case 500:

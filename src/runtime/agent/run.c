@@ -138,6 +138,8 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
         no_disk(run, step->number);
         return;
     }
+    if (step->over.scope != SMA_BUDGET_NONE)
+        run->over = step->over;
     if (run->results_number != 0 && run->results_number <= step->number)
         run->results_number = 0;
     if (run->state == RUN_STORING && step->number == run->answer_number)
@@ -224,6 +226,7 @@ static void start(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
     run->stamps.run_ns = run->now_ns;
+    run->over = order->over;
     run_trace_begin(run);
     run_progress(run, SMA_PROGRESS_STARTED, (struct sma_str){0});
     if (order->is_suspect && order->attempt > SMA_RUN_ATTEMPT_COUNT_MAX) {

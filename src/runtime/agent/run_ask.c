@@ -138,7 +138,9 @@ void run_nudge_limit(struct sma_run *run)
 
 void run_next(struct sma_run *run)
 {
-    if (run->round >= SMA_RUN_STEP_COUNT_MAX)
+    if (run->over.scope != SMA_BUDGET_NONE)
+        run_finish_over(run);
+    else if (run->round >= SMA_RUN_STEP_COUNT_MAX)
         run_nudge_limit(run);
     else
         run_ask_model(run);

@@ -3,6 +3,8 @@
 #include "run_priv.h"
 
 #include "runtime/agent/same_text.h"
+#include "runtime/text/budget_text.h"
+#include "sma/metrics.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -354,6 +356,22 @@ void run_finish_too_long(struct sma_run *run)
         finish_unclosed(run, TURN_OPEN);
     else
         run_finish_notice(run, SMA_OUTCOME_FAILED, "it became too long for the model");
+}
+
+/* Its budget is used up: what was said and done stays. */
+void run_finish_over(struct sma_run *run)
+{
+    bool has_parts = sma_str_trim(sma_buf_str(&run->parts)).len > 0;
+    sma_buf_put_str(&run->final_text, sma_buf_str(&run->parts));
+    if (has_parts) {
+        sma_buf_put_str(&run->done_text, sma_buf_str(&run->parts));
+        sma_buf_put_text(&run->done_text, "\n\n");
+    }
+    sma_budget_text_put(&run->done_text, run->language, SMA_NOTICE_BUDGET_ENDED, &run->over);
+    SMA_METRIC_ADD(runs_over_budget_total, 1);
+    deliver(run, has_parts ? SMA_INTENT_ASSISTANT_TEXT : SMA_INTENT_NOTICE);
+    keep_ended(run, "its budget is used up");
+    finish(run, SMA_OUTCOME_FAILED);
 }
 
 void run_finish_failed(struct sma_run *run, const char *why)

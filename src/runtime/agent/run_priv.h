@@ -130,6 +130,7 @@ struct sma_run
     struct sma_stamps stamps;
     uint32_t offers; /* enum sma_tool_offer */
     struct run_chat chat;
+    struct sma_budget_over over; /* scope not NONE: it makes no further request */
     const struct sma_buf *head;
     bool is_draining, has_delivered;
     bool has_shown;  /* a file or a reaction: an answer without words */
@@ -385,6 +386,7 @@ void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer 
 void run_finish_stopped(struct sma_run *run);
 void run_finish_too_long(struct sma_run *run);
 void run_finish_failed(struct sma_run *run, const char *why);
+void run_finish_over(struct sma_run *run);
 void run_store_done(struct sma_run *run);
 
 /* run_trace.c: notes for the trace */

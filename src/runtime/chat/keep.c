@@ -1,5 +1,6 @@
 /* keep.c — the table of retention. Its numbers are retention.* of ship.json. */
 #include "runtime/chat/keep.h"
+#include "runtime/chat/state_budget.h"
 #include "runtime/chat/state_grants.h"
 
 #define HOUR_MS INT64_C(3600000)
@@ -88,6 +89,14 @@ static enum sma_err keep_usage(const struct sma_keep *keep, struct sma_state *st
     return sma_state_keep_usage(state, keep->now_ms / DAY_MS - USAGE_DAY_COUNT, max, ret_removed);
 }
 
+static enum sma_err keep_spent(const struct sma_keep *keep, struct sma_state *state, uint32_t max,
+                               uint32_t *ret_removed)
+{
+    if (keep->now_ms == 0)
+        return SMA_ERR_OK;
+    return sma_state_keep_spent(state, keep->now_ms / DAY_MS - SMA_SPENT_DAYS, max, ret_removed);
+}
+
 static const struct rule
 {
     const char *name;
@@ -101,6 +110,7 @@ static const struct rule
     [SMA_KEEP_REQUESTS] = {"decided requests", keep_requests},
     [SMA_KEEP_GRANTS] = {"permissions that ended", keep_grants},
     [SMA_KEEP_USAGE] = {"sums of usage", keep_usage},
+    [SMA_KEEP_SPENT] = {"sums of budgets", keep_spent},
 };
 
 void sma_keep_begin(struct sma_keep *keep, const struct sma_config_retention *retention,

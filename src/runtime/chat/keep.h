@@ -21,6 +21,7 @@ enum sma_keep_kind
     SMA_KEEP_REQUESTS,
     SMA_KEEP_GRANTS, /* permissions that have ended */
     SMA_KEEP_USAGE,
+    SMA_KEEP_SPENT,
     SMA_KEEP_KIND_COUNT,
 };
 

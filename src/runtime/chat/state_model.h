@@ -54,7 +54,7 @@ SMA_CHECKED enum sma_err sma_state_each_learned(struct sma_state *state, int64_t
 /* Whose it is. */
 struct sma_state_usage_key
 {
-    int64_t day; /* since 1970, UTC */
+    int64_t day; /* since 1970, by the local time of the process (before schema 7: UTC) */
     uint32_t chat_id;
     struct sma_str person, platform, target;
 };
@@ -92,6 +92,11 @@ typedef enum sma_err sma_state_usage_row_fn(void *user, const struct sma_state_u
 SMA_CHECKED enum sma_err sma_state_usage_of_day(struct sma_state *state, int64_t day,
                                                 uint32_t chat_id, sma_state_usage_row_fn *each,
                                                 void *user);
+
+/** Of one person ("telegram:1001") since this day. */
+SMA_CHECKED enum sma_err sma_state_usage_of_person(struct sma_state *state, int64_t from_day,
+                                                   struct sma_str person,
+                                                   struct sma_usage *ret_usage);
 
 /* -- usage of one run -------------------------------------------------------------------------- */
 

@@ -270,6 +270,37 @@
       "FROM usage WHERE day=?1 AND (?2=0 OR chat=?2 OR chat IN "                                   \
       "(SELECT id FROM chats WHERE moved=?2 AND moved<>0))")                                       \
     X(USAGE_TOTAL, "SELECT 0,''," SMA_USAGE_SUMS "HAVING count(*)>0 LIMIT ?3")                     \
+    X(USAGE_OF_PERSON,                                                                             \
+      "SELECT sum(requests),sum(input),sum(cached),sum(written),sum(output),sum(reasoning),"       \
+      "sum(cost) FROM usage WHERE day>=?1 AND person=?2")                                          \
+    X(SPENT_ADD, "INSERT INTO spent(scope,name,day,tokens,cost,runs) VALUES(?1,?2,?3,?4,?5,?6) "   \
+                 "ON CONFLICT(scope,name,day) DO UPDATE SET tokens=tokens+excluded.tokens,"        \
+                 "cost=cost+excluded.cost,runs=runs+excluded.runs")                                \
+    X(SPENT_SET, "INSERT OR REPLACE INTO spent(scope,name,day,tokens,cost,runs) "                  \
+                 "VALUES(?1,?2,?3,?4,?5,?6)")                                                      \
+    X(SPENT_SUM, "SELECT coalesce(sum(tokens),0),coalesce(sum(cost),0),coalesce(sum(runs),0) "     \
+                 "FROM spent WHERE scope=?1 AND name=?2 AND day BETWEEN ?3 AND ?4")                \
+    X(SPENT_CLEAR, "DELETE FROM spent")                                                            \
+    X(SPENT_FILL_PERSONS,                                                                          \
+      "INSERT INTO spent SELECT 1,person,day,sum(input+cached+written+output),sum(cost),0 "        \
+      "FROM usage WHERE day>=?1 AND person<>'' GROUP BY day,person")                               \
+    X(SPENT_FILL_CHATS,                                                                            \
+      "INSERT INTO spent SELECT 2,chat,day,sum(input+cached+written+output),sum(cost),0 "          \
+      "FROM usage WHERE day>=?1 AND chat<>0 GROUP BY day,chat")                                    \
+    X(SPENT_FILL_PLATFORMS,                                                                        \
+      "INSERT INTO spent SELECT 3,platform,day,sum(input+cached+written+output),sum(cost),0 "      \
+      "FROM usage WHERE day>=?1 AND platform<>'' GROUP BY day,platform")                           \
+    X(SPENT_FILL_TOTAL,                                                                            \
+      "INSERT INTO spent SELECT 4,'',day,sum(input+cached+written+output),sum(cost),0 "            \
+      "FROM usage WHERE day>=?1 GROUP BY day")                                                     \
+    X(KEEP_SPENT, "DELETE FROM spent WHERE (scope,name,day) IN "                                   \
+                  "(SELECT scope,name,day FROM spent WHERE day<?1 ORDER BY day LIMIT ?2)")         \
+    X(SHARE_SET, "INSERT OR REPLACE INTO shares(seq,chat,person,platform,tokens,cost,runs) "       \
+                 "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                   \
+    X(SHARE_REMOVE, "DELETE FROM shares WHERE seq=?1")                                             \
+    X(SHARE_SWEEP, "DELETE FROM shares WHERE NOT EXISTS"                                           \
+                   "(SELECT 1 FROM messages WHERE seq=shares.seq AND state BETWEEN 2 AND 4)")      \
+    X(SHARE_EACH, "SELECT seq,chat,person,platform,tokens,cost,runs FROM shares ORDER BY seq")     \
     X(ASIDE_EACH, "SELECT chat,from_seq FROM asides ORDER BY chat")                                \
     X(ASIDE_GET, "SELECT from_seq FROM asides WHERE chat=?1")                                      \
     X(ASIDE_SET, "INSERT OR REPLACE INTO asides(chat,from_seq) VALUES(?1,?2)")                     \

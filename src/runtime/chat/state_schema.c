@@ -25,7 +25,7 @@
  * (since 1970): how old a row is (state_keep.h). runs.total: bytes of all results so far, this one
  * included; 0 = of a version without it.
  * grants: permissions that last (state_grants.h); until 0 = for good. They were records
- * "grant/<id>" of access.
+ * "grant/<id>" of access. spent, shares: budgets (state_budget.h).
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -106,6 +106,13 @@ static const char *const migrations[] = {
     "  ON c.key=CASE WHEN json_valid(a.value) THEN json_extract(a.value,'$.chatKey') END"
     "  WHERE a.key>='grant/' AND a.key<'grant0') ORDER BY created;"
     "DELETE FROM access WHERE key>='grant/' AND key<'grant0';",
+    "CREATE TABLE spent(scope INTEGER NOT NULL, name TEXT NOT NULL, day INTEGER NOT NULL,"
+    " tokens INTEGER NOT NULL, cost INTEGER NOT NULL, runs INTEGER NOT NULL,"
+    " PRIMARY KEY(scope,name,day)) WITHOUT ROWID;"
+    "CREATE INDEX spent_day ON spent(day);"
+    "CREATE TABLE shares(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, person TEXT NOT NULL,"
+    " platform TEXT NOT NULL, tokens INTEGER NOT NULL, cost INTEGER NOT NULL,"
+    " runs INTEGER NOT NULL);",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

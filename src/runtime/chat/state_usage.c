@@ -187,3 +187,20 @@ enum sma_err sma_state_usage_of_day(struct sma_state *state, int64_t day, uint32
     sma_state_done(stmt);
     return err;
 }
+
+enum sma_err sma_state_usage_of_person(struct sma_state *state, int64_t from_day,
+                                       struct sma_str person, struct sma_usage *ret_usage)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_USAGE_OF_PERSON);
+    if (stmt == NULL)
+        return state->error.code;
+    (void)sqlite3_bind_int64(stmt, 1, from_day);
+    sma_state_bind(stmt, 2, person, true);
+    int rc = sqlite3_step(stmt); /* one row, always; NULL counts as 0 */
+    uint64_t numbers[NUMBER_COUNT] = {0};
+    for (int i = 0; i < NUMBER_COUNT && rc == SQLITE_ROW; i++)
+        numbers[i] = (uint64_t)sqlite3_column_int64(stmt, i);
+    *ret_usage = gather(numbers);
+    sma_state_done(stmt);
+    return rc == SQLITE_ROW ? SMA_ERR_OK : sma_state_fail(state, rc, "read usage of a person");
+}

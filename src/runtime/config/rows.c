@@ -11,11 +11,34 @@
 #define KEEP_DAYS SMA_KEEP_DAY_COUNT_MAX
 #define HUGE_COUNT 100000000
 #define DAY_MS 86400000
+#define BUDGET_MAX 1000000000000.0
+#define COST_MAX 1000000000.0
 #define OBJECT .type = SMA_PARAM_TYPE_OBJECT
 #define ANY(told) .type = SMA_PARAM_TYPE_ANY, .words = (told)
 #define KEPT(in) .member = #in /* by a reader of its own */
 #define LIVE .traits = SMA_PARAM_LIVE
 #define UNUSED .traits = SMA_PARAM_UNUSED, .doc = ""
+
+/* What one scope of budgets may use. */
+#define BUDGET_KIND(name, kind, in, of, type, unit)                            \
+    {"budgets." name "." kind, OBJECT, LIVE},                                  \
+        {"budgets." name "." kind ".day",                                      \
+         type,                                                                 \
+         LIVE,                                                                 \
+         AT(budgets.in##_day),                                                 \
+         .text = "no limit",                                                   \
+         .doc = unit " of " of " in a day, by the local time of the "          \
+                     "service"},                                               \
+    {                                                                          \
+        "budgets." name "." kind ".month", type, LIVE, AT(budgets.in##_month), \
+            .text = "no limit", .doc = "... in a calendar month"               \
+    }
+#define BUDGET(name, in, of)                                                                       \
+    {"budgets." name, OBJECT, LIVE},                                                               \
+        BUDGET_KIND(name, "tokens", in.tokens, of, SMA_PARAM_INTEGER(0, BUDGET_MAX, 0), "tokens"), \
+        BUDGET_KIND(name, "cost", in.cost, of, SMA_PARAM_NUMBER(0, COST_MAX),                      \
+                    "cost in the currency of `llm.prices` (US dollars without them)"),             \
+        BUDGET_KIND(name, "runs", in.runs, of, SMA_PARAM_INTEGER(0, BUDGET_MAX, 0), "runs")
 
 /* -- one target: llm, each of its fallbacks, its judge ----------------------------------------- */
 #define AT(member) SMA_PARAM_AT(struct sma_config_llm, member)
@@ -215,6 +238,19 @@ static const struct sma_param ROWS[] = {
      AT(retention.stranger_count), .doc = "how many of them"},
     {"retention.archiveDays", SMA_PARAM_INTEGER(0, KEEP_DAYS, 0), LIVE, AT(retention.archive_days),
      .doc = "days that archives of `.ship/chats` are kept; 0 = for ever"},
+    {"budgets", OBJECT, LIVE},
+    BUDGET("perPerson", person, "one person on one platform"),
+    BUDGET("perChat", chat, "one chat"),
+    BUDGET("perPlatform", platform, "one platform"),
+    BUDGET("total", total, "all"),
+    {"budgets.exemptOwners", SMA_PARAM_FLAG(0), LIVE, AT(budgets.exempts_owners),
+     .doc = "what owners write is never refused for a budget or `limits.perPersonPerMinute`; it "
+            "counts all the same"},
+    {"limits", OBJECT, LIVE},
+    {"limits.perPersonPerMinute", SMA_PARAM_INTEGER(0, SMA_PERSON_MINUTE_COUNT_MAX, 0), LIVE,
+     AT(per_person_per_minute), .text = "no limit",
+     .doc = "messages of one person that may start work within a minute; others are recorded and "
+            "visibly refused"},
     {"approvals", OBJECT},
     {"approvals.expireS", SMA_PARAM_INTEGER(0, 31536000, 86400), LIVE, AT(approvals_expire_s),
      .doc = "seconds after which a request without an answer is refused; 0 = never"},

@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes a database of schema 6 one of schema 5. */
+/* Makes a database of this version one of schema 5. */
 #define DOWNGRADE_TO_5                                                                       \
+    "DROP TABLE spent; DROP TABLE shares; "                                                  \
     "DROP INDEX chats_rotating; DROP INDEX contacts_name; DROP INDEX contacts_person; "      \
     "DROP INDEX contacts_chat; "                                                             \
     "ALTER TABLE chats DROP COLUMN seen; "                                                   \

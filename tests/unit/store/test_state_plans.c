@@ -38,6 +38,10 @@ static const struct permission permissions[] = {
     {"USAGE_BY_PLATFORM", "USE TEMP B-TREE FOR ORDER BY", "of the sums"},
     {"USAGE_BY_TARGET", "USE TEMP B-TREE FOR GROUP BY", "somebody asks for sums of some days"},
     {"USAGE_BY_TARGET", "USE TEMP B-TREE FOR ORDER BY", "of the sums"},
+    {"SPENT_FILL_PERSONS", "USE TEMP B-TREE FOR GROUP BY", "once, when budgets are set"},
+    {"SPENT_FILL_PLATFORMS", "USE TEMP B-TREE FOR GROUP BY", "once, when budgets are set"},
+    {"SHARE_SWEEP", "SCAN shares", "at start: open messages only"},
+    {"SHARE_EACH", "SCAN shares", "at start: open messages only"},
 };
 
 static const struct
