@@ -116,7 +116,7 @@ static void collected_messages_bring_theirs(void)
     struct world world;
     struct sma_part parts[] = {PHOTO("2")};
     make_world(&world);
-    world.config.queue_is_collect = true;
+    world.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&world);
     (void)say_as(&world, TEST, SAY("1"));
     (void)say_as(&world, TEST, SAY("2", .parts = parts, .part_count = 1));
