@@ -14,7 +14,7 @@ const char fake_feishu_commands[] =
     "  chat id [name owner managers members topics has_bot]  a group \"oc_..\"\n"
     "  say chat user [text type content file reply_to thread clock_ms members]\n"
     "        text: \"@{bot}\", \"@{ou_..}\", \"@{all}\" mention; file: {kind\n"
-    "        image|file|audio|media|sticker, name, text or size};\n"
+    "        image|file|audio|media|sticker, name, text, base64 or size};\n"
     "        user \"app\": another bot -> message_id, thread, event_id, is_queued (false: the\n"
     "        bot is not told)\n"
     "  press message_id user value | button  value: the number of the button (0, 1, ...),\n"

@@ -90,15 +90,10 @@ static void put_words(const struct fake_feishu *fake, const char *text, struct s
 /* The content of a file somebody sends; remembers its bytes. */
 static json_t *file_content(struct fake_feishu *fake, struct note *note, const json_t *about)
 {
-    const char *text = json_string_value(json_object_get(about, "text")),
-               *name = platform_text(about, "name", "");
-    size_t len = text != NULL ? strlen(text) : (size_t)platform_number(about, "size", 10);
+    const char *name = platform_text(about, "name", "");
     bool is_image = strcmp(note->type, "image") == 0;
-    char *bytes = malloc(len + 1);
-    if (bytes == NULL)
-        abort();
-    for (size_t i = 0; i < len; i++)
-        bytes[i] = text != NULL ? text[i] : (char)('a' + i % 26);
+    size_t len;
+    char *bytes = platform_bytes(about, 10, &len);
     struct file *file =
         fake_feishu_add_file(fake, is_image ? "img_v3_" : "file_v3_", is_image ? "image" : "file",
                              name, (struct sma_str){bytes, len});

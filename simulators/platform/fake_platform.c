@@ -66,6 +66,37 @@ bool platform_flag(const json_t *tree, const char *member, bool fallback)
     return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
 
+static size_t decode_base64(const char *text, char *bytes)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t len = 0;
+    uint32_t bits = 0;
+    for (unsigned count = 1; *text != '\0' && *text != '='; text++, count++) {
+        const char *letter = strchr(letters, *text);
+        bits = bits << 6 | (letter == NULL ? 0 : (uint32_t)(letter - letters));
+        if (count % 4 != 1)
+            bytes[len++] = (char)(bits >> (6 - 2 * ((count - 1) % 4)));
+    }
+    return len;
+}
+
+char *platform_bytes(const json_t *about, int64_t size, size_t *ret_len)
+{
+    const char *text = platform_text(about, "text", NULL),
+               *base64 = platform_text(about, "base64", NULL);
+    size_t len = text != NULL     ? strlen(text)
+                 : base64 != NULL ? strlen(base64)
+                                  : (size_t)platform_number(about, "size", size);
+    char *bytes = malloc(len + 1);
+    if (bytes == NULL)
+        abort();
+    for (size_t i = 0; base64 == NULL && i < len; i++)
+        bytes[i] = text != NULL ? text[i] : (char)('a' + i % 26);
+    *ret_len = base64 != NULL ? decode_base64(base64, bytes) : len;
+    return bytes;
+}
+
 /* -- commands ---------------------------------------------------------------------------------- */
 json_t *platform_problem(const char *text)
 {

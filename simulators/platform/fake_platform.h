@@ -28,6 +28,9 @@ char *platform_copy(struct sma_str text); /* ends the process when there is no m
 int64_t platform_number(const json_t *tree, const char *member, int64_t fallback);
 const char *platform_text(const json_t *tree, const char *member, const char *fallback);
 bool platform_flag(const json_t *tree, const char *member, bool fallback);
+/** The bytes of a file that a command describes: "text" as it is, "base64", or letters, "size" of
+ *  them. malloc'ed. */
+char *platform_bytes(const json_t *about, int64_t size, size_t *ret_len);
 
 /* -- commands ---------------------------------------------------------------------------------- */
 struct platform_command

@@ -13,19 +13,15 @@ static json_t *strings_of(const char *first, const char *second)
 }
 
 /* -- attachments ------------------------------------------------------------------------------- */
-/* {type, name, text or size, bare, asr, url}: bare leaves the scheme out. */
+/* {type, name, text, base64 or size, bare, asr, url, wav}: bare leaves the scheme out, wav: it is
+ * offered as WAV, too. */
 static json_t *attachment_of(struct fake_qq *fake, const json_t *command)
 {
     const char *type = platform_text(command, "type", "image/jpeg"),
                *name = platform_text(command, "name", "photo.jpg"),
-               *text = platform_text(command, "text", NULL),
                *asr = platform_text(command, "asr", NULL);
-    size_t len = text != NULL ? strlen(text) : (size_t)platform_number(command, "size", 64);
-    char *bytes = malloc(len + 1), url[160];
-    if (bytes == NULL)
-        abort();
-    for (size_t i = 0; i < len; i++)
-        bytes[i] = text != NULL ? text[i] : (char)('a' + i % 26);
+    size_t len;
+    char *bytes = platform_bytes(command, 64, &len), url[160];
     size_t file = fake_qq_add_file(fake, name, (struct sma_str){bytes, len});
     free(bytes);
     snprintf(url, sizeof url, "%s127.0.0.1:%d/download/%s",
@@ -35,15 +31,16 @@ static json_t *attachment_of(struct fake_qq *fake, const json_t *command)
                              (json_int_t)len, "url", platform_text(command, "url", url));
     if (strncmp(type, "image/", 6) == 0)
         json_object_update_new(tree, json_pack("{s:i,s:i}", "height", 720, "width", 1280));
+    if (platform_flag(command, "wav", false))
+        json_object_set(tree, "voice_wav_url", json_object_get(tree, "url"));
     if (asr != NULL)
         json_object_set_new(tree, "asr_refer_text", json_string(asr));
     return tree;
 }
 
-static json_t *attachments_of(struct fake_qq *fake, const json_t *command)
+static json_t *attachments_of(struct fake_qq *fake, const json_t *wanted)
 {
     json_t *list = json_array();
-    const json_t *wanted = json_object_get(command, "attachments");
     for (size_t i = 0; i < json_array_size(wanted); i++)
         json_array_append_new(list, attachment_of(fake, json_array_get(wanted, i)));
     return list;
@@ -159,6 +156,22 @@ static const char *type_of(const struct chat *chat, bool is_at)
     }
 }
 
+/* Of a message that is quoted; one that has nothing else has an empty content. */
+static void add_quoted_files(struct fake_qq *fake, json_t *tree, const json_t *command)
+{
+    const json_t *wanted = json_object_get(command, "quote_attachments");
+    if (json_array_size(wanted) == 0)
+        return;
+    json_t *element = json_array_get(json_object_get(tree, "msg_elements"), 0);
+    if (element == NULL) {
+        element =
+            json_pack("{s:s,s:s,s:i}", "msg_idx", "REFIDX_0", "content", "", "message_type", 0);
+        json_object_set_new(tree, "msg_elements", json_pack("[o]", element));
+        json_object_set_new(tree, "message_type", json_integer(103));
+    }
+    json_object_set_new(element, "attachments", attachments_of(fake, wanted));
+}
+
 static json_t *message_of(struct fake_qq *fake, struct chat *chat, const struct message *message,
                           const json_t *command, bool is_at)
 {
@@ -169,7 +182,7 @@ static json_t *message_of(struct fake_qq *fake, struct chat *chat, const struct 
     json_t *tree = json_pack("{s:s,s:o,s:s,s:o}", "id", message->id, "content",
                              content_of(chat, message->text, is_at), "timestamp", time, "author",
                              author_of(chat, command, platform_text(command, "user", chat->user)));
-    json_t *attachments = attachments_of(fake, command);
+    json_t *attachments = attachments_of(fake, json_object_get(command, "attachments"));
     if (json_array_size(attachments) > 0 ||
         (chat->scene == SCENE_GROUP && !platform_flag(command, "old", false)))
         json_object_set(tree, "attachments", attachments);
@@ -186,6 +199,7 @@ static json_t *message_of(struct fake_qq *fake, struct chat *chat, const struct 
                                 json_pack("{s:s}", "message_id", answered));
     } else {
         add_chat_fields(chat, tree, command, message->id + 9, is_at);
+        add_quoted_files(fake, tree, command);
     }
     json_object_update(tree, json_object_get(command, "members"));
     return tree;

@@ -19,8 +19,8 @@ const char fake_telegram_commands[] =
     "  topic chat user name  -> thread\n"
     "  say chat user [text entities caption thread reply_to quote group forward file date\n"
     "        members]\n"
-    "        file: {kind, name, size or text}; members: anything that is put into the\n"
-    "        Message as it is\n"
+    "        file: {kind, name, mime, size, text or base64, width height, animated}; members:\n"
+    "        anything that is put into the Message as it is\n"
     "        -> message_id, is_queued (false: its type is not allowed, or privacy mode\n"
     "        hides it)\n"
     "  press chat user message_id data | button  a button is pressed -> id of the callback\n"
@@ -174,41 +174,6 @@ static void add_reply(const struct chat *chat, json_t *tree, int64_t id, bool is
                             json_integer(id)); /* a reply chain, no topic */
 }
 
-static void add_file(struct fake_telegram *fake, struct message *message, json_t *tree,
-                     const json_t *file)
-{
-    static const char *const kinds[] = {"document", "photo",     "voice",  "audio",
-                                        "video",    "animation", "sticker"};
-    const char *kind = text_of(file, "kind", "document"), *text = text_of(file, "text", NULL);
-    const char *name = text_of(file, "name", "");
-    size_t len = text != NULL ? strlen(text) : (size_t)number_of(file, "size");
-    char *bytes = malloc(len + 1);
-    if (bytes == NULL)
-        abort();
-    for (size_t i = 0; i < len; i++)
-        bytes[i] = text != NULL ? text[i] : (char)('a' + i % 26);
-    message->file =
-        fake_add_file(fake, kind, name[0] == '\0' ? kind : name, (struct sma_str){bytes, len});
-    free(bytes);
-    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++)
-        if (strcmp(kinds[i], kind) == 0)
-            message->kind = kinds[i];
-    const char *id = fake->files[message->file - 1].id;
-    json_t *about = json_pack("{s:s,s:s+,s:I}", "file_id", id, "file_unique_id", "u", id,
-                              "file_size", (json_int_t)len);
-    if (strcmp(kind, "photo") == 0) {
-        json_object_update_new(about, json_pack("{s:i,s:i}", "width", 640, "height", 480));
-        json_object_set_new(tree, kind, json_pack("[o]", about));
-        return;
-    }
-    if (name[0] != '\0')
-        json_object_set_new(about, "file_name", json_string(name));
-    if (strcmp(kind, "voice") == 0)
-        json_object_update_new(about,
-                               json_pack("{s:i,s:s}", "duration", 3, "mime_type", "audio/ogg"));
-    json_object_set_new(tree, kind, about);
-}
-
 static void add_words(const json_t *command, json_t *tree, struct message *message)
 {
     static const char *const pairs[][2] = {{"text", "entities"}, {"caption", "caption_entities"}};
@@ -293,7 +258,7 @@ static json_t *say(struct fake_telegram *fake, const json_t *command)
                                                (json_int_t)message->thread, "is_topic_message", 1));
     add_words(command, tree, message);
     if (json_object_get(command, "file") != NULL)
-        add_file(fake, message, tree, json_object_get(command, "file"));
+        fake_put_file(fake, message, tree, json_object_get(command, "file"));
     if (chat_name != NULL)
         json_object_set_new(tree, "media_group_id", json_string(chat_name));
     if (json_object_get(command, "forward") != NULL)

@@ -227,6 +227,9 @@ struct message *fake_message(const struct chat *chat, int64_t id);
 struct message *fake_add_message(struct chat *chat);
 size_t fake_add_file(struct fake_telegram *fake, const char *kind, const char *name,
                      struct sma_str bytes);
+/** A file that a person sends, into the message and its tree. wanted: as command "say" has it. */
+void fake_put_file(struct fake_telegram *fake, struct message *message, json_t *tree,
+                   const json_t *wanted);
 const struct file *fake_find_file(const struct fake_telegram *fake, const char *id,
                                   const char *path);
 bool fake_has_topic(const struct chat *chat, int64_t thread);

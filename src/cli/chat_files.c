@@ -164,8 +164,8 @@ static bool put_byte(struct word *word, size_t *len, char byte)
     return true;
 }
 
-/* In quotes at text[at]; in single ones '\'' stands for one of them. @return where it ends, 0: it is
- * no quoted word */
+/* In quotes at text[at]; in single ones '\'' stands for one of them. @return where it ends,
+ * 0: it is no quoted word */
 static size_t read_quoted(struct sma_str text, size_t at, struct word *word)
 {
     char quote = text.ptr[at++];

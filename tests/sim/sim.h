@@ -7,6 +7,7 @@
  *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger
  *   of what was seen
  *   sim_consent.c  the rules of the tools, and people who decide what they ask
+ *   sim_parts.c  pictures of messages, and the judge of what a run gets of them
  *   sim_check.c  the judge: ledger, disk and state.db against the promises
  *   sim_run.c    one seed, a seed twice, many seeds
  *
@@ -187,7 +188,7 @@ struct world
 
     /* numbers for the summary */
     uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
-        choice_count, given_up_count, broken_count, outage_count;
+        choice_count, given_up_count, broken_count, outage_count, run_order_count, part_seen_count;
 };
 
 /* Something is broken: say what; the program ends with status 1 after the run. */
@@ -200,6 +201,14 @@ void world_crash(struct world *world); /* and the folder as it was then becomes 
 void world_stop(struct world *world);  /* ordered shutdown */
 void world_end(struct world *world);
 uint64_t world_now(const struct world *world);
+
+/* -- sim_parts.c ------------------------------------------------------------------------------- */
+#define PARTS_PATH_SIZE 64
+/* Whether it brings a picture along, which need not be fetched. */
+bool parts_come_with(const struct world *world, const struct event *event);
+struct sma_part parts_said(char path[PARTS_PATH_SIZE], const struct event *event);
+struct sma_part parts_fetched(char path[PARTS_PATH_SIZE], struct sma_str message_id);
+void parts_judge(struct world *world, const struct sma_run_order *order);
 
 /* -- sim_load.c -------------------------------------------------------------------------------- */
 void load_new_event(struct world *world);

@@ -101,7 +101,7 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
                                     .user_name = sma_str(name)};
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
-                                      sma_route_space(&route) + sizeof event->text + 256);
+                                      sma_route_space(&route) + sizeof event->text + 1024);
     SMA_ASSERT(msg != NULL);
     struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     in->route = sma_route_dup(msg, &route);
@@ -118,6 +118,13 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
     in->is_group = load_is_group(world, event);
     in->wall_ms = sma_ctx_wall(ctx);
     in->stamps.read_ns = in->stamps.parsed_ns = sma_ctx_now(ctx);
+    if (parts_come_with(world, event)) {
+        char path[PARTS_PATH_SIZE];
+        in->parts = sma_msg_space(msg, sizeof *in->parts);
+        *in->parts = parts_said(path, event);
+        in->parts->path = sma_msg_dup(msg, in->parts->path);
+        in->part_count = 1;
+    }
     return sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, &event->ask_id);
 }
 
@@ -166,14 +173,20 @@ static void answer_prepare(struct world *world, uint32_t place)
     struct sma_ctx *ctx =
         sma_system_ctx(world->system, world->adapters[world->prepare_platform[place]].actor);
     const struct sma_prepare *prepare = SMA_MSG_BODY(question, struct sma_prepare);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 64);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 512);
     SMA_ASSERT(msg != NULL);
     struct sma_prepared *prepared = SMA_MSG_BODY(msg, struct sma_prepared);
     prepared->seq = prepare->seq;
     if (prepare->wants_role)
         prepared->role = is_admin(prepare->route.user_id.ptr) ? SMA_ROLE_ADMIN : SMA_ROLE_MEMBER;
-    if (prepare->preparation.len > 0)
+    if (prepare->preparation.len > 0) {
+        char path[PARTS_PATH_SIZE];
         prepared->context = sma_msg_dup(msg, SMA_STR("a file was fetched"));
+        prepared->parts = sma_msg_space(msg, sizeof *prepared->parts);
+        *prepared->parts = parts_fetched(path, prepare->route.message_id);
+        prepared->parts->path = sma_msg_dup(msg, prepared->parts->path);
+        prepared->part_count = 1;
+    }
     sma_ctx_answer(ctx, question, &msg);
     sma_msg_destroy(question);
     if (world_now(world) - world->prepare_ns[place] >= (SMA_PREPARE_S - 1) * SECOND)

@@ -400,6 +400,17 @@ static enum sma_err add_model(struct world *world, struct sma_system *system)
     return sma_system_add(system, SMA_ACTOR_MODEL, &ops, world->model);
 }
 
+/* The agent, behind a judge of the runs that it is given. */
+static struct world *watched;
+static struct sma_actor_ops watching_ops;
+
+static void watch_runs(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    if ((*msg)->kind == SMA_MSG_RUN)
+        parts_judge(watched, SMA_MSG_BODY(*msg, struct sma_run_order));
+    sma_agent_actor_ops.handle(state, msg, ctx);
+}
+
 void world_open(struct world *world)
 {
     SMA_ASSERT(world->system == NULL);
@@ -419,7 +430,10 @@ void world_open(struct world *world)
     must(sma_system_add(system, SMA_ACTOR_TOOLS, &fake_tools_ops, world->tools), &error);
     must(sma_system_add(system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, world->dispatcher),
          &error);
-    must(sma_system_add(system, SMA_ACTOR_AGENT, &sma_agent_actor_ops, world->agent), &error);
+    watched = world;
+    watching_ops = sma_agent_actor_ops;
+    watching_ops.handle = watch_runs;
+    must(sma_system_add(system, SMA_ACTOR_AGENT, &watching_ops, world->agent), &error);
     must(sma_system_add(system, SMA_ACTOR_STORE, &sma_store_actor_ops, world->store), &error);
     sma_sim_shift_wall(system, world->wall_offset_ms);
     world->system = system;

@@ -2,6 +2,7 @@
 #include "given.h"
 
 #include "runtime/files/guard.h"
+#include "runtime/media/media.h"
 #include "runtime/text/attach.h"
 #include "sma/limits.h"
 #include "sma/sys.h"
@@ -24,46 +25,28 @@ static const uint8_t hash_key[16] = {'s', 'm', 'a', '-', 'g', 'i', 'v', 'e',
                                      'n', '-', 'f', 'i', 'l', 'e', '0', '1'};
 
 /* -- what it is -------------------------------------------------------------------------------- */
-/* By its first bytes; who prepares it for a model looks closer. */
-static const struct magic
+static struct sma_media look_at(int fd)
 {
-    size_t at;
-    struct sma_str bytes;
-    uint8_t kind;
-    const char *mime;
-} magics[] = {
-    {0, SMA_STR("\x89PNG\r\n\x1a\n"), SMA_PART_IMAGE, "image/png"},
-    {0, SMA_STR("\xff\xd8\xff"), SMA_PART_IMAGE, "image/jpeg"},
-    {0, SMA_STR("GIF8"), SMA_PART_IMAGE, "image/gif"},
-    {8, SMA_STR("WEBP"), SMA_PART_IMAGE, "image/webp"},
-    {0, SMA_STR("%PDF-"), SMA_PART_FILE, "application/pdf"},
-    {0, SMA_STR("OggS"), SMA_PART_AUDIO, "audio/ogg"},
-    {8, SMA_STR("WAVE"), SMA_PART_AUDIO, "audio/wav"},
-    {0, SMA_STR("ID3"), SMA_PART_AUDIO, "audio/mpeg"},
-    {4, SMA_STR("ftypM4A"), SMA_PART_AUDIO, "audio/mp4"},
-};
+    struct stat status;
+    struct sma_media_source source =
+        sma_media_of_fd(&fd, fstat(fd, &status) == 0 ? (uint64_t)status.st_size : 0);
+    return sma_media_look(&source);
+}
 
 static void look(int fd, struct sma_given *given)
 {
-    char head[16];
-    ssize_t len = pread(fd, head, sizeof head, 0);
-    given->part = (struct sma_part){.kind = SMA_PART_FILE};
-    for (size_t i = 0; i < SMA_COUNT_OF(magics); i++) {
-        const struct magic *magic = &magics[i];
-        if (len < (ssize_t)(magic->at + magic->bytes.len) ||
-            memcmp(head + magic->at, magic->bytes.ptr, magic->bytes.len) != 0)
-            continue;
-        given->part.kind = magic->kind;
-        given->part.mime = sma_str(magic->mime);
-        return;
-    }
+    struct sma_media media = look_at(fd);
+    given->part = (struct sma_part){
+        .kind = media.part_kind == SMA_PART_NONE ? SMA_PART_FILE : media.part_kind,
+        .mime = sma_str(sma_media_mime(media.type)),
+    };
 }
 
 bool sma_given_is_shown(int fd)
 {
-    struct sma_given given;
-    look(fd, &given);
-    return given.part.mime.len > 0;
+    struct sma_media media = look_at(fd);
+    return media.part_kind == SMA_PART_IMAGE || media.part_kind == SMA_PART_AUDIO ||
+           media.type == SMA_MEDIA_PDF;
 }
 
 static void set_name(struct sma_given *given, struct sma_str name)

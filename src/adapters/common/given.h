@@ -1,11 +1,12 @@
 /*
  * given.h — files that come with a message itself: as bytes, or as a path in the project.
  *
- * Platforms name files that are fetched later (fetch.h); an HTTP request and a terminal bring theirs
- * along. Bytes are kept in a folder of the adapter under their hash and the name they came with, so
- * the same file given twice is one file and a repeated message has the same path; each grows beside
- * its place and is renamed, so what is there is whole. Nothing is synced. A path goes through the
- * guard of read_file (runtime/files/guard.h). What a file is its bytes say, not its name.
+ * Platforms name files that are fetched later (fetch.h); an HTTP request and a terminal bring
+ * theirs along. Bytes are kept in a folder of the adapter under their hash and the name they came
+ * with, so the same file given twice is one file and a repeated message has the same path; each
+ * grows beside its place and is renamed, so what is there is whole. Nothing is synced. A path goes
+ * through the guard of read_file (runtime/files/guard.h). What a file is its bytes say, not its
+ * name.
  *
  * Threads: no state; any.  Blocks: on the file system.
  * Limits: SMA_ATTACHMENT_BYTES_MAX of one file; who takes several bounds their number.
@@ -58,7 +59,8 @@ SMA_CHECKED enum sma_err sma_given_finish(struct sma_given_sink *sink, struct sm
                                           struct sma_given *ret_given, struct sma_error *error);
 void sma_given_drop(struct sma_given_sink *sink); /* accepts NULL */
 
-/** Put what base64 (RFC 4648, white space allowed, padding or not) stands for. false: it is none. */
+/** Put what base64 (RFC 4648, white space allowed, padding or not) stands for. false: it is none.
+ */
 SMA_CHECKED bool sma_given_put_base64(struct sma_given_sink *sink, struct sma_str base64);
 
 /** The part, as it can go into a message: points into *given. */

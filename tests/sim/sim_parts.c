@@ -1,0 +1,102 @@
+/*
+ * sim_parts.c — pictures of messages: some come with them, some are fetched before the run; the RUN
+ * that the agent gets, in whatever life, holds those and no others.
+ *
+ * What an event brings follows from the event alone, so that no seed becomes another one.
+ */
+#include "sim.h"
+
+#include "sma/text.h"
+
+bool parts_come_with(const struct world *world, const struct event *event)
+{
+    return event->type != EVENT_COMMAND && event->type != EVENT_MOVE &&
+           event->preparation[0] == '\0' && (event - world->events) % 5 == 2;
+}
+
+static struct sma_part part_at(char path[PARTS_PATH_SIZE], const char *folder, struct sma_str id)
+{
+    snprintf(path, PARTS_PATH_SIZE, "%s/%.*s", folder, (int)id.len, id.ptr);
+    return (struct sma_part){
+        .kind = SMA_PART_IMAGE, .path = sma_str(path), .name = SMA_STR("a picture")};
+}
+
+struct sma_part parts_said(char path[PARTS_PATH_SIZE], const struct event *event)
+{
+    return part_at(path, "said", sma_str(event->id));
+}
+
+struct sma_part parts_fetched(char path[PARTS_PATH_SIZE], struct sma_str message_id)
+{
+    return part_at(path, "fetched", message_id);
+}
+
+/* Event ids are "e1", "e2", ...; a message of a chat that has moved is known by its number. */
+static const struct event *event_of(const struct world *world, struct sma_str id, uint64_t seq)
+{
+    int64_t number;
+    for (uint32_t i = 0; id.len == 0 && i < world->event_count; i++)
+        if (world->events[i].seq == seq)
+            return &world->events[i];
+    if (id.len < 2 || id.ptr[0] != 'e' ||
+        sma_parse_i64((struct sma_str){id.ptr + 1, id.len - 1}, 1, world->event_count, &number) !=
+            SMA_ERR_OK)
+        return NULL;
+    return &world->events[number - 1];
+}
+
+/* Its platform was asked, and has not answered for so long that nobody waits for it any more. */
+static bool is_given_up(const struct world *world, struct sma_str id)
+{
+    for (uint32_t i = 0; i < world->prepare_count; i++) {
+        const struct sma_prepare *prepare = SMA_MSG_BODY(world->prepares[i], struct sma_prepare);
+        if (sma_str_is_equal(prepare->route.message_id, id) &&
+            world_now(world) - world->prepare_ns[i] >= (SMA_PREPARE_S - 1) * SECOND)
+            return true;
+    }
+    return false;
+}
+
+/* Of one message of a run. */
+static void judge_message(struct world *world, const struct sma_collected *message)
+{
+    struct sma_str id = message->message_id;
+    const struct event *event = event_of(world, id, message->seq);
+    const struct sma_part *parts = message->parts;
+    uint32_t count = message->part_count;
+    char path[PARTS_PATH_SIZE];
+    if (event == NULL && id.len == 0)
+        return; /* its platform has not heard of its number yet */
+    if (event == NULL) {
+        complain(world, "a run of a message that nobody sent: %.*s", (int)id.len, id.ptr);
+        return;
+    }
+    id = sma_str(event->id);
+    bool is_fetched = event->preparation[0] != '\0';
+    bool may_miss = is_fetched && (world->silent_percent > 0 || world->has_late_prepare ||
+                                   is_given_up(world, id));
+    uint32_t wanted = is_fetched || parts_come_with(world, event) ? 1 : 0;
+    struct sma_part part = is_fetched ? parts_fetched(path, id) : parts_said(path, event);
+    bool is_good = count == wanted || (may_miss && count == 0);
+    bool is_moved = count == 1 && message->message_id.len == 0 &&
+                    sma_str_is_equal(parts[0].path, SMA_STR("fetched/")); /* asked after it had */
+    if (is_good && count == 1)
+        is_good = parts[0].kind == part.kind && sma_str_is_equal(parts[0].name, part.name) &&
+                  (is_moved || sma_str_is_equal(parts[0].path, part.path));
+    if (!is_good)
+        complain(world, "%s runs with %u pictures, the first %.*s; wanted %u of %s", event->id,
+                 count, count == 0 ? 0 : (int)parts[0].path.len,
+                 count == 0 ? "" : parts[0].path.ptr, wanted, path);
+}
+
+void parts_judge(struct world *world, const struct sma_run_order *order)
+{
+    judge_message(world, &(struct sma_collected){.seq = order->seq,
+                                                 .message_id = order->route.message_id,
+                                                 .part_count = order->part_count,
+                                                 .parts = order->parts});
+    for (uint32_t i = 0; i < order->collected_count; i++)
+        judge_message(world, &order->collected[i]);
+    world->run_order_count++;
+    world->part_seen_count += order->part_count;
+}
