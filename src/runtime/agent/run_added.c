@@ -221,6 +221,9 @@ static void give(struct sma_run *run, uint64_t seq)
     *place = moved;
     added->given_count++;
     make_blocks(run, place);
+    if (place->message != NULL)
+        run_parts_add_later(run, place->message->parts, place->message->part_count,
+                            added->given_count - 1);
     if (place->bytes.err != SMA_ERR_OK)
         run->turn.err = place->bytes.err;
     if (place->message != NULL && place->message->change != SMA_CHANGE_RECALL &&
@@ -273,6 +276,14 @@ uint32_t run_added_blocks(const struct sma_run *run, uint32_t first, uint32_t co
         }
     }
     return block_count;
+}
+
+uint32_t run_added_first_block(const struct sma_run *run, uint32_t addition)
+{
+    uint32_t block = addition == 0 ? 0 : run->block_count;
+    for (uint32_t i = 0; i + 1 < addition; i++)
+        block += run->added.room->list[i].block_count;
+    return block;
 }
 
 uint32_t run_added_ids(const struct sma_run *run, struct sma_str *ids)

@@ -73,6 +73,8 @@ void run_added_give(struct sma_run *run, struct run_round *round);
 /* Blocks of what was given, slices of its bytes: room for RUN_ADDED_BLOCKS each. */
 uint32_t run_added_blocks(const struct sma_run *run, uint32_t first, uint32_t count,
                           struct sma_str *blocks);
+/* Which of the stored turn's blocks is the first of addition - 1; 0: of the user's message. */
+uint32_t run_added_first_block(const struct sma_run *run, uint32_t addition);
 /* Ids of what was given, behind the others of the stored turn. */
 uint32_t run_added_ids(const struct sma_run *run, struct sma_str *ids);
 

@@ -46,6 +46,31 @@ void run_parts_add(struct sma_run *run, const struct sma_part *list, uint32_t co
         parts->list[parts->count++] = (struct run_part){.part = list[i], .block = block};
 }
 
+void run_parts_add_later(struct sma_run *run, const struct sma_part *list, uint32_t count,
+                         uint32_t addition)
+{
+    uint32_t first = run->see.count;
+    run_parts_add(run, list, count, 0);
+    for (uint32_t i = first; i < run->see.count; i++)
+        run->see.list[i].addition = addition + 1;
+}
+
+bool run_parts_places_later(const struct sma_run *run, uint32_t addition, uint32_t first_block,
+                            struct sma_block_part **places, uint32_t *count)
+{
+    for (uint32_t i = 0; i < run->see.count; i++) {
+        const struct run_part *part = &run->see.list[i];
+        if (part->addition != addition + 1)
+            continue;
+        struct sma_block_part *more = realloc(*places, (*count + 1) * sizeof *more);
+        if (more == NULL)
+            return false;
+        *places = more;
+        more[(*count)++] = (struct sma_block_part){&part->part, first_block + part->block};
+    }
+    return true;
+}
+
 /* The strings become its own. false: no memory, it stays as it was. */
 bool run_part_take(struct run_part *to, const struct sma_part *part)
 {
@@ -90,9 +115,9 @@ const struct sma_block_part *run_parts_places(struct sma_run *run, uint32_t *ret
         return NULL;
     }
     parts->places = places;
-    for (uint32_t i = 0; i < parts->count; i++)
-        places[i] = (struct sma_block_part){&parts->list[i].part, parts->list[i].block};
-    *ret_count = parts->count;
+    for (uint32_t i = 0; i < parts->count && parts->list[i].addition == 0; i++)
+        places[(*ret_count)++] =
+            (struct sma_block_part){&parts->list[i].part, parts->list[i].block};
     return places;
 }
 
@@ -100,9 +125,9 @@ struct sma_part *run_parts_copy(const struct sma_run *run, uint32_t *ret_count)
 {
     const struct run_parts *parts = &run->see;
     struct sma_part *copy = parts->count == 0 ? NULL : calloc(parts->count, sizeof *copy);
-    for (uint32_t i = 0; copy != NULL && i < parts->count; i++)
-        copy[i] = parts->list[i].part;
-    *ret_count = copy == NULL ? 0 : parts->count;
+    *ret_count = 0;
+    for (uint32_t i = 0; copy != NULL && i < parts->count && parts->list[i].addition == 0; i++)
+        copy[(*ret_count)++] = parts->list[i].part;
     return copy;
 }
 
@@ -137,8 +162,10 @@ bool run_parts_put_turn(const struct sma_run *run, struct sma_stored_turn *turn)
     if (turn->parts == NULL)
         return false;
     for (uint32_t i = 0; i < run->see.count; i++)
-        turn->parts[count++] = (struct sma_stored_part){.part = run->see.list[i].part,
-                                                        .block = run->see.list[i].block};
+        turn->parts[count++] = (struct sma_stored_part){
+            .part = run->see.list[i].part,
+            .block =
+                run->see.list[i].block + run_added_first_block(run, run->see.list[i].addition)};
     for (uint32_t i = 0; i < run->round_count; i++)
         for (uint32_t k = 0; k < run->rounds[i].results.count; k++) {
             const struct sma_stored_result *result = &run->rounds[i].results.results[k];

@@ -24,9 +24,10 @@ struct sma_model_answer;
 
 struct run_part
 {
-    struct sma_part part; /* slices of the order, of a stored answer, or of text */
-    char *text;           /* owned */
-    uint32_t block;
+    struct sma_part part;    /* slices of the order, of a stored answer, or of text */
+    char *text;              /* owned */
+    uint32_t block;          /* of its message's blocks */
+    uint32_t addition;       /* 1 + index of what was added later; 0: of the user's message */
     bool is_asked, is_ready; /* ENCODE */
     bool is_accepted;        /* a model has answered a request that showed it */
     bool is_looked_at;       /* by llm.vision */
@@ -65,8 +66,15 @@ void run_part_describe(struct sma_run *run, uint32_t index, struct sma_str note)
 /* The parts of one of the messages, whose text begins with this block. */
 void run_parts_add(struct sma_run *run, const struct sma_part *list, uint32_t count,
                    uint32_t block);
+/* Those of what was added later: run->added.room->list[addition]. */
+void run_parts_add_later(struct sma_run *run, const struct sma_part *list, uint32_t count,
+                         uint32_t addition);
 /* As they were sent with the first answer. */
 void run_parts_restore(struct sma_run *run, const struct sma_part *list, uint32_t count);
+/* Where those of one addition stand, first_block being its first: *places is an array that grows
+ * behind *count. false: no memory. */
+bool run_parts_places_later(const struct sma_run *run, uint32_t addition, uint32_t first_block,
+                            struct sma_block_part **places, uint32_t *count);
 /* Where they stand, for put_user; NULL with *ret_count 0: none, or no memory. */
 const struct sma_block_part *run_parts_places(struct sma_run *run, uint32_t *ret_count);
 /* As they are now, for the first answer's step. free() it. NULL: none, or no memory. */

@@ -346,10 +346,21 @@ static void put_added(struct sma_run *run, const struct run_round *round)
         run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
         return;
     }
-    uint32_t count = run_added_blocks(run, round->added_first, round->added_count, blocks);
+    struct sma_block_part *places = NULL;
+    uint32_t count = 0, place_count = 0;
+    bool has_memory = true;
+    for (uint32_t i = 0; i < round->added_count; i++) {
+        has_memory &=
+            run_parts_places_later(run, round->added_first + i, count, &places, &place_count);
+        count += run_added_blocks(run, round->added_first + i, 1, blocks + count);
+    }
+    if (!has_memory)
+        run->turn.err = SMA_ERR_NOMEM;
     run_open_fragment(run);
-    run->target->wire->put_user(&run->turn, run->target, blocks, count);
+    sma_wire_put_user_parts(&run->turn, run->target->wire, run->target, blocks, count, places,
+                            place_count);
     close_user_fragment(run, 1);
+    free(places);
     free(blocks);
 }
 

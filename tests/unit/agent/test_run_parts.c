@@ -403,6 +403,58 @@ static void a_result_shows_its_picture(void)
     }
 }
 
+/* -- what is added while the run is open ------------------------------------------------------- */
+static void check_added(struct driver *driver, enum sma_llm_api api)
+{
+    driver_check_kinds(driver, "N");
+    driver_encoded(driver, "aaaa", NULL);
+    driver_check_kinds(driver, "M");
+    char *bytes = driver_sent_bytes(driver);
+    const char *image = strstr(bytes, images[api]), *text = strstr(bytes, "and this?");
+    CHECK(image != NULL && text != NULL && image < text);
+    CHECK(strstr(bytes, "hello") < image);
+    CHECK(strstr(image + 1, images[api]) == NULL);
+    free(bytes);
+}
+
+static void a_photo_that_is_added_is_prepared_and_sent_with_its_words(void)
+{
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        struct sma_collected message = {.seq = 11,
+                                        .message_id = SMA_STR("m2"),
+                                        .text = SMA_STR("and this?"),
+                                        .part_count = 1,
+                                        .parts = (struct sma_part *)(uintptr_t)&photo};
+        struct sma_steer steer = {
+            .seq = 10, .standing = 3, .message_count = 1, .messages = &message};
+        init(&driver, (enum sma_llm_api)api, NULL, 0);
+        driver_start(&driver);
+        driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = &steer});
+        driver_answer(&driver, "one", SMA_FINISH_STOP, NULL);
+        driver_durable(&driver);
+        check_added(&driver, (enum sma_llm_api)api);
+        driver_cut(&driver);
+        driver.order.collected = &message;
+        driver.order.collected_count = 1;
+        sma_session_clear(driver.sessions, driver.session, UINT64_MAX);
+        driver_start(&driver);
+        driver.actions.list[0] = *driver_find(&driver, SMA_RUN_ASK_ENCODE); /* besides progress */
+        driver.actions.count = 1;
+        check_added(&driver, (enum sma_llm_api)api);
+        driver_answer(&driver, "two", SMA_FINISH_STOP, NULL);
+        driver_done(&driver, false);
+        struct sma_stored_turn turn;
+        CHECK_OK(
+            sma_codec_get_turn((struct sma_str){driver.done_turn, driver.done_turn_len}, &turn));
+        CHECK_INT(1, turn.part_count);
+        CHECK(turn.parts[0].block + 1 < turn.block_count);
+        CHECK_STR("and this?", turn.blocks[turn.parts[0].block + 1]);
+        sma_stored_turn_fini(&turn);
+        driver_fini(&driver);
+    }
+}
+
 int main(void)
 {
     RUN(a_photo_is_prepared_and_then_sent_before_the_text);
@@ -419,5 +471,6 @@ int main(void)
     RUN(no_eyes_are_learned_from_a_silent_refusal);
     RUN(a_refused_data_url_goes_bare);
     RUN(a_result_shows_its_picture);
+    RUN(a_photo_that_is_added_is_prepared_and_sent_with_its_words);
     return check_summary();
 }
