@@ -309,9 +309,11 @@ json_t *fake_qq_emit(void *user, const json_t *command)
     struct fake_qq *fake = user;
     const json_t *data = json_object_get(command, "data");
     static const char *const types[] = {
-        "GUILD_CREATE",       "GUILD_MEMBER_ADD",     "MESSAGE_REACTION_ADD", "MESSAGE_AUDIT_PASS",
-        "CHANNEL_CREATE",     "MESSAGE_AUDIT_REJECT", "SOMETHING_NEW",        "MESSAGE_DELETE",
-        "C2C_MESSAGE_CREATE", "GROUP_MESSAGE_CREATE", "AT_MESSAGE_CREATE",    "INTERACTION_CREATE"};
+        "GUILD_CREATE",          "GUILD_MEMBER_ADD",     "MESSAGE_REACTION_ADD",
+        "MESSAGE_AUDIT_PASS",    "CHANNEL_CREATE",       "MESSAGE_AUDIT_REJECT",
+        "SOMETHING_NEW",         "MESSAGE_DELETE",       "C2C_MESSAGE_CREATE",
+        "GROUP_MESSAGE_CREATE",  "AT_MESSAGE_CREATE",    "INTERACTION_CREATE",
+        "PUBLIC_MESSAGE_DELETE", "DIRECT_MESSAGE_DELETE"};
     for (size_t i = 0; data != NULL && i < SMA_COUNT_OF(types); i++) {
         if (strcmp(types[i], platform_text(command, "type", "")) != 0)
             continue;

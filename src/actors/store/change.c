@@ -124,8 +124,27 @@ static SMA_CHECKED enum sma_err withdraw(struct change *change, enum fate *ret_f
 }
 
 /* -- the event --------------------------------------------------------------------------------- */
+#define RECENT_COUNT 1000
+
+/* A recall does not always name the topic: the message among the newest, when it is of the same
+ * chat. */
+static SMA_CHECKED enum sma_err find_recent(struct sma_store *store, const struct sma_ingress *in,
+                                            struct store_chat **ret_chat,
+                                            struct sma_state_head *ret_head)
+{
+    uint64_t seq;
+    SMA_TRY(sma_state_find_event(store->state, in->target_id, RECENT_COUNT, &seq));
+    SMA_TRY(sma_state_head_get(store->state, seq, ret_head));
+    struct sma_state_chat *chat = sma_state_chat_by_id(store->state, ret_head->chat_id);
+    if (chat == NULL || ret_head->kind != SMA_EVENT_MESSAGE ||
+        !sma_str_is_equal(sma_store_chat_base(chat->key), sma_store_chat_base(in->route.chat_key)))
+        return SMA_ERR_NOTFOUND;
+    *ret_chat = sma_store_chat(store, chat);
+    return *ret_chat == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
 /* NOTFOUND: nothing is known of it. */
-static SMA_CHECKED enum sma_err find_message(struct sma_store *store, const struct sma_ingress *in,
+static SMA_CHECKED enum sma_err find_in_chat(struct sma_store *store, const struct sma_ingress *in,
                                              struct store_chat **ret_chat,
                                              struct sma_state_head *ret_head)
 {
@@ -139,6 +158,16 @@ static SMA_CHECKED enum sma_err find_message(struct sma_store *store, const stru
         sma_state_claim_find(store->state, claim_id, SMA_EVENT_MESSAGE, in->target_id, ret_head));
     *ret_chat = sma_store_chat(store, chat);
     return *ret_chat == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err find_message(struct sma_store *store, const struct sma_ingress *in,
+                                             struct store_chat **ret_chat,
+                                             struct sma_state_head *ret_head)
+{
+    enum sma_err err = find_in_chat(store, in, ret_chat, ret_head);
+    if (err != SMA_ERR_NOTFOUND || in->change != SMA_CHANGE_RECALL || in->target_id.len == 0)
+        return err;
+    return find_recent(store, in, ret_chat, ret_head);
 }
 
 /* Only its author writes a message anew. That it is gone is the platform's word. */

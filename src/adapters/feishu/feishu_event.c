@@ -122,6 +122,26 @@ static void read_bot_in_group_v1(struct feishu_reading *reading, const json_t *e
         make_note(reading, words, sma_json_str(event, "chat_name"));
 }
 
+/* By its author, or by somebody who may: the platform has judged that. It does not name the topic,
+ * nor who it was. */
+static void read_recalled(struct feishu_reading *reading, const json_t *event)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    struct sma_str message_id = sma_json_str(event, "message_id");
+    if (!feishu_id_is_good(message_id) || reading->event.event_id.len == 0 ||
+        reading->event.event_id.len > SMA_ID_BYTES_MAX) {
+        feishu_ignore(reading, "a recall of no message");
+        return;
+    }
+    if (!feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR(""), SMA_STR("")))
+        return;
+    ingress->kind = SMA_EVENT_NOTE;
+    ingress->addressed = SMA_ADDRESSED_NONE;
+    ingress->change = SMA_CHANGE_RECALL;
+    ingress->target_id = message_id;
+    ingress->event_key = reading->event.event_id;
+}
+
 /* Comes each time somebody opens the chat: only the first time is worth a note. */
 static void read_chat_entered(struct feishu_reading *reading, const json_t *event)
 {
@@ -157,6 +177,8 @@ static void read_v2(struct feishu_reading *reading, const json_t *event)
         read_bot_in_group(reading, event, "the bot was added to the group");
     else if (is_type(reading, "im.chat.member.bot.deleted_v1"))
         read_bot_in_group(reading, event, "the bot was removed from the group");
+    else if (is_type(reading, "im.message.recalled_v1"))
+        read_recalled(reading, event);
     else if (is_type(reading, "im.chat.access_event.bot_p2p_chat_entered_v1"))
         read_chat_entered(reading, event);
     else

@@ -9,7 +9,8 @@
  *   im.chat.member.bot.added_v1 / deleted_v1, add_bot / remove_bot (1.0)          NOTE
  *   im.chat.access_event.bot_p2p_chat_entered_v1 without an earlier message, p2p_chat_create (1.0)
  *   NOTE
- *   everything else (recalled, read, reactions, unknown), messages of apps and bots, empty texts
+ *   im.message.recalled_v1                                      NOTE: change, target_id
+ *   everything else (read, reactions, unknown), messages of apps and bots, empty texts
  *   IGNORED
  * An IGNORED event is acknowledged like a handled one: the platform must not deliver it again.
  *

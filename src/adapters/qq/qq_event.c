@@ -155,6 +155,25 @@ static void read_relation(struct qq_reading *in)
         set_reply_event(in);
 }
 
+/* Of guilds only: a message was taken away, by its author or by somebody who may. */
+static void read_deleted(struct qq_reading *in, enum qq_place place)
+{
+    const json_t *message = sma_json_get(in->data, "message");
+    struct sma_ingress *ingress = &in->event.ingress;
+    struct sma_str chat_id =
+        sma_json_str(message, place == QQ_PLACE_DM ? "guild_id" : "channel_id");
+    ingress->target_id = sma_json_str(message, "id");
+    ingress->event_key = qq_is_id(in->frame->id) ? in->frame->id : ingress->target_id;
+    ingress->kind = SMA_EVENT_NOTE;
+    ingress->addressed = SMA_ADDRESSED_NONE;
+    ingress->change = SMA_CHANGE_RECALL;
+    if (!qq_is_id(ingress->target_id))
+        qq_ignore(in, "a deletion of no message");
+    else
+        (void)qq_fill_route(in, place, chat_id, /* else it is ignored, and says why */
+                            sma_json_str(sma_json_get(message, "author"), "id"));
+}
+
 static void read_event(struct qq_reading *in)
 {
     static const char *const relations[] = {
@@ -173,6 +192,11 @@ static void read_event(struct qq_reading *in)
         qq_read_message(in, QQ_PLACE_CHANNEL, qq_is_mentioned(in));
     else if (sma_str_is_equal(type, SMA_STR("DIRECT_MESSAGE_CREATE")))
         qq_read_message(in, QQ_PLACE_DM, true);
+    else if (sma_str_is_equal(type, SMA_STR("MESSAGE_DELETE")) ||
+             sma_str_is_equal(type, SMA_STR("PUBLIC_MESSAGE_DELETE")))
+        read_deleted(in, QQ_PLACE_CHANNEL);
+    else if (sma_str_is_equal(type, SMA_STR("DIRECT_MESSAGE_DELETE")))
+        read_deleted(in, QQ_PLACE_DM);
     else if (sma_str_is_equal(type, SMA_STR("INTERACTION_CREATE")))
         read_interaction(in);
     else {

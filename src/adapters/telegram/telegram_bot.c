@@ -138,9 +138,9 @@ static void put_webhook(struct sma_buf *body, const struct telegram_settings *se
     sma_buf_put_json_string(body, sma_str(settings->webhook_url));
     sma_buf_put_text(body, ",\"secret_token\":");
     sma_buf_put_json_string(body, sma_str(settings->webhook_secret));
-    sma_buf_put_text(body,
-                     ",\"drop_pending_updates\":false,"
-                     "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}");
+    sma_buf_put_text(body, ",\"drop_pending_updates\":false,"
+                           "\"allowed_updates\":[\"message\",\"edited_message\",\"callback_query\","
+                           "\"my_chat_member\"]}");
 }
 
 static void on_hooked(void *state, void *user, const struct sma_net_answer *answer)

@@ -65,6 +65,7 @@ static const char *take_update(struct telegram_in *in, const json_t *update,
                             struct telegram_event *event);
     } kinds[] = {
         {"message", telegram_in_take_message},
+        {"edited_message", telegram_in_take_edit},
         {"callback_query", telegram_in_take_callback},
         {"my_chat_member", telegram_in_take_member},
     };
@@ -73,8 +74,6 @@ static const char *take_update(struct telegram_in *in, const json_t *update,
         if (object != NULL)
             return kinds[i].take(in, object, event);
     }
-    if (telegram_in_has(update, "edited_message"))
-        return "an edit";
     return "a kind of update that is not handled";
 }
 

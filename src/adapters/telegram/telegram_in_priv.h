@@ -162,6 +162,8 @@ const char *telegram_in_take_message(struct telegram_in *in, const json_t *messa
                                      struct telegram_event *event);
 const char *telegram_in_take_callback(struct telegram_in *in, const json_t *query,
                                       struct telegram_event *event);
+const char *telegram_in_take_edit(struct telegram_in *in, const json_t *message,
+                                  struct telegram_event *event);
 const char *telegram_in_take_member(struct telegram_in *in, const json_t *change,
                                     struct telegram_event *event);
 const char *telegram_in_take_migration(struct telegram_in *in, const json_t *message,

@@ -232,7 +232,8 @@ void telegram_poll_start(struct telegram *telegram)
         sma_buf_printf(&body, "\"offset\":%lld,", (long long)poll->offset);
     sma_buf_printf(&body,
                    "\"limit\":%d,\"timeout\":%u,"
-                   "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}",
+                   "\"allowed_updates\":[\"message\",\"edited_message\",\"callback_query\",\"my_"
+                   "chat_member\"]}",
                    TELEGRAM_POLL_COUNT, telegram->settings.poll_timeout_s);
     poll->asked_ns = sma_ctx_now(telegram->ctx);
     poll->call = sma_call_start(

@@ -23,6 +23,8 @@ struct seen
     char why[128], type[128], id[128], chat_key[600], chat_id[600], chat_type[64], thread[64],
         message_id[600];
     bool is_whole;
+    uint8_t change;
+    char target_id[128];
     char user_id[128], user_alias[128], user_name[128], language[8], key[600], callback_token[64];
     char text[8192], context[2048], meta[512], preparation[16384];
     size_t text_len;
@@ -64,6 +66,8 @@ static inline void see(void *user, const struct feishu_event *event)
     COPY(user_id, ingress->route.user_id);
     COPY(user_alias, ingress->user_alias);
     seen->is_whole = ingress->is_whole;
+    seen->change = ingress->change;
+    COPY(target_id, ingress->target_id);
     COPY(user_name, ingress->route.user_name);
     COPY(language, ingress->route.language);
     COPY(key, ingress->event_key);

@@ -531,10 +531,6 @@ static void comings_and_goings_are_noted(void)
          "[the bot was removed from the group]"},
         {"{\"uuid\":\"e\",\"event\":{\"type\":\"p2p_chat_create\",\"chat_id\":\"oc_1\"}}",
          "[the user opened the chat for the first time]"},
-        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.message.recalled_"
-         "v1\"},"
-         "\"event\":{\"chat_id\":\"oc_1\",\"message_id\":\"om_1\"}}",
-         NULL},
         {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"brand.new_v9\"},"
          "\"event\":{}}",
          NULL},
@@ -725,6 +721,26 @@ static void half_an_emoji_costs_itself(void)
     CHECK_TEXT("half \xEF\xBF\xBD of it", seen.text);
 }
 
+static void a_recalled_message_is_named(void)
+{
+    static const char form[] = "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":"
+                               "\"im.message.recalled_v1\"},\"event\":{\"chat_id\":\"oc_1\","
+                               "\"message_id\":\"%s\",\"recall_time\":\"1745286000000\","
+                               "\"recall_type\":\"group_owner\"}}";
+    char body[512];
+    snprintf(body, sizeof body, form, "om_1");
+    struct seen seen = parse(body);
+    CHECK_INT(FEISHU_EVENT_INGRESS, seen.kind);
+    CHECK_INT(SMA_EVENT_NOTE, seen.event_kind);
+    CHECK_INT(SMA_CHANGE_RECALL, seen.change);
+    CHECK_TEXT("om_1", seen.target_id);
+    CHECK_TEXT("e", seen.key);
+    CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
+    CHECK_TEXT("", seen.user_id);
+    snprintf(body, sizeof body, form, "");
+    CHECK_INT(FEISHU_EVENT_IGNORED, parse(body).kind);
+}
+
 int main(void)
 {
     RUN(recorded_message_is_read);
@@ -750,5 +766,6 @@ int main(void)
     RUN(ids_have_a_limit);
     RUN(times_are_believed_within_reason);
     RUN(half_an_emoji_costs_itself);
+    RUN(a_recalled_message_is_named);
     return check_summary();
 }

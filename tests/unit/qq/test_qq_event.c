@@ -269,6 +269,39 @@ static void paths_are_the_messages_own(void)
     CHECK(strcmp(first.path, third.path) != 0);
 }
 
+static void keep_change(void *user, const struct qq_event *event)
+{
+    const struct sma_ingress *in = &event->ingress;
+    char *text = user;
+    snprintf(text, 256, "%d %d %.*s %.*s %.*s", event->kind, in->change,
+             (int)in->route.chat_key.len, in->route.chat_key.ptr, (int)in->target_id.len,
+             in->target_id.ptr, (int)in->event_key.len, in->event_key.ptr);
+}
+
+/* Guilds say when a message is taken away; private chats and groups do not. */
+static void a_deleted_message_is_recalled(void)
+{
+    static const struct
+    {
+        const char *type, *wanted;
+    } rows[] = {{"MESSAGE_DELETE", "1 2 qq:channel:C m1 e1"},
+                {"PUBLIC_MESSAGE_DELETE", "1 2 qq:channel:C m1 e1"},
+                {"DIRECT_MESSAGE_DELETE", "1 2 qq:dm:G m1 e1"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char json[512], seen[256] = "";
+        struct qq_frame frame;
+        snprintf(json, sizeof json,
+                 "{\"op\":0,\"t\":\"%s\",\"id\":\"e1\",\"d\":{\"message\":{\"id\":\"m1\","
+                 "\"channel_id\":\"C\",\"guild_id\":\"G\",\"author\":{\"id\":\"U\"}},"
+                 "\"op_user\":{\"id\":\"A\"}}}",
+                 rows[i].type);
+        CHECK_OK(qq_frame_parse(sma_str(json), &frame));
+        CHECK_OK(qq_event_parse(&options, &frame, keep_change, seen));
+        CHECK_TEXT(rows[i].wanted, seen);
+        qq_frame_fini(&frame);
+    }
+}
+
 static void keep_reply(void *user, const struct qq_event *event)
 {
     *(size_t *)user = event->ingress.route.message_id.len;
@@ -345,6 +378,7 @@ int main(void)
     RUN(texts_have_a_limit);
     RUN(paths_are_the_messages_own);
     RUN(long_ids_still_come_in);
+    RUN(a_deleted_message_is_recalled);
     RUN(what_is_forwarded_commands_nothing);
     RUN(frames_that_are_none);
     return check_summary();

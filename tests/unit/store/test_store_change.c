@@ -218,6 +218,20 @@ static void a_recalled_piece_leaves_its_album(void)
     }
 }
 
+/* Not every platform says in which topic the message was. */
+static void a_recall_finds_the_topic_of_its_message(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    uint64_t slot = take_slot(), seq = say_in("a:topic:7", "1", "oh no");
+    uint64_t other = say_in("c", "2", "hello");
+    CHECK_INT(SMA_VERDICT_ACCEPTED, recall("r1", "1").verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, recall("r2", "2").verdict); /* of another chat */
+    CHECK_INT(SMA_RUN_CANCELLED, state_of(seq));
+    end_run(slot);
+    expect_run(other, "hello");
+    end_world(&w);
+}
+
 /* -- later ------------------------------------------------------------------------------------- */
 static uint64_t begin_run(const char *id, const char *text)
 {
@@ -425,6 +439,7 @@ int main(void)
     RUN(a_picture_that_is_being_fetched_keeps_its_new_words);
     RUN(a_recalled_picture_is_not_waited_for);
     RUN(a_recalled_piece_leaves_its_album);
+    RUN(a_recall_finds_the_topic_of_its_message);
     RUN(an_open_run_is_told_of_an_edit_and_a_recall);
     RUN(an_edit_of_what_was_answered_comes_with_the_next_request);
     RUN(what_the_run_did_not_hear_comes_with_the_next_one);

@@ -63,6 +63,7 @@ void keep(void *user, const struct telegram_event *event)
     COPY(event_key, in->event_key);
     COPY(group_key, in->group_key);
     COPY(migrated_from, in->migrated_from);
+    COPY(edit_of, in->change == SMA_CHANGE_EDIT ? in->target_id : SMA_STR(""));
     COPY(context, in->context);
     COPY(meta, in->meta_json);
     COPY(preparation, in->preparation);

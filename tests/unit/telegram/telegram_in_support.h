@@ -20,7 +20,7 @@ struct seen
     char chat_key[256], chat_id[64], chat_type[64], thread_id[64], message_id[64], user_id[64],
         reply_to_id[64];
     char user_name[600], display_name[600], handle[600], language[64], event_key[600],
-        callback_id[600], group_key[600], migrated_from[256];
+        callback_id[600], group_key[600], migrated_from[256], edit_of[64];
     char text[16384], context[70000], meta[5000], preparation[33000];
     size_t text_len;
 };

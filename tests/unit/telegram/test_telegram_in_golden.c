@@ -67,6 +67,7 @@ static void put_seen(struct sma_buf *out, const char *name, const struct seen *s
     put_line(out, "preparation", seen->preparation);
     put_line(out, "group key", seen->group_key);
     put_line(out, "migrated from", seen->migrated_from);
+    put_line(out, "edit of", seen->edit_of);
 }
 
 static void list_updates(struct sma_buf *out)
