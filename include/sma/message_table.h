@@ -565,11 +565,13 @@ BODY(sma_history_ask)
     FIELD(uint64_t, current_seq)
     FIELD(uint64_t, session_first_seq)       /* 0 = the session is empty */
     TEXTS(session_id_count, session_ids)
+    TEXT(given) /* lines not to be given: their sma_line_mark, 8 bytes each */
 END
 
 BODY(sma_history_line)
     FIELD(int64_t, wall_ms)
     FIELD(bool, is_user)                     /* else assistant */
+    TEXT(message_id)                         /* of the platform; may be empty */
     TEXT(user_id)
     TEXT(user_name)
     TEXT(text)

@@ -31,6 +31,11 @@ void sma_buf_put_iso_time(struct sma_buf *buf, int64_t wall_ms);
 /** Whole string as a base-10 integer in [low, high]; BADINPUT otherwise. */
 SMA_CHECKED enum sma_err sma_parse_i64(struct sma_str text, int64_t low, int64_t high,
                                        int64_t *ret_number);
+/** What tells one line of a chat's history from another: the same in the file, in a message and in
+ *  what a tool shows of it. */
+uint64_t sma_line_mark(int64_t wall_ms, bool is_user, struct sma_str message_id);
+/** The time of sma_buf_put_iso_time. BADINPUT. */
+SMA_CHECKED enum sma_err sma_parse_iso_time(struct sma_str text, int64_t *ret_wall_ms);
 /** Keyed 64-bit hash (SipHash-2-4). */
 uint64_t sma_siphash(const uint8_t key[16], const void *bytes, size_t len);
 /** Does this code point, which nobody sees, change how the text around it reads on a screen? Marks

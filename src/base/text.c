@@ -2,7 +2,9 @@
 #include "sma/text.h"
 #include "base_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Bytes of ASCII at the beginning, in whole words: most text is nothing else, and a word costs what
  * a byte does. */
@@ -308,4 +310,35 @@ void sma_url_put_bare(struct sma_buf *buf, const char *url)
     if (scheme_end != NULL)
         sma_buf_put(buf, url, (size_t)(scheme_end + 3 - url));
     sma_buf_put(buf, start, strcspn(start, "?#"));
+}
+
+/* -- lines of a history ------------------------------------------------------------------------ */
+uint64_t sma_line_mark(int64_t wall_ms, bool is_user, struct sma_str message_id)
+{
+    static const uint8_t key[16] = "shipmyagent line";
+    struct
+    {
+        uint64_t wall_ms, is_user, id;
+    } parts = {(uint64_t)wall_ms, is_user, sma_siphash(key, message_id.ptr, message_id.len)};
+    return sma_siphash(key, &parts, sizeof parts);
+}
+
+enum sma_err sma_parse_iso_time(struct sma_str text, int64_t *ret_wall_ms)
+{
+    char copy[32];
+    struct tm tm = {.tm_isdst = 0};
+    unsigned ms = 0;
+    int used = 0;
+    if (text.len >= sizeof copy)
+        return SMA_ERR_BADINPUT;
+    memcpy(copy, text.ptr == NULL ? "" : text.ptr, text.len);
+    copy[text.len] = '\0';
+    if (sscanf(copy, "%4d-%2d-%2dT%2d:%2d:%2d.%3uZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+               &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms, &used) != 7 ||
+        (size_t)used != text.len)
+        return SMA_ERR_BADINPUT;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    *ret_wall_ms = (int64_t)timegm(&tm) * 1000 + ms;
+    return SMA_ERR_OK;
 }

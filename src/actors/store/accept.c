@@ -187,7 +187,7 @@ static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct s
                                                struct sma_msg *msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    struct store_acceptance how = {.row_state = SMA_ROW_DONE};
+    struct store_acceptance how = {.row_state = SMA_ROW_DONE, .is_aside = true};
     uint64_t seq;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK)

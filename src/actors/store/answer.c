@@ -293,7 +293,7 @@ static SMA_CHECKED enum sma_err decide_now(struct sma_store *store, struct store
                                            struct sma_msg *msg, struct reading *reading)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    struct store_acceptance how = {.row_state = SMA_ROW_RUNNING};
+    struct store_acceptance how = {.row_state = SMA_ROW_RUNNING, .is_aside = true};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
     struct store_decision decision;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);

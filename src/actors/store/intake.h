@@ -18,6 +18,7 @@ struct store_acceptance
     bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
     bool is_press;             /* no history line; its data is kept in the facts */
     bool is_unkept;            /* no history line: only claimed */
+    bool is_aside; /* its line is marked: the answer to a request, nothing for the model */
     struct sma_str request_id; /* as in store_facts */
 };
 /** Claim, row, line, cursor, contact; in the open transaction. */

@@ -138,6 +138,20 @@ static SMA_CHECKED enum sma_err place_change_line(struct sma_store *store, struc
     return err;
 }
 
+/* The meta object of a line that is a command or a decision: those are for the program, and a model
+ * that reads the history would take them for words to itself. */
+static void put_aside_meta(struct sma_buf *meta, struct sma_str own)
+{
+    bool has_own = own.len > 2 && own.ptr[0] == '{' && own.ptr[own.len - 1] == '}';
+    sma_buf_put_text(meta, "{\"aside\":true");
+    if (has_own) {
+        sma_buf_put_char(meta, ',');
+        sma_buf_put(meta, own.ptr + 1, own.len - 1);
+    } else {
+        sma_buf_put_char(meta, '}');
+    }
+}
+
 static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
                                                 const struct sma_ingress *in,
                                                 const struct store_acceptance *how,
@@ -150,17 +164,25 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
         sma_buf_clear(&store->scratch.line);
         return SMA_ERR_OK;
     }
-    return sma_store_place_line(store, chat,
-                                &(struct sma_history_entry){.wall_ms = in->wall_ms,
-                                                            .channel = in->route.channel,
-                                                            .chat_id = in->route.chat_id,
-                                                            .chat_key = in->route.chat_key,
-                                                            .user_id = in->route.user_id,
-                                                            .message_id = message_id_of(in),
-                                                            .role = SMA_STR("user"),
-                                                            .text = in->text,
-                                                            .meta_json = in->meta_json},
-                                ret_offset);
+    SMA_AUTO(sma_buf_fini) struct sma_buf marked;
+    sma_buf_init(&marked, SMA_META_BYTES_MAX + 64);
+    bool is_aside = how->is_aside || in->kind == SMA_EVENT_CONTROL;
+    if (is_aside)
+        put_aside_meta(&marked, in->meta_json);
+    if (marked.err != SMA_ERR_OK)
+        return marked.err;
+    return sma_store_place_line(
+        store, chat,
+        &(struct sma_history_entry){.wall_ms = in->wall_ms,
+                                    .channel = in->route.channel,
+                                    .chat_id = in->route.chat_id,
+                                    .chat_key = in->route.chat_key,
+                                    .user_id = in->route.user_id,
+                                    .message_id = message_id_of(in),
+                                    .role = SMA_STR("user"),
+                                    .text = in->text,
+                                    .meta_json = is_aside ? sma_buf_str(&marked) : in->meta_json},
+        ret_offset);
 }
 
 /* What comes under a former key of the chat is claimed under that one. */

@@ -234,6 +234,7 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.session_first = place_of(store, asked->session_first_seq);
         query.session_id_count = asked->session_id_count;
         query.session_ids = asked->session_ids;
+        query.given = asked->given;
     }
     if (query.limit == 0)
         query.limit = 1;
@@ -296,6 +297,7 @@ static void answer_lines(struct sma_store *store, struct store_search *search, e
     for (uint32_t i = 0; i < count; i++)
         list[i] = (struct sma_history_line){.wall_ms = items[i].wall_ms,
                                             .is_user = items[i].is_user,
+                                            .message_id = items[i].message_id,
                                             .user_id = items[i].user_id,
                                             .user_name = items[i].user_name,
                                             .text = items[i].text};

@@ -79,6 +79,7 @@ void sma_run_destroy(struct sma_run *run)
     sma_buf_fini(&run->answer_data);
     free(run->many_blocks);
     free(run->session_ids);
+    run_past_fini(&run->past);
     free(run->failures);
     free(run);
 }

@@ -164,7 +164,8 @@ static void ask_history(struct sma_run *run, uint32_t index)
                                                .current_seq = order->seq,
                                                .session_first_seq = first_seq,
                                                .session_id_count = count,
-                                               .session_ids = run->session_ids};
+                                               .session_ids = run->session_ids,
+                                               .given = run_past_given(&run->past)};
 }
 
 void run_delivery_is(struct sma_run *run, uint32_t index,
@@ -301,9 +302,12 @@ void run_history(struct sma_run *run, uint32_t index, const struct sma_history_l
     struct run_call *call = run_close_call(run, index, CALL_HISTORY);
     if (call == NULL)
         return;
-    sma_tool_put_history(&call->result, lines, call->args.keyword,
+    struct sma_history_lines shown = *lines; /* the message is ours: its list may be shortened */
+    shown.line_count = run_past_filter(&run->past, shown.lines, shown.line_count);
+    sma_tool_put_history(&call->result, &shown, call->args.keyword,
                          sma_prompt_is_group(run->order->route.chat_type));
     run_set_result(call, lines->err != SMA_ERR_OK);
+    run_past_read(&run->past, sma_buf_str(&call->result));
     run_check_round(run);
 }
 

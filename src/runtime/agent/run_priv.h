@@ -109,6 +109,13 @@ struct run_chat
     uint32_t skipped;                   /* bit = index: not asked in this chat */
 };
 
+/* Lines of the history that the model was shown in this run (run_past.c). */
+struct run_past
+{
+    uint64_t *marks; /* sma_line_mark */
+    uint32_t count, room;
+};
+
 struct sma_run
 {
     uint32_t magic;
@@ -213,6 +220,7 @@ struct sma_run
     struct sma_buf scratch;
     struct sma_str *session_ids;
     uint32_t session_id_room;
+    struct run_past past;
     struct sma_run_actions *actions; /* of the event being handled */
 };
 
@@ -225,6 +233,16 @@ void run_wait(struct sma_run *run);
 void run_settle(struct sma_run *run);
 void run_end(struct sma_run *run, bool is_counted);
 void run_cancel_tools(struct sma_run *run);
+
+/* run_past.c */
+void run_past_fini(struct run_past *past);
+/* For the question: what is not to be given again. */
+struct sma_str run_past_given(const struct run_past *past);
+/* Note the lines that this result of chat_load_history shows. */
+void run_past_read(struct run_past *past, struct sma_str result);
+/* Leave out what was shown: two calls of one answer ask at once. @return lines left */
+uint32_t run_past_filter(const struct run_past *past, struct sma_history_line *lines,
+                         uint32_t count);
 
 /* run_settings.c */
 /* Everything of a request before its messages, when these tools are offered. */

@@ -321,6 +321,8 @@ struct sma_history_query
     uint32_t session_id_count;
     const struct sma_str *session_ids; /* message ids; copied */
     int64_t from_ms, to_ms;            /* bounds of ts, inclusive; 0 = none */
+    /* sma_line_mark of lines that are not wanted again, 8 bytes each; copied */
+    struct sma_str given;
 };
 struct sma_history_item
 {

@@ -192,6 +192,23 @@ static bool fill_entry(const json_t *root, struct sma_str chat_key, struct sma_h
     return chat_key.ptr == NULL || sma_str_is_equal(chat_key, entry->chat_key);
 }
 
+/* "/stop", "/clear@bot": lines from before commands were marked. */
+static bool is_bare_command(struct sma_str text)
+{
+    text = sma_str_trim(text);
+    bool is_name = false;
+    if (text.len < 2 || text.len > 64 || text.ptr[0] != '/')
+        return false;
+    for (size_t i = 1; i < text.len; i++) {
+        char byte = text.ptr[i];
+        if (byte == '@' && i > 1 && !is_name)
+            is_name = true;
+        else if (!isalnum((unsigned char)byte) && byte != '_')
+            return false;
+    }
+    return true;
+}
+
 enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
                            struct history_parsed *ret_parsed)
 {
@@ -203,6 +220,9 @@ enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
     }
     const json_t *meta = json_object_get(root, "meta");
     parsed.is_notice = json_is_true(json_object_get(meta, "notice"));
+    parsed.is_aside = json_is_true(json_object_get(meta, "aside")) ||
+                      (sma_str_is_equal(parsed.entry.role, SMA_STR("user")) &&
+                       is_bare_command(parsed.entry.text));
     /* json_object_get accepts NULL and other types */
     if (!get_string(meta, "name", &parsed.user_name))
         (void)get_string(meta, "username", &parsed.user_name);

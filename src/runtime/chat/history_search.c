@@ -30,8 +30,8 @@ struct position
 struct sma_history_reader
 {
     struct sma_history *history;
-    char *strings; /* chat key and session ids, one allocation */
-    struct sma_str chat_key, *session_ids;
+    char *strings; /* chat key, session ids and marks, one allocation */
+    struct sma_str chat_key, *session_ids, given;
     bool accepts_any_key;
     uint32_t session_id_count, limit;
     bool is_raw;
@@ -111,7 +111,7 @@ static bool is_at_or_after(const struct position *position, uint32_t file, uint6
 static enum sma_err copy_strings(struct sma_history_reader *reader,
                                  const struct sma_history_query *query)
 {
-    size_t total = query->chat_key.len + 1;
+    size_t total = query->chat_key.len + query->given.len + 1;
     for (uint32_t i = 0; i < query->session_id_count; i++)
         total += query->session_ids[i].len;
     reader->strings = malloc(total);
@@ -132,6 +132,9 @@ static enum sma_err copy_strings(struct sma_history_reader *reader,
         at += id.len;
     }
     reader->session_id_count = query->session_id_count;
+    if (query->given.len > 0)
+        memcpy(at, query->given.ptr, query->given.len);
+    reader->given = (struct sma_str){at, query->given.len};
     return SMA_ERR_OK;
 }
 
@@ -309,14 +312,29 @@ static bool is_in_session(const struct sma_history_reader *reader,
     return false;
 }
 
+static bool is_given(const struct sma_history_reader *reader, const struct sma_history_entry *entry,
+                     bool is_user)
+{
+    uint64_t mark = 0, wanted = 0;
+    if (reader->given.len < sizeof mark)
+        return false;
+    wanted = sma_line_mark(entry->wall_ms, is_user, entry->message_id);
+    for (size_t at = 0; at + sizeof mark <= reader->given.len; at += sizeof mark) {
+        memcpy(&mark, reader->given.ptr + at, sizeof mark);
+        if (mark == wanted)
+            return true;
+    }
+    return false;
+}
+
 static bool is_wanted(const struct sma_history_reader *reader, const struct history_parsed *parsed,
                       uint64_t offset)
 {
     const struct sma_history_entry *entry = &parsed->entry;
     bool is_user = sma_str_is_equal(entry->role, SMA_STR("user"));
     bool is_assistant = sma_str_is_equal(entry->role, SMA_STR("assistant"));
-    if (!reader->is_raw &&
-        (parsed->is_notice || !(is_user || is_assistant) || is_blank(entry->text)))
+    if (!reader->is_raw && (parsed->is_notice || parsed->is_aside || !(is_user || is_assistant) ||
+                            is_blank(entry->text) || is_given(reader, entry, is_user)))
         return false;
     if ((reader->from_ms != 0 && entry->wall_ms < reader->from_ms) ||
         (reader->to_ms != 0 && entry->wall_ms > reader->to_ms))

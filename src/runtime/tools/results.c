@@ -59,8 +59,15 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
 
 static void put_line(struct sma_buf *buf, const struct sma_history_line *line, bool has_speakers)
 {
-    sma_buf_put_text(buf, line->is_user ? "{\"role\":\"user\",\"content\":\""
-                                        : "{\"role\":\"assistant\",\"content\":\"");
+    sma_buf_put_text(buf, line->is_user ? "{\"role\":\"user\"" : "{\"role\":\"assistant\"");
+    sma_buf_put_text(buf, ",\"time\":\"");
+    sma_buf_put_iso_time(buf, line->wall_ms);
+    sma_buf_put_char(buf, '"');
+    if (line->message_id.len > 0) {
+        sma_buf_put_json_key(buf, "id");
+        sma_buf_put_json_string(buf, line->message_id);
+    }
+    sma_buf_put_text(buf, ",\"content\":\"");
     struct sma_str speaker = line->user_name.len > 0 ? line->user_name : line->user_id;
     if (line->is_user && has_speakers && speaker.len > 0) {
         sma_buf_put_json_escaped(buf, speaker);

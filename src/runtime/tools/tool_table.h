@@ -44,7 +44,8 @@
         "\"username\",\"text\"")) \
     X(LOAD_HISTORY, "chat_load_history", 0, false, false, \
       "Read earlier messages of this chat that are not in the conversation above: the newest " \
-      "ones, or those that match a keyword.", \
+      "ones, or those that match a keyword. Each has its role, time (UTC), id where it has one, " \
+      "and content. A further call does not repeat them but goes on to older ones.", \
       ARG_OPTIONAL( \
         ARG_NUMBER("limit", "1", "200", "how many messages at most, default 30") "," \
         ARG_TEXT("keyword", "regular expression or plain text to search for, at most 200 " \

@@ -1,5 +1,6 @@
 /* Aim: every rule of a run as events in, exact actions out. Method: the driver plays store, model,
  * dispatcher. */
+#include "sma/text.h"
 #include "unit/agent/run_driver.h"
 
 #include "sma/notices.h"
@@ -182,7 +183,10 @@ static void results_stand_in_the_order_of_the_calls(void)
         at = strstr(at, id);
         CHECK(at != NULL);
     }
-    CHECK(strstr(bytes, "{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"old words\\\"}") != NULL);
+    CHECK(
+        strstr(bytes, "\\\"role\\\":\\\"user\\\",\\\"time\\\":\\\"1970-01-01T00:00:00.000Z\\\",") !=
+        NULL);
+    CHECK(strstr(bytes, "\\\"content\\\":\\\"old words\\\"}") != NULL);
     free(bytes);
     driver_fini(&d);
 }
@@ -590,6 +594,54 @@ static void history_excludes_what_the_session_holds(void)
     driver_fini(&d);
 }
 
+static void check_given(const struct driver *d, uint32_t count, const uint64_t *marks)
+{
+    const struct sma_history_ask *history = &driver_find(d, SMA_RUN_ASK_HISTORY)->history;
+    CHECK_INT(count * sizeof *marks, history->given.len);
+    CHECK(count == 0 || memcmp(history->given.ptr, marks, history->given.len) == 0);
+}
+
+static void ask_past(struct driver *d, struct sma_history_line *lines, uint32_t count)
+{
+    static const struct driver_call look[] = {{"c1", "chat_load_history", "{}"}, {0}};
+    driver_answer(d, "", SMA_FINISH_TOOLS, look);
+    driver_durable(d);
+    struct sma_history_lines list = {.line_count = count, .lines = lines};
+    if (lines != NULL) {
+        driver_event(d,
+                     (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &list});
+        driver_durable(d);
+    }
+}
+
+/* The same lines twice cost tokens and tell nothing: a run asks for what it has not seen, and a run
+ * that goes on after a restart knows what that is. */
+static void a_run_is_given_a_line_of_the_past_once(void)
+{
+    struct driver d;
+    struct sma_history_line lines[] = {{.wall_ms = 1795000000123,
+                                        .is_user = true,
+                                        .message_id = SMA_STR("m7"),
+                                        .text = SMA_STR("one")},
+                                       {.wall_ms = 1795000000124, .text = SMA_STR("two")}};
+    uint64_t marks[] = {sma_line_mark(1795000000123, true, SMA_STR("m7")),
+                        sma_line_mark(1795000000124, false, SMA_STR(""))};
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    ask_past(&d, lines, 2);
+    CHECK(driver_request_has(
+        &d, "\\\"time\\\":\\\"2026-11-18T11:06:40.123Z\\\",\\\"id\\\":\\\"m7\\\""));
+    driver_cut(&d);
+    driver_start(&d);
+    ask_past(&d, NULL, 0);
+    check_given(&d, 2, marks);
+    struct sma_history_lines again = {.line_count = 2,
+                                      .lines = lines}; /* a store that knows no marks */
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &again});
+    CHECK(driver_request_has(&d, "\\\"inserted\\\":0"));
+    driver_fini(&d);
+}
+
 static void a_turn_too_large_for_a_session_is_kept_plain(void)
 {
     struct driver d;
@@ -631,6 +683,7 @@ int main(void)
     RUN(a_past_is_loaded_before_the_first_request);
     RUN(collected_messages_come_first_each_by_itself);
     RUN(history_excludes_what_the_session_holds);
+    RUN(a_run_is_given_a_line_of_the_past_once);
     RUN(a_turn_too_large_for_a_session_is_kept_plain);
     return check_summary();
 }

@@ -116,9 +116,11 @@ static void history_results_keep_the_newest(void)
     sma_buf_clear(&buf);
     list.line_count = 1;
     lines[0].text = SMA_STR("hey");
+    lines[0].wall_ms = 1795299420123;
+    lines[0].message_id = SMA_STR("m1");
     sma_tool_put_history(&buf, &list, (struct sma_str){0}, true);
     CHECK_STR("{\"success\":true,\"inserted\":1,\"mode\":\"recent\",\"messages\":[{\"role\":"
-              "\"user\",\"content\":"
+              "\"user\",\"time\":\"2026-11-21T22:17:00.123Z\",\"id\":\"m1\",\"content\":"
               "\"Ann: hey\"}]}",
               sma_buf_str(&buf));
     sma_buf_clear(&buf);

@@ -182,6 +182,50 @@ static void notices_and_other_roles_are_not_given(void)
     drop_directory();
 }
 
+static void commands_and_decisions_are_not_given(void)
+{
+    make_directory();
+    struct sma_buf file;
+    sma_buf_init(&file, 1 << 16);
+    put_line(&file, "user", "\"q\"", ",\"meta\":{\"username\":\"ann\"}");
+    put_line(&file, "user", "\"yes, all\"", ",\"meta\":{\"aside\":true,\"username\":\"ann\"}");
+    put_line(&file, "user", "\"/status please\"", ",\"meta\":{\"aside\":true}");
+    put_line(&file, "user", "\" /stop@bot \"", ""); /* from before they were marked */
+    put_line(&file, "user", "\"/clear\"", "");
+    put_line(&file, "user", "\"/etc/passwd is what?\"", "");
+    put_line(&file, "user", "\"/ shrug\"", "");
+    put_line(&file, "assistant", "\"/help\"", "");
+    put_file(NAME, file.ptr, file.len);
+    struct sma_history *history = open_history();
+    CHECK_TEXT("q|/etc/passwd is what?|/ shrug|/help", search_texts(history, KEY, "", 9));
+    sma_buf_fini(&file);
+    sma_history_close(history);
+    drop_directory();
+}
+
+static void what_was_given_makes_room_for_older_lines(void)
+{
+    make_directory();
+    struct sma_buf file;
+    sma_buf_init(&file, 1 << 16);
+    for (int i = 0; i < 6; i++)
+        sma_buf_printf(&file,
+                       "{\"v\":1,\"ts\":%d,\"chatKey\":\"" KEY
+                       "\",\"messageId\":\"m%d\",\"role\":\"user\",\"text\":\"t%d\"}\n",
+                       1000 + i, i, i);
+    put_file(NAME, file.ptr, file.len);
+    struct sma_history *history = open_history();
+    uint64_t marks[3] = {sma_line_mark(1005, true, SMA_STR("m5")),
+                         sma_line_mark(1003, true, SMA_STR("m3")),
+                         sma_line_mark(1004, false, SMA_STR("m4"))}; /* another one */
+    struct sma_history_query query = {
+        .chat_key = SMA_STR(KEY), .limit = 3, .given = {(const char *)marks, sizeof marks}};
+    CHECK_TEXT("t1|t2|t4", query_texts(history, &query));
+    sma_buf_fini(&file);
+    sma_history_close(history);
+    drop_directory();
+}
+
 /* Twelve messages; rotations at 3 lines; the places as they were when each line was written. */
 static void places_hold_through_rotations(void)
 {
@@ -483,6 +527,8 @@ int main(void)
     RUN(escapes_of_other_writers_are_found);
     RUN(damaged_lines_are_skipped_and_reported_once);
     RUN(notices_and_other_roles_are_not_given);
+    RUN(commands_and_decisions_are_not_given);
+    RUN(what_was_given_makes_room_for_older_lines);
     RUN(places_hold_through_rotations);
     RUN(reading_goes_on_beside_writing_and_rotation);
     RUN(answers_are_bounded_in_bytes);
