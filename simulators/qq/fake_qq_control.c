@@ -34,12 +34,13 @@ const char fake_qq_commands[] =
     "  list chat [from] -> messages, typing;  counters;  interactions;  refusals;  sessions\n"
     "        ours: id text kind (text markdown media) detail replied (msg_id or event_id,\n"
     "        \"\" = active) msg_seq is_active\n"
-    "        is_recalled buttons: [{id, label, data, row, permission}]\n"
+    "        is_recalled is_streaming buttons: [{id, label, data, row, permission}]\n"
+    "        counters [unfinished]: messages in pieces without their last one; stream_refused\n"
     "  fault method kind [...] (see fake_platform.h; methods are the names in\n"
     "        fake_qq_rest.c); clear_faults\n"
     "  clock seconds  the platform's clock runs ahead by that much: windows, tokens, files\n"
     "  token_life seconds [overlap number]; expire_token\n"
-    "  rights [markdown keyboard active audit refuse_urls note_refused text_max\n"
+    "  rights [markdown keyboard stream active audit refuse_urls note_refused text_max\n"
     "        active_per_minute active_per_day per_second intents\n"
     "        window_scale interaction_ms media_ttl block_size file_bytes_max]\n"
     "  gateway [heartbeat session_ms hello acks url shards identifies concurrency\n"
@@ -170,11 +171,11 @@ static json_t *tree_of_message(const struct fake_qq *fake, const struct message 
                              "is_ours", message->is_ours, "ms", (json_int_t)message->wall_ms,
                              "is_recalled", message->is_recalled);
     if (message->is_ours) {
-        json_object_update_new(tree,
-                               json_pack("{s:s,s:s,s:s,s:I,s:b}", "kind", message->kind, "detail",
-                                         message->detail, "replied", message->replied, "msg_seq",
-                                         (json_int_t)message->msg_seq, "is_active",
-                                         message->replied[0] == '\0'));
+        json_object_update_new(
+            tree, json_pack("{s:s,s:s,s:s,s:I,s:b,s:b}", "kind", message->kind, "detail",
+                            message->detail, "replied", message->replied, "msg_seq",
+                            (json_int_t)message->msg_seq, "is_active", message->replied[0] == '\0',
+                            "is_streaming", message->is_streaming));
         json_object_set_new(tree, "buttons", buttons_of(message));
     } else {
         const struct session *session = fake->payloads[message->payload].session;
@@ -259,32 +260,35 @@ static json_t *count_all(void *user, const json_t *command)
     {
         const char *name;
         uint64_t value;
-    } values[] = {{"links", link_count},
-                  {"ready", ready_count},
-                  {"identifies", fake->identify_count},
-                  {"resumes", fake->resume_count},
-                  {"resumes_refused", fake->resume_refused_count},
-                  {"beats", fake->beat_count},
-                  {"events", fake->event_count},
-                  {"replayed", fake->replay_count},
-                  {"lost", fake->lost_count},
-                  {"filtered", fake->filtered_count},
-                  {"closed_by_us", fake->closed_by_us_count},
-                  {"sent", fake->sent_count},
-                  {"duplicates", fake->duplicate_count},
-                  {"leaks", fake->leak_count},
-                  {"tokens", fake->token_count},
-                  {"webhook_sent", fake->webhook_sent_count},
-                  {"webhook_taken", fake->webhook_taken_count},
-                  {"webhook_failed", fake->webhook_failed_count},
-                  {"webhook_waiting", waiting},
-                  {"client_close_code", fake->client_close_code},
-                  {"identifies_left", (uint64_t)fake->identify_remaining},
-                  {"refusals", json_array_size(fake->refusals)},
-                  {"faults_left", (uint64_t)platform_faults_left(&fake->platform)},
-                  {"sockets", ws_server_socket_count(fake->server)},
-                  {"started", fake->load.started},
-                  {"finished", fake->load.finished}};
+    } values[] = {
+        {"links", link_count},
+        {"ready", ready_count},
+        {"identifies", fake->identify_count},
+        {"resumes", fake->resume_count},
+        {"resumes_refused", fake->resume_refused_count},
+        {"beats", fake->beat_count},
+        {"events", fake->event_count},
+        {"replayed", fake->replay_count},
+        {"lost", fake->lost_count},
+        {"filtered", fake->filtered_count},
+        {"closed_by_us", fake->closed_by_us_count},
+        {"sent", fake->sent_count},
+        {"duplicates", fake->duplicate_count},
+        {"unfinished", platform_flag(command, "unfinished", false) ? fake_qq_unfinished(fake) : 0},
+        {"stream_refused", fake->stream_refused_count},
+        {"leaks", fake->leak_count},
+        {"tokens", fake->token_count},
+        {"webhook_sent", fake->webhook_sent_count},
+        {"webhook_taken", fake->webhook_taken_count},
+        {"webhook_failed", fake->webhook_failed_count},
+        {"webhook_waiting", waiting},
+        {"client_close_code", fake->client_close_code},
+        {"identifies_left", (uint64_t)fake->identify_remaining},
+        {"refusals", json_array_size(fake->refusals)},
+        {"faults_left", (uint64_t)platform_faults_left(&fake->platform)},
+        {"sockets", ws_server_socket_count(fake->server)},
+        {"started", fake->load.started},
+        {"finished", fake->load.finished}};
     json_t *tree = json_pack("{s:O}", "calls", fake->platform.counts);
     for (size_t i = 0; i < SMA_COUNT_OF(values); i++)
         json_object_set_new(tree, values[i].name, json_integer((json_int_t)values[i].value));
@@ -336,6 +340,7 @@ static json_t *set_rights(void *user, const json_t *command)
     struct fake_qq *fake = user;
     fake->is_markdown_off = !platform_flag(command, "markdown", !fake->is_markdown_off);
     fake->is_keyboard_off = !platform_flag(command, "keyboard", !fake->is_keyboard_off);
+    fake->is_stream_off = !platform_flag(command, "stream", !fake->is_stream_off);
     fake->is_active_off = !platform_flag(command, "active", !fake->is_active_off);
     fake->is_audit = platform_flag(command, "audit", fake->is_audit);
     fake->answers_elsewhere = platform_flag(command, "elsewhere", fake->answers_elsewhere);

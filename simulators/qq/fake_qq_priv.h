@@ -63,6 +63,9 @@ struct message
     char *kind;             /* ours: text markdown media input */
     char *detail;           /* ours: keyboard, or what file */
     int64_t msg_seq;
+    bool is_stream, is_streaming; /* ours: sent in pieces; its last piece has not come */
+    int64_t piece;                /* index of the last one */
+    uint64_t piece_ms;
 };
 struct chat
 {
@@ -190,6 +193,10 @@ struct fake_qq
     size_t fragment_count;
     size_t oversize_bytes;
 
+    bool is_stream_off; /* the bot has no right to stream_messages */
+    uint64_t stream_second;
+    int64_t stream_count;
+    uint64_t stream_refused_count; /* pieces: too fast, out of order, not what was shown */
     bool is_markdown_off, is_keyboard_off, is_active_off, is_audit, refuses_urls, notes_refused;
     bool answers_elsewhere; /* answers of channels name another channel than was asked for */
     int64_t text_max, active_per_minute, active_per_day, per_second, block_size, file_bytes_max,
@@ -281,6 +288,9 @@ void fake_qq_refuse(struct rest *rest, int status, int64_t code, const char *mes
 void fake_qq_answer(struct rest *rest, int status,
                     json_t *body); /* takes the body over; NULL: none */
 void fake_qq_do_send(struct rest *rest);
+void fake_qq_do_stream(struct rest *rest);
+/** Messages in pieces that people see without their last one. */
+size_t fake_qq_unfinished(const struct fake_qq *fake);
 void fake_qq_do_recall(struct rest *rest);
 void fake_qq_do_files(struct rest *rest);
 void fake_qq_do_upload_prepare(struct rest *rest);

@@ -188,6 +188,14 @@ static void refuse_privilege(struct rest *rest)
 }
 
 /* -- the way ----------------------------------------------------------------------------------- */
+static void serve_stream(struct rest *rest)
+{
+    if (rest->fake->is_stream_off)
+        refuse_privilege(rest);
+    else
+        fake_qq_do_stream(rest);
+}
+
 struct route
 {
     const char *method, *pattern; /* "*": any one component */
@@ -223,7 +231,7 @@ static const struct route routes[] = {
      fake_qq_do_upload_finish, false},
     {"PUT", "upload/*/*", "upload_put", 0, fake_qq_do_upload_put, true},
     {"GET", "download/*", "download", 0, fake_qq_do_download, true},
-    {"POST", "v2/users/*/stream_messages", "stream", SCENE_C2C, refuse_privilege, false},
+    {"POST", "v2/users/*/stream_messages", "stream", SCENE_C2C, serve_stream, false},
     {"GET", "v2/groups/*/members", "members", SCENE_GROUP, refuse_privilege, false},
     {"GET", "v2/groups/*/members/*", "members", SCENE_GROUP, refuse_privilege, false},
 };

@@ -484,6 +484,145 @@ void fake_qq_do_send(struct rest *rest)
     }
 }
 
+/* -- in pieces --------------------------------------------------------------------------------- */
+/* The codes but 40007, 50001 and 50002 are unconfirmed. */
+#define PIECE_MS_MIN 250
+#define STREAMS_PER_SECOND 50
+#define PIECE_LAST 10
+
+static struct verdict check_stream_rate(struct fake_qq *fake)
+{
+    uint64_t second = fake_qq_ticks_ms() / 1000;
+    if (second != fake->stream_second) {
+        fake->stream_second = second;
+        fake->stream_count = 0;
+    }
+    return ++fake->stream_count > STREAMS_PER_SECOND ? (struct verdict){429, 50002, "too fast"}
+                                                     : fine;
+}
+
+static struct verdict check_piece(const struct rest *rest)
+{
+    const char *mode = platform_text(rest->body, "input_mode", "append"),
+               *raw = platform_text(rest->body, "content_raw", "");
+    int64_t state = platform_number(rest->body, "input_state", -1);
+    if (strcmp(mode, "append") != 0 && strcmp(mode, "replace") != 0)
+        return no(12002, "input_mode is not valid");
+    if (state != 1 && state != PIECE_LAST)
+        return no(12002, "input_state is not valid");
+    if (strcmp(platform_text(rest->body, "content_type", ""), "markdown") != 0)
+        return no(12002, "content_type is not valid");
+    if (rest->fake->is_markdown_off)
+        return no(304036, "no permission for markdown");
+    return is_blank(raw) ? no(50006, "message is empty") : check_text(rest->fake, raw);
+}
+
+/* The message that the piece goes on with; *ret_verdict: why not. */
+static struct message *begun_message(struct rest *rest, const struct target *target,
+                                     struct verdict *ret_verdict)
+{
+    struct chat *chat = NULL;
+    struct message *message =
+        fake_qq_message(rest->fake, platform_text(rest->body, "stream_msg_id", ""), &chat);
+    const char *raw = platform_text(rest->body, "content_raw", "");
+    bool is_replaced = strcmp(platform_text(rest->body, "input_mode", "append"), "replace") == 0;
+    if (message == NULL || chat != rest->chat || !message->is_stream || target->message == NULL ||
+        strcmp(message->replied, target->message->id) != 0 ||
+        platform_number(rest->body, "msg_seq", 1) != message->msg_seq)
+        *ret_verdict = no(40034024, "stream_msg_id is not valid");
+    else if (message->is_recalled)
+        *ret_verdict = no(40034024, "the message was recalled");
+    else if (!message->is_streaming)
+        *ret_verdict = no(40054005, "the stream has ended");
+    else if (platform_number(rest->body, "index", -1) != message->piece + 1)
+        *ret_verdict = no(40006, "index is not the next one");
+    else if (fake_qq_ticks_ms() - message->piece_ms < PIECE_MS_MIN)
+        *ret_verdict = no(50002, "too fast");
+    else if (is_replaced && strncmp(raw, message->text, strlen(message->text)) != 0)
+        *ret_verdict = no(40007, "content_raw does not begin with what was shown");
+    return ret_verdict->code == CODE_NONE ? message : NULL;
+}
+
+static void add_piece(struct rest *rest, struct message *message)
+{
+    const char *raw = platform_text(rest->body, "content_raw", "");
+    bool is_replaced = strcmp(platform_text(rest->body, "input_mode", "append"), "replace") == 0;
+    size_t kept = is_replaced || message->text == NULL ? 0 : strlen(message->text);
+    char *text = malloc(kept + strlen(raw) + 1), time[64];
+    if (text == NULL)
+        abort();
+    memcpy(text, message->text == NULL ? "" : message->text, kept);
+    memcpy(text + kept, raw, strlen(raw) + 1);
+    free(message->text);
+    message->text = text;
+    message->piece = platform_number(rest->body, "index", 0);
+    message->piece_ms = fake_qq_ticks_ms();
+    message->is_streaming = platform_number(rest->body, "input_state", 1) != PIECE_LAST;
+    fake_qq_put_time(time, sizeof time, message->wall_ms, false);
+    fake_qq_answer(rest, 200,
+                   json_pack("{s:s,s:s,s:{},s:i}", "id", message->id, "timestamp", time, "ext_info",
+                             "remain_msg_len", 4000));
+    if (!message->is_streaming)
+        fake_qq_load_answered(rest->fake, rest->chat, message->text);
+}
+
+/* Answers count once: with the first piece. */
+static struct message *begin_message(struct rest *rest, const struct target *target, int64_t seq)
+{
+    note_reply(rest, target, seq); /* before the list of messages moves */
+    struct message *message = fake_qq_add_message(rest->fake, rest->chat, true);
+    message->kind = platform_copy(sma_str("markdown"));
+    message->detail = platform_copy(sma_str(""));
+    message->replied = platform_copy(sma_str(platform_text(rest->body, "msg_id", "")));
+    message->msg_seq = seq;
+    message->is_stream = true;
+    message->piece = -1;
+    rest->fake->sent_count++;
+    return message;
+}
+
+void fake_qq_do_stream(struct rest *rest)
+{
+    struct target target = {0};
+    struct message *message = NULL;
+    int64_t seq = 1;
+    bool is_first = platform_text(rest->body, "stream_msg_id", "")[0] == '\0';
+    struct verdict verdict = check_stream_rate(rest->fake);
+    if (verdict.code == CODE_NONE)
+        verdict = check_chat(rest);
+    if (verdict.code == CODE_NONE)
+        verdict = check_piece(rest);
+    if (verdict.code == CODE_NONE)
+        verdict = find_target(rest, &target);
+    if (verdict.code == CODE_NONE && target.message == NULL)
+        verdict = no(12002, "only a message can be answered in pieces");
+    if (verdict.code == CODE_NONE && is_first && platform_number(rest->body, "index", -1) != 0)
+        verdict = no(40006, "index of the first piece is 0");
+    if (verdict.code == CODE_NONE && is_first)
+        verdict = check_seq(rest, &target, &seq);
+    if (verdict.code == CODE_NONE && is_first)
+        verdict = check_window(rest, &target);
+    if (verdict.code == CODE_NONE && !is_first)
+        message = begun_message(rest, &target, &verdict);
+    if (verdict.code != CODE_NONE) {
+        rest->fake->stream_refused_count++;
+        fake_qq_refuse(rest, verdict.status, verdict.code, verdict.message);
+        return;
+    }
+    add_piece(rest, is_first ? begin_message(rest, &target, seq) : message);
+}
+
+size_t fake_qq_unfinished(const struct fake_qq *fake)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < fake->chat_count; i++)
+        for (size_t j = 0; j < fake->chat_list[i]->message_count; j++) {
+            const struct message *message = &fake->chat_list[i]->messages[j];
+            count += message->is_ours && message->is_streaming && !message->is_recalled;
+        }
+    return count;
+}
+
 void fake_qq_do_recall(struct rest *rest)
 {
     struct chat *chat = NULL;

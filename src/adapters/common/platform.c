@@ -32,8 +32,8 @@ static const struct sma_param ROWS[] = {
             "WebSocket; `none` for none"},
     {"streaming", SMA_PARAM_WORD("auto,off", 0),
      SMA_PARAM_AT(struct platform_settings, is_streaming_off),
-     .doc = "`auto`: answers are seen while they are written, in the kinds of chats named for the "
-            "platform; `off`: when they are whole"},
+     .doc = "`auto`: an answer is seen while it is written (Telegram: everywhere; Feishu: typed "
+            "into a card; QQ: in private chats); `off`: when it is whole"},
 };
 const struct sma_params sma_platform_params = {"", ROWS, SMA_COUNT_OF(ROWS), &sma_access_params};
 

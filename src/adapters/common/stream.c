@@ -229,6 +229,7 @@ static void on_answer(void *state, void *user, const struct sma_net_answer *answ
     uint64_t seq = stream->seq;
     (void)state;
     stream->call = NULL;
+    stream->rested_ns = now_of(stream);
     if (stream->step == SMA_STREAM_MAKE)
         crash_point(stream, "after_stream");
     const struct sma_stream_home *home = &stream->streams->home;
@@ -364,8 +365,21 @@ static void end(struct sma_stream *stream)
         forget(stream); /* by now a second one would be made; or nothing is to be done */
 }
 
+/* The attempt that waits for it goes on. */
+static void let_go(struct sma_stream *stream, uint64_t now_ns)
+{
+    const struct sma_stream_home *home = &stream->streams->home;
+    stream->is_awaited = false;
+    stream->due_ns = now_ns + OPEN_S * SMA_NS_PER_S;
+    home->rested(home->state, stream->seq);
+}
+
 static void tick_stream(struct sma_stream *stream, uint64_t now_ns)
 {
+    if (stream->is_awaited) {
+        let_go(stream, now_ns);
+        return;
+    }
     switch ((enum sma_stream_state)stream->state) {
     case SMA_STREAM_RUNNING:
         tick_running(stream, now_ns);
@@ -505,12 +519,25 @@ static void yield_to_attempt(struct sma_streams *streams)
         streams->slot_ns = from_ns + SMA_NS_PER_S / streams->home.ops->per_second / 2;
 }
 
+/* A message is not changed twice faster than its platform takes it. */
+static enum sma_stream_claim take_in_time(struct sma_stream *stream)
+{
+    uint64_t at_ns = stream->rested_ns + ops_of(stream)->rest_ms * SMA_NS_PER_MS;
+    if (stream->rested_ns == 0 || at_ns <= now_of(stream))
+        return SMA_STREAM_CLAIM_TAKEN;
+    stream->is_awaited = true;
+    stream->due_ns = at_ns;
+    sma_ctx_request_batch_end(stream->streams->home.ctx);
+    return SMA_STREAM_CLAIM_WAIT;
+}
+
 enum sma_stream_claim sma_streams_claim(struct sma_streams *streams,
                                         const struct sma_attempt *attempt, bool can_become)
 {
     yield_to_attempt(streams);
-    if (find_claimed(streams, attempt->outbox_id) != NULL)
-        return attempt->part == 0 ? SMA_STREAM_CLAIM_TAKEN : SMA_STREAM_CLAIM_NONE;
+    struct sma_stream *claimed = find_claimed(streams, attempt->outbox_id);
+    if (claimed != NULL)
+        return attempt->part == 0 ? take_in_time(claimed) : SMA_STREAM_CLAIM_NONE;
     struct sma_stream *stream = find_open(streams, attempt->seq);
     if (stream == NULL || !sma_str_is_equal(attempt->route.chat_id, sma_str(stream->chat_id)))
         return SMA_STREAM_CLAIM_NONE; /* also what a run sends elsewhere */
@@ -525,7 +552,7 @@ enum sma_stream_claim sma_streams_claim(struct sma_streams *streams,
     bool is_free = stream->state == SMA_STREAM_RUNNING || stream->state == SMA_STREAM_WAITING;
     if (is_free && can_become && attempt->part == 0 && stream->handle[0] != '\0' &&
         claim_now(stream, attempt->outbox_id))
-        return SMA_STREAM_CLAIM_TAKEN;
+        return take_in_time(stream);
     if (is_free)
         abandon(stream);
     sma_ctx_request_batch_end(streams->home.ctx);
@@ -543,7 +570,7 @@ void sma_streams_disclaim(struct sma_streams *streams, const struct sma_attempt 
     if (stream == NULL)
         return;
     stream->outbox_id = 0; /* repeated, the part is a message of its own */
-    stream->is_settled = false;
+    stream->is_settled = stream->is_awaited = false;
     go_on(stream, SMA_STREAM_ENDING, now_of(stream));
     sma_ctx_request_batch_end(streams->home.ctx);
 }
@@ -555,7 +582,7 @@ void sma_streams_drop_claim(struct sma_streams *streams, const struct sma_attemp
         return;
     stream->outbox_id = 0;
     stream->made_wall_ms = 0;
-    stream->is_settled = false;
+    stream->is_settled = stream->is_awaited = false;
     (void)sma_stream_file_save(streams);
     show_none(stream);
 }

@@ -58,6 +58,7 @@ struct sma_stream
     bool is_news;    /* kind and text are not shown yet */
     bool is_left;    /* of the last life, or its last request is in doubt: shown is not known */
     bool is_settled; /* the part that it became is sent */
+    bool is_awaited; /* the part waits for rest_ms; due_ns = then */
     /* of the run's route */
     char chat_id[128], chat_type[16], thread_id[96], message_id[256];
     char handle[256];      /* how the platform calls the message; "" = not known, or none */
@@ -69,8 +70,9 @@ struct sma_stream
     uint64_t outbox_id;    /* of the row that it becomes; 0 = none yet */
     struct sma_buf text;   /* what the run says so far, or the tool's name */
     struct sma_buf shown;  /* what the platform's code knows to be shown */
+    size_t shown_len;      /* of it, as far as it is certain; where the platform's code asks */
     struct sma_call *call; /* on its way */
-    uint64_t due_ns, ready_ns, heard_ns;
+    uint64_t due_ns, ready_ns, heard_ns, rested_ns;
     unsigned failure_count;
 };
 
@@ -86,6 +88,7 @@ struct sma_stream_ops
     const char *file;    /* below the project's folder */
     uint32_t first_ms;   /* a shorter run shows none */
     uint32_t change_ms;  /* between two requests of one stream */
+    uint32_t rest_ms;    /* before the part that it becomes, after the last of them */
     uint32_t per_second; /* requests of all streams */
     bool is_idempotent;  /* a repeated MAKE finds the message that the first one made */
     bool is_counted;     /* the number of each CHANGE is written down before it */

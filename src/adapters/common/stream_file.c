@@ -114,6 +114,7 @@ static void read_stream(struct sma_streams *streams, struct sma_stream *stream, 
         .outbox_id = (uint64_t)sma_json_int(item, "outbox", 0, INT64_MAX, 0),
         .heard_ns = sma_ctx_now(streams->home.ctx),
     };
+    stream->rested_ns = stream->heard_ns; /* its last request may have been just now */
     sma_buf_init(&stream->text, SMA_STREAM_TEXT_BYTES_MAX);
     sma_buf_init(&stream->shown, SMA_STREAM_TEXT_BYTES_MAX);
     SMA_STREAM_SET(stream->chat_id, sma_json_str(item, "chat"));

@@ -19,7 +19,8 @@
 
 #define FIRST_MS 2000
 #define CHANGE_MS 1000 /* the platform allows ten a second for one card, five by PATCH */
-#define PER_SECOND 25  /* of the 50 that an app has */
+#define REST_MS 200
+#define PER_SECOND 25 /* of the 50 that an app has */
 #define LIFE_STEP 100000
 #define STREAM_S \
     (9 * 60)            /* streaming ends by itself after ten minutes; then the card is replaced */
@@ -291,6 +292,7 @@ const struct sma_stream_ops feishu_stream_ops = {
     .file = FEISHU_CACHE_FOLDER "progress.json",
     .first_ms = FIRST_MS,
     .change_ms = CHANGE_MS,
+    .rest_ms = REST_MS,
     .per_second = PER_SECOND,
     .is_idempotent = true,
     .life_step = LIFE_STEP,

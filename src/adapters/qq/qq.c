@@ -109,6 +109,7 @@ static const struct sma_platform_ops platform_ops = {
     .tick = tick,
     .take_cursor = take_cursor,
     .take_progress = NULL, /* typing may cost one of the few answers that a message allows */
+    .stream = &qq_stream_ops,
     .intake = &qq_intake_ops,
     .webhook = &qq_webhook_ops,
     .sending = &qq_sending_ops,

@@ -138,6 +138,7 @@ struct qq_attempt
     bool is_plain, is_without_links, is_short, is_captionless; /* mended already */
     bool is_link; /* the platform could not fetch the file from its address */
     bool was_window_closed, was_answer_tried, is_uploaded_again;
+    bool is_stream_again; /* the last piece goes out under the number of the one before it */
     struct qq_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
     /* answered instead of the route's message; "" = that one */
     char answered[SMA_ID_BYTES_MAX + 1];
@@ -168,6 +169,25 @@ void qq_fresh_note(struct qq *qq, const struct sma_ingress *ingress);
 bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
                    char message_id[SMA_ID_BYTES_MAX + 1]);
 
+/* -- answers that grow in private chats (qq_stream.c) ------------------------------------------ */
+#define QQ_USED_COUNT_MAX 64 /* runs whose answers are counted */
+struct qq_used
+{
+    uint64_t seq; /* of the run */
+    uint32_t count;
+};
+extern const struct sma_stream_ops qq_stream_ops;
+/** An answer of this run was shown. */
+void qq_stream_note_answer(struct qq *qq, uint64_t seq);
+/** A text part as it stands in a stream. Slice of the part. */
+struct sma_str qq_stream_words(const struct qq_part *part);
+/** Does the part begin with what is shown? Also true when that is not known: the platform says. */
+bool qq_stream_may_become(const struct sma_stream *stream, const struct qq_part *part);
+/** POST: the last piece. is_again: under the number of the piece before it, which was not taken. */
+void qq_stream_put_path(const struct sma_stream *stream, struct sma_buf *path);
+void qq_stream_put_last(const struct sma_stream *stream, struct sma_str words, bool is_again,
+                        struct sma_buf *body);
+
 /* -- preparation (qq_files.c) ------------------------------------------------------------------ */
 extern const struct sma_fetch_ops qq_fetch_ops;
 
@@ -192,6 +212,9 @@ struct qq
     uint64_t plain_until_ns; /* Markdown was refused */
     uint64_t wordy_until_ns; /* buttons were refused */
     struct qq_fresh fresh[QQ_FRESH_COUNT_MAX];
+    struct qq_used used[QQ_USED_COUNT_MAX];
+    size_t used_next;
+    bool has_no_streams; /* the bot has no right to them */
 
     uint8_t capture; /* 0 off, 1 dispatches, 2 everything */
     const char *capture_folder;

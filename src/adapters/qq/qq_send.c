@@ -51,11 +51,32 @@ static bool may_answer_all_the_same(const struct qq_attempt *attempt)
            asked->route.message_id.len > 0 && !qq_is_answer_kept(asked);
 }
 
+/* The message that was streamed and becomes this part; NULL = none. */
+static struct sma_stream *stream_of(const struct qq_attempt *attempt)
+{
+    return sma_streams_of(&attempt->base.platform->streams, attempt->base.asked);
+}
+
+/* The last piece was refused. After a crash the one before it may not have been sent: then its
+ * number is the next one. Else the part is a message of its own, and the streamed one goes. */
+static bool leave_stream(struct qq_attempt *attempt, struct sma_stream *stream)
+{
+    if (attempt->outcome.attempt_class != SMA_ATTEMPT_GIVE_UP)
+        return false;
+    if (stream->is_left && !attempt->is_stream_again && stream->number > 0)
+        return attempt->is_stream_again = true;
+    sma_streams_disclaim(&attempt->base.platform->streams, attempt->base.asked);
+    return true;
+}
+
 /* @return whether the same part goes out once more, differently */
 static bool change(struct qq_attempt *attempt)
 {
     struct qq *qq = qq_of(attempt);
     const struct qq_outcome *outcome = &attempt->outcome;
+    struct sma_stream *stream = stream_of(attempt);
+    if (stream != NULL)
+        return leave_stream(attempt, stream);
     if (outcome->is_plain_wanted && !attempt->is_plain) {
         bool has_buttons =
             attempt->card.card.button_count > 0; /* then they may be what is refused */
@@ -129,6 +150,12 @@ static void read_answer(struct sma_sending *sending, const struct sma_net_answer
                            .may_be_sent = sending->asked->is_repeat,
                            .channel_id = is_channel ? route->chat_id : SMA_STR("")};
     qq_classify(answer, &how, &attempt->outcome);
+    const struct sma_stream *stream = stream_of(attempt);
+    bool is_sent = attempt->outcome.attempt_class == SMA_ATTEMPT_SENT;
+    if (stream != NULL && is_sent) /* its own number, whatever a piece is answered with */
+        SMA_STREAM_SET(attempt->outcome.message_id, sma_str(stream->handle));
+    else if (is_sent && attempt->way == QQ_PASSIVE)
+        qq_stream_note_answer(qq_of(attempt), sending->asked->seq);
     note_refused(qq_of(attempt), &attempt->outcome);
 }
 
@@ -217,9 +244,40 @@ static void send_message(struct qq_attempt *attempt)
     sma_sending_check_call(sending);
 }
 
+/* The part is what the streamed message ends as. */
+static void send_last_piece(struct qq_attempt *attempt, const struct sma_stream *stream)
+{
+    struct sma_sending *sending = &attempt->base;
+    struct sma_buf path, body;
+    sma_buf_init(&path, PATH_BYTES_MAX);
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    qq_stream_put_path(stream, &path);
+    qq_stream_put_last(stream, qq_stream_words(&attempt->part), attempt->is_stream_again, &body);
+    if (path.err == SMA_ERR_OK) {
+        sma_sending_before(sending);
+        sending->call =
+            sma_call_start(sending->platform->calls,
+                           &(struct sma_call_options){.method = "POST",
+                                                      .path = sma_buf_str(&path),
+                                                      .body = &body,
+                                                      .may_repeat = false,
+                                                      .total_ms = sma_sending_left_ms(sending),
+                                                      .done = sma_sending_on_answer,
+                                                      .user = sending});
+    }
+    sma_buf_fini(&path);
+    sma_buf_fini(&body);
+    sma_sending_check_call(sending);
+}
+
 static void send_part(struct sma_sending *sending)
 {
     struct qq_attempt *attempt = attempt_of(sending);
+    const struct sma_stream *stream = stream_of(attempt);
+    if (stream != NULL) {
+        send_last_piece(attempt, stream);
+        return;
+    }
     if (sending->asked->intent == SMA_INTENT_APPROVAL_OUTCOME && attempt->way == QQ_ACTIVE) {
         sma_sending_end(sending, SMA_ATTEMPT_SENT, ""); /* left out: see qq_way_choose */
         return;
@@ -288,10 +346,39 @@ static bool is_file(const struct sma_sending *sending)
     return ((const struct qq_attempt *)(const void *)sending)->part.kind == QQ_PART_FILE;
 }
 
+/* A text of the run that answers the same message. */
+static bool can_be_streamed(const struct qq_attempt *attempt)
+{
+    uint8_t intent = attempt->base.asked->intent;
+    return attempt->part.kind == QQ_PART_TEXT && attempt->way == QQ_PASSIVE &&
+           attempt->answered[0] == '\0' &&
+           (intent == SMA_INTENT_ASSISTANT_TEXT || intent == SMA_INTENT_NOTICE ||
+            intent == SMA_INTENT_ERROR);
+}
+
+/* The run's message becomes the part where it begins like it, or is on its way: then the part
+ * waits for it. */
+static bool hold(struct sma_sending *sending)
+{
+    struct qq_attempt *attempt = attempt_of(sending);
+    struct sma_streams *streams = &sending->platform->streams;
+    bool is_beside = sending->asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
+                     sending->asked->intent == SMA_INTENT_REACTION; /* the run goes on writing */
+    if (is_beside)
+        return false;
+    enum sma_stream_claim claim =
+        sma_streams_claim(streams, sending->asked, can_be_streamed(attempt));
+    const struct sma_stream *stream = stream_of(attempt);
+    if (stream != NULL && !qq_stream_may_become(stream, &attempt->part))
+        sma_streams_disclaim(streams, sending->asked);
+    return claim == SMA_STREAM_CLAIM_WAIT;
+}
+
 const struct sma_sending_ops qq_sending_ops = {
     .size = sizeof(struct qq_attempt),
     .open = open_part,
     .is_file = is_file,
+    .hold = hold,
     .send = send_part,
     .read = read_answer,
     .mend = mend,

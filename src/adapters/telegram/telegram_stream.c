@@ -193,6 +193,7 @@ const struct sma_stream_ops telegram_stream_ops = {
     .file = ".ship/.cache/telegram/streams.json",
     .first_ms = FIRST_MS,
     .change_ms = CHANGE_MS,
+    .rest_ms = CHANGE_MS,
     .per_second = PER_SECOND,
     .shows = shows,
     .pace = pace,
