@@ -31,9 +31,9 @@ void run_wait(struct sma_run *run)
 /* What is being done is not waited for: commands end, late results are not wanted. */
 void run_cancel_tools(struct sma_run *run)
 {
-    if (run->tool_open_count > 0)
+    if (run->tool_open_count > 0 || run->see.open_count > 0)
         (void)run_act(run, SMA_RUN_CANCEL_TOOLS);
-    run->tool_open_count = 0;
+    run->tool_open_count = run->see.open_count = 0;
 }
 
 void run_end(struct sma_run *run, bool is_counted)

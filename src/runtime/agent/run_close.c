@@ -5,7 +5,7 @@
 
 static bool is_at_tools(enum call_stage stage)
 {
-    return stage == CALL_CHECK || stage == CALL_RUN;
+    return stage == CALL_CHECK || stage == CALL_RUN || stage == CALL_ENCODE;
 }
 
 void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage)

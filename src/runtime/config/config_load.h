@@ -62,7 +62,7 @@ const char *config_missing_variable(const struct loading *loading, const char *p
 void config_warn_unused(struct loading *loading);
 
 /* -- config_llm.c ------------------------------------------------------------------------------ */
-/** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_patience_s. */
+/** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_vision, llm_patience_s. */
 SMA_CHECKED enum sma_err config_read_llm(struct loading *loading,
                                          const struct sma_config_overrides *overrides);
 /** One more model: the object `json` (`written`: with its placeholders) at `path`. What it does not

@@ -147,6 +147,10 @@ static const struct sma_param LLM_ROWS[] = {
     {"judge", OBJECT, LIVE, KEPT(llm_judge), .members = &config_target_params,
      .words = "object like `llm`", .text = "`llm` with the least effort",
      .doc = "who reads whether words are an answer to a request"},
+    {"vision", OBJECT, LIVE, KEPT(llm_vision), .members = &config_target_params,
+     .words = "object like `llm`", .text = "nobody",
+     .doc = "who describes a picture in words when the model that is asked cannot see it; one "
+            "request a picture"},
     {"patienceS", SMA_PARAM_INTEGER(0, 604800, 900), LIVE, AT(llm_patience_s),
      .doc = "seconds a message waits for models that cannot be reached, over restarts"},
     {"logMessages", SMA_PARAM_FLAG(1), LIVE, AT(llm.logs_messages), .env = "SMA_LOG_LLM_MESSAGES",

@@ -241,6 +241,8 @@ static enum sma_err add_llms(struct sma_secrets *secrets, const struct sma_confi
         SMA_TRY(add_llm(secrets, config->models[i]));
     if (config->llm_judge != NULL)
         SMA_TRY(add_llm(secrets, config->llm_judge));
+    if (config->llm_vision != NULL)
+        SMA_TRY(add_llm(secrets, config->llm_vision));
     return SMA_ERR_OK;
 }
 

@@ -202,6 +202,23 @@ static void the_judge_thinks_as_little_as_its_model_can(void)
     sma_config_destroy(config);
 }
 
+/* Nobody, unless it is said; another provider has its own address and key. */
+static void who_describes_pictures_is_said(void)
+{
+    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"k\"}}", "");
+    struct sma_config *config = load();
+    CHECK(config->llm_vision == NULL);
+    sma_config_destroy(config);
+    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"k\",\"vision\":{"
+            "\"provider\":\"openai\",\"model\":\"gpt-6-luna\"}}}",
+            "OPENAI_API_KEY=of-openai\n");
+    config = load();
+    CHECK_TEXT("gpt-6-luna", config->llm_vision->model);
+    CHECK_TEXT("of-openai", config->llm_vision->api_key);
+    CHECK(strstr(config->llm_vision->base_url, "openai.com") != NULL);
+    sma_config_destroy(config);
+}
+
 /* Who starts it with the offline model must not be sent to a paid one by its failure. */
 static void a_provider_of_the_command_line_stands_alone(void)
 {
@@ -363,6 +380,7 @@ int main(void)
     RUN(several_keys_keep_their_order);
     RUN(a_key_does_not_follow_to_another_address);
     RUN(the_judge_thinks_as_little_as_its_model_can);
+    RUN(who_describes_pictures_is_said);
     RUN(a_provider_of_the_command_line_stands_alone);
     RUN(the_address_chooses_the_wire);
     RUN(wrong_targets_give_one_line);
