@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REQUEST_BYTES_MAX (16u << 20)
+#define REQUEST_BYTES_MAX (64u << 20)
 #define SEEN_COUNT_MAX 8192
 
 struct connection
@@ -62,7 +62,7 @@ static struct
     FILE *log;
     const char *key;
     long delay_ms;
-    bool is_deepseek, is_lax, checks_prefix, logs_bodies, is_plain;
+    bool is_deepseek, is_blind, is_lax, checks_prefix, logs_bodies, is_plain;
     const struct fake_profile *profile;
     size_t window;
     struct seen faults[SEEN_COUNT_MAX];
@@ -435,7 +435,8 @@ static void write_log(const struct connection *connection, const struct request 
 static void answer_plain(struct connection *connection, const struct request *request,
                          const json_t *root, struct fake_visit *visit)
 {
-    struct fake_check_options options = {.is_deepseek = fake.is_deepseek};
+    struct fake_check_options options = {.is_deepseek = fake.is_deepseek,
+                                         .is_blind = fake.is_blind};
     const char *complaint = fake_check(request->api, root, &options);
     if (complaint == NULL && fake.checks_prefix && fake_has_moved_prefix(request->body))
         complaint = "the prefix of this conversation has moved";
@@ -706,11 +707,13 @@ static void print_usage(FILE *to)
         "shipmyagent simulate model [--port N] [--key KEY] [--script FILE] [--log FILE] "
         "[--log-bodies] "
         "[--delay-ms N]\n"
-        "           [--profile NAME] [--window TOKENS] [--deepseek] [--prefix] [--lax] [--plain]\n"
+        "           [--profile NAME] [--window TOKENS] [--deepseek] [--blind] [--prefix] [--lax] "
+        "[--plain]\n"
         "  prints PORT n. --profile: refuses, answers and counts as this provider does; so does "
         "the path\n"
         "  /NAME/v1/... --window: longer requests are refused. --deepseek: reasoning_content must "
         "be echoed.\n"
+        "  --blind: pictures are refused. Pictures and files are judged by their bytes.\n"
         "  --prefix: 400 when the bytes of a conversation's earlier requests change. --lax: no "
         "checks,\n"
         "  reads the newest turn only (benchmarks). --plain: answers are plain text. GET "
@@ -755,7 +758,9 @@ int main(int argc, char **argv)
 {
     long port = 0;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--deepseek") == 0)
+        if (strcmp(argv[i], "--blind") == 0)
+            fake.is_blind = true;
+        else if (strcmp(argv[i], "--deepseek") == 0)
             fake.is_deepseek = true;
         else if (strcmp(argv[i], "--prefix") == 0)
             fake.checks_prefix = true;

@@ -56,6 +56,7 @@ struct fake_check_options
 {
     bool is_deepseek; /* reasoning must be echoed */
     bool has_profile; /* members and roles are its affair */
+    bool is_blind;    /* takes no pictures */
 };
 /** What every strict platform would say against this request, or NULL. */
 const char *fake_check(enum sma_llm_api api, const json_t *root,
@@ -64,6 +65,13 @@ const char *fake_check(enum sma_llm_api api, const json_t *root,
 json_t *fake_messages(enum sma_llm_api api, const json_t *root);
 /** Read the newest user message and the last result after it; slices live as long as the tree. */
 void fake_read_turn(enum sma_llm_api api, const json_t *messages, struct sma_offline_turn *turn);
+
+/* -- fake_model_parts.c ------------------------------------------------------------------------ */
+/** A text, picture, file or sound in a list of content: NULL, or what is wrong with it. */
+const char *fake_check_block(enum sma_llm_api api, const json_t *block);
+/** All pictures of the messages together. */
+const char *fake_check_pictures(const json_t *messages, bool is_blind);
+size_t fake_count_pictures(const json_t *value);
 
 /* -- fake_model_prefix.c ----------------------------------------------------------------------- */
 /** Does this request begin otherwise than the one before it in its conversation? Marks of caches

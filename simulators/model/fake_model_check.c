@@ -83,6 +83,19 @@ static const char *check_text_blocks(const json_t *content, const char *type)
     return NULL;
 }
 
+/* What the user's side may hold besides text. */
+static const char *check_user_blocks(enum sma_llm_api api, const json_t *content)
+{
+    const char *bad = NULL;
+    if (json_is_string(content))
+        return NULL;
+    if (json_array_size(content) == 0)
+        return "content must be a string or a list of blocks";
+    for (size_t i = 0; bad == NULL && i < json_array_size(content); i++)
+        bad = fake_check_block(api, json_array_get(content, i));
+    return bad;
+}
+
 static const char *check_assistant_call(const json_t *call)
 {
     const json_t *function = json_object_get(call, "function");
@@ -145,7 +158,7 @@ static const char *check_chat_messages(const json_t *messages, json_t *seen,
         if (is(message, "role", "assistant"))
             bad = check_chat_assistant(message, &open, seen, options);
         else if (is(message, "role", "user"))
-            bad = check_text_blocks(json_object_get(message, "content"), "text");
+            bad = check_user_blocks(SMA_LLM_CHAT, json_object_get(message, "content"));
         else if ((!is(message, "role", "system") && !is(message, "role", "developer")) || i > 0)
             bad = "unknown role, or a system message in the middle";
     }
@@ -226,6 +239,8 @@ static const char *check_responses(json_t *root, const struct fake_check_options
         const json_t *item = json_array_get(input, i);
         if (is(item, "type", "function_call_output")) {
             bad = close_call(&open, text_of(item, "call_id"));
+            if (bad == NULL)
+                bad = check_user_blocks(SMA_LLM_RESPONSES, json_object_get(item, "output"));
         } else if (is(item, "type", "function_call")) {
             bad = json_is_string(json_object_get(item, "arguments"))
                       ? open_call(&open, seen, text_of(item, "call_id"))
@@ -233,7 +248,7 @@ static const char *check_responses(json_t *root, const struct fake_check_options
         } else if (is(item, "role", "user")) {
             bad = open.count > 0
                       ? "No tool output found for function call"
-                      : check_text_blocks(json_object_get(item, "content"), "input_text");
+                      : check_user_blocks(SMA_LLM_RESPONSES, json_object_get(item, "content"));
         }
     }
     json_decref(seen);
@@ -250,10 +265,17 @@ static const char *check_results_first(const json_t *content, struct open_calls 
         if (is(block, "type", "tool_result")) {
             bad = has_other ? "tool_result blocks must come first"
                             : close_call(open, text_of(block, "tool_use_id"));
+            const json_t *shown = json_object_get(block, "content");
+            if (bad == NULL && json_is_array(shown))
+                bad = json_is_true(json_object_get(block, "is_error"))
+                          ? check_text_blocks(shown, "text")
+                          : check_user_blocks(SMA_LLM_MESSAGES, shown);
         } else {
             has_other = true;
             if (is(block, "type", "text") && is_blank(text_of(block, "text")))
                 bad = "text content blocks must contain non-whitespace text";
+            else
+                bad = fake_check_block(SMA_LLM_MESSAGES, block);
         }
     }
     if (bad == NULL && open->count > 0)
@@ -274,6 +296,8 @@ static const char *check_blocks(const json_t *content, struct open_calls *open, 
             bad = "text content blocks must contain non-whitespace text";
         else if (is(block, "type", "thinking") && text_of(block, "signature")[0] == '\0')
             bad = "thinking blocks need their signature";
+        else if (is(block, "type", "image") || is(block, "type", "document"))
+            bad = "an assistant message may not hold images";
     }
     return bad;
 }
@@ -341,6 +365,9 @@ const char *fake_check(enum sma_llm_api api, const json_t *root,
         return "you must provide a model parameter";
     if (json_array_size(fake_messages(api, root)) == 0)
         return "there are no messages";
+    const char *bad = fake_check_pictures(fake_messages(api, root), options->is_blind);
+    if (bad != NULL)
+        return bad;
     if (api == SMA_LLM_RESPONSES)
         return check_responses((json_t *)root, options);
     return api == SMA_LLM_MESSAGES ? check_messages((json_t *)root, options)
@@ -350,7 +377,7 @@ const char *fake_check(enum sma_llm_api api, const json_t *root,
 /* -- the newest turn --------------------------------------------------------------------------- */
 static struct sma_str slice(const json_t *value)
 {
-    if (json_is_array(value)) /* a list of one text */
+    if (json_is_array(value)) /* a list of one text, perhaps with what it shows */
         value = json_object_get(json_array_get(value, 0), "text");
     return json_is_string(value)
                ? (struct sma_str){json_string_value(value), json_string_length(value)}
@@ -367,8 +394,8 @@ static void read_user(const json_t *content, struct sma_offline_turn *turn)
     *turn = (struct sma_offline_turn){.text = slice(content), .facts = {"", 0}};
     if (count > 0)
         turn->text = slice(json_object_get(json_array_get(content, count - 1), "text"));
-    if (count > 1)
-        turn->facts = slice(json_object_get(json_array_get(content, 0), "text"));
+    for (size_t i = 0; i + 1 < count && turn->facts.len == 0; i++)
+        turn->facts = slice(json_object_get(json_array_get(content, i), "text"));
 }
 
 static void take_result(struct sma_offline_turn *turn, json_t *names, const char *id,

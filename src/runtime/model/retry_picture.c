@@ -44,7 +44,8 @@ static bool is_about_one(const struct sma_wire_error *error)
                     "unsupported image", "image*unsupported", "failed to decode image",
                     "cannot identify image", "image data", "image_url", "image url", "image.source",
                     "document.source", "image dimensions", "image*too large", "invalid base64",
-                    "media_type", "pdf*password", "pdf pages", "invalid pdf", "file_data", "图片");
+                    "media_type", "media type", "pdf*password", "pdf pages", "invalid pdf",
+                    "file_data", "图片");
 }
 
 bool sma_retry_judge_picture(const struct sma_failure *failure, struct sma_failure_verdict *verdict)

@@ -66,6 +66,8 @@ static void take_answer(struct harness *harness, const struct sma_msg *msg, stru
         record->first_token_ns = answer->first_token_ns;
         record->input_tokens = answer->usage.input;
         record->trouble = answer->trouble;
+        snprintf(record->refused, sizeof record->refused, "%.*s", (int)answer->refused_member.len,
+                 answer->refused_member.len > 0 ? answer->refused_member.ptr : "");
         record->retry_after_ms = answer->retry_after_ms;
         record->usage = answer->usage;
         copy(record->text, sizeof record->text, answer->text);
@@ -286,16 +288,35 @@ struct question
     const char *chat_key;
     struct sma_str body;
     size_t turn_offset, turn_end;
+    const struct harness_file *files;
+    size_t file_count;
 };
+
+/* One text each: as the table's own copy would have them. */
+static void put_files(struct sma_msg *msg, struct sma_model_ask *ask,
+                      const struct question *question)
+{
+    if (question->file_count == 0)
+        return;
+    ask->files = sma_msg_space(msg, question->file_count * sizeof *ask->files);
+    ask->file_count = (uint32_t)question->file_count;
+    for (size_t i = 0; i < question->file_count; i++)
+        ask->files[i] =
+            (struct sma_body_file){.offset = question->files[i].offset,
+                                   .path = sma_msg_dup(msg, sma_str(question->files[i].path)),
+                                   .length = question->files[i].length};
+}
 
 static size_t put_question(struct harness *harness, const struct question *question)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL, struct sma_model_ask,
-                                      question->body.len + strlen(question->chat_key) + 2);
+                                      question->body.len + strlen(question->chat_key) + 2 +
+                                          4400 * question->file_count);
     CHECK(msg != NULL);
     struct sma_model_ask *ask = SMA_MSG_BODY(msg, struct sma_model_ask);
     ask->body = sma_msg_dup(msg, question->body);
     ask->chat_key = sma_msg_dup(msg, sma_str(question->chat_key));
+    put_files(msg, ask, question);
     ask->turn_offset = (uint32_t)question->turn_offset;
     ask->turn_end = (uint32_t)question->turn_end;
     pthread_mutex_lock(&harness->lock);
@@ -311,6 +332,18 @@ static size_t put_question(struct harness *harness, const struct question *quest
 size_t harness_ask_body(struct harness *harness, struct sma_str body)
 {
     struct question question = {.llm = &harness->config.llm, .chat_key = "", .body = body};
+    return put_question(harness, &question);
+}
+
+size_t harness_ask_files(struct harness *harness, const struct sma_config_llm *llm,
+                         struct sma_str body, const struct harness_file *files, size_t count)
+{
+    struct question question = {.llm = llm,
+                                .chat_key = "",
+                                .body = body,
+                                .turn_end = body.len,
+                                .files = files,
+                                .file_count = count};
     return put_question(harness, &question);
 }
 

@@ -22,6 +22,7 @@ struct harness_record
     uint64_t asked_ns, answered_ns, out_ns, first_token_ns;
     uint64_t input_tokens;
     uint8_t trouble;
+    char refused[512];
     int64_t retry_after_ms;
     struct sma_usage usage;
     unsigned delta_count;
@@ -54,6 +55,14 @@ void harness_wait_log(struct harness *harness, const char *text);
 const char *harness_url(const struct harness *harness);
 /** Ask with this whole request body. */
 size_t harness_ask_body(struct harness *harness, struct sma_str body);
+/** The same at this llm, with files between its bytes. */
+struct harness_file
+{
+    size_t offset, length;
+    const char *path;
+};
+size_t harness_ask_files(struct harness *harness, const struct sma_config_llm *llm,
+                         struct sma_str body, const struct harness_file *files, size_t count);
 void harness_cancel(struct harness *harness, size_t record);
 /** Wait (with a deadline of 20 s, failing the test) until answered; borrowed. */
 const struct harness_record *harness_wait(struct harness *harness, size_t record);
