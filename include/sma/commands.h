@@ -35,6 +35,9 @@ enum sma_command_trait
     X(MODEL, "model", "模型", SMA_COMMAND_RULES, "List the models, or choose one for this chat", \
       "列出模型，或为本会话选择模型") \
     X(NEW, "new", "新会话", SMA_COMMAND_PLAIN, "Begin a new conversation", "开始新的会话") \
+    X(COMPACT, "compact", "整理", SMA_COMMAND_PLAIN, \
+      "Sum up what was said before; words behind it say what to keep", \
+      "把之前的对话整理成摘要，后面可写明要保留什么") \
     X(CLEAR, "clear", "清除", SMA_COMMAND_PLAIN, "Forget this conversation", "清除当前会话") \
     X(STOP, "stop", "停止", SMA_COMMAND_PLAIN, "Cancel what is running", "停止当前任务")
 /* clang-format on */

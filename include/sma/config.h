@@ -75,7 +75,7 @@ struct sma_config_adapter
  * ever. */
 struct sma_config_retention
 {
-    int turns;            /* of a chat: what a session is made from; default 30 */
+    int turns;            /* of a chat: what a session is made from; by default what memory holds */
     int turn_days;        /* 90 */
     int result_hours;     /* outputs, tool calls and traces of finished runs; 72 */
     int result_mb;        /* ... of all together; 1024 */

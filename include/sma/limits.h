@@ -85,11 +85,16 @@
 #define SMA_RUN_STEP_COUNT_MAX 30
 /* calls in one step; further ones are answered with an error */
 #define SMA_TOOL_CALL_COUNT_MAX 32
-#define SMA_SESSION_MESSAGE_COUNT_MAX 60   /* messages kept of a session, cut at turns */
-#define SMA_SESSION_BYTES_MAX (512 * 1024) /* bytes kept of a session, cut at turns */
-#define SMA_SESSION_COUNT_MAX 4096         /* sessions in memory; the idlest goes first */
+/* of a chat's conversation, in memory and in state.db; a summary replaces older ones before that */
+#define SMA_SESSION_TURN_COUNT_MAX 4096
+/* of one session, cut at turns: what a window of a million tokens holds */
+#define SMA_SESSION_BYTES_MAX (6 * 1024 * 1024)
+#define SMA_TURN_BYTES_MAX (512 * 1024) /* of one turn; of a longer one the newest rounds stay */
+#define SMA_SESSION_COUNT_MAX 4096      /* sessions in memory; the idlest goes first */
 /* of those that are not in use; others come back from state.db */
-#define SMA_SESSION_BYTES_TOTAL_MAX (4 * 1024 * 1024)
+#define SMA_SESSION_BYTES_TOTAL_MAX (8 * 1024 * 1024)
+/* summaries asked for in one life of a run */
+#define SMA_COMPACTION_COUNT_MAX 32
 #define SMA_SESSION_IDLE_S 1800
 /* in a row: requests made shorter before one is answered */
 #define SMA_SHRINK_COUNT_MAX 6

@@ -443,6 +443,7 @@ BODY(sma_run_order)
     LIST(sma_step_delivery_state, delivery_count, deliveries)
     /* queue.mode collect: earlier messages that this run answers too, oldest first */
     LIST(sma_collected, collected_count, collected)
+    FIELD(bool, is_compaction) /* /compact: no message; text = the command as it was written */
     /* was parked; the last step is DECISION and what it approves has not been started */
     FIELD(bool, is_decided)
     FIELD(uint8_t, standing) /* enum sma_standing: the least of those who wrote the messages */
@@ -494,6 +495,7 @@ END
 BODY(sma_session_turns)
     TEXT(chat_key)
     LIST(sma_turn, turn_count, turns) /* oldest first; only turns after the chat's clear mark */
+    TEXT(past) /* what was before them: data of a COMPACTION step; empty = nothing */
 END
 
 /* -- steps ------------------------------------------------------------------------------------- */
@@ -517,6 +519,9 @@ BODY(sma_step)
     FIELD(uint32_t, wait_ms)
     FIELD(struct sma_usage, usage) /* of the model requests since the step before; all 0 = none */
     TEXT(target) /* who answered them (runtime/model/target.h: key); empty = nobody */
+    /* COMPACTION: the chat's turns below this seq go, the step's data is kept for them */
+    FIELD(uint64_t, past_below)
+    FIELD(uint64_t, past_first) /* the oldest turn it stands for; not kept when cleared since */
     /* what happened since the step before (runtime/agent/trace.h); opaque to the store */
     TEXT(trace)
 END

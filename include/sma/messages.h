@@ -175,6 +175,8 @@ enum sma_step_kind
     SMA_STEP_DECISION,
     /* no model could be reached: the run waits for one (wait_ms), its slot is free (codec.h) */
     SMA_STEP_WAIT,
+    /* older turns became a summary, or their results were cleared (codec.h: past) */
+    SMA_STEP_COMPACTION,
 };
 enum sma_intent
 {
@@ -294,10 +296,12 @@ enum sma_attempt_class
 };
 enum sma_progress_kind
 {
-    SMA_PROGRESS_STARTED, /* a run on this chat has started: typing */
-    SMA_PROGRESS_TEXT,    /* streamed text so far, replaces the last one */
-    SMA_PROGRESS_TOOL,    /* text = name of a tool being used */
-    SMA_PROGRESS_FINISHED /* the run is over (answers come as deliveries) */
+    SMA_PROGRESS_STARTED,  /* a run on this chat has started: typing */
+    SMA_PROGRESS_TEXT,     /* streamed text so far, replaces the last one */
+    SMA_PROGRESS_TOOL,     /* text = name of a tool being used */
+    SMA_PROGRESS_FINISHED, /* the run is over (answers come as deliveries) */
+    /* the conversation is made smaller; text = {"state":"begun"|"done"|"failed",...} */
+    SMA_PROGRESS_COMPACTION,
 };
 
 /* -- usage ------------------------------------------------------------------------------------- */

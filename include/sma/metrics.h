@@ -28,6 +28,9 @@
     X(store_rotations_total, "history files rotated into archives")                             \
     X(runs_started_total, "runs started")                                                       \
     X(runs_done_total, "runs finished, any outcome")                                            \
+    X(compactions_total, "summaries that took the place of older turns")                        \
+    X(compactions_failed_total, "summaries that were asked for and not usable")                 \
+    X(context_clears_total, "times that old results of tools were cleared")                     \
     X(runs_failed_total, "runs finished with a failure")                                        \
     X(runs_resumed_total, "runs continued after a restart")                                     \
     X(runs_waited_total, "times a run began to wait because no model could be reached")         \

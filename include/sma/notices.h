@@ -30,6 +30,16 @@
     X(NOTHING_TO_STOP, "Nothing is running here.", "当前没有正在进行的任务。") \
     X(CLEARED, "Done. I have forgotten this conversation; the history on disk is kept.", \
       "好的，已忘记当前会话；磁盘上的历史记录保留。") \
+    X(COMPACTED, \
+      "Done: %u earlier exchanges are now a summary (about %u,000 tokens before, %u,000 after). " \
+      "The history on disk is kept.", \
+      "好的，之前的 %u 轮对话已整理成摘要（约 %u 千 token → %u 千 token）；磁盘上的历史记录保留。") \
+    X(COMPACT_ADMINS, "In a group only owners and administrators may have it summed up.", \
+      "群聊中只有所有者和管理员可以整理对话。") \
+    X(NOTHING_TO_COMPACT, "There is nothing to sum up here yet.", "目前没有需要整理的内容。") \
+    X(NOT_COMPACTED, \
+      "I could not sum this conversation up; it stays as it is. Please try again later.", \
+      "没能整理出摘要，对话保持原样；请稍后再试。") \
     X(HELP, "Commands:%s\nAnything else is a message to me.", \
       "命令：%s\n其他内容都会作为消息处理。") \
     X(NEW, \

@@ -2,7 +2,9 @@
  * dispatcher. */
 #include "agent_priv.h"
 
+#include "actors/kernel/traffic.h"
 #include "runtime/agent/trace.h"
+#include "sma/text.h"
 
 #include <stdlib.h>
 
@@ -291,6 +293,28 @@ void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
         sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
 }
 
+/* The text is {"state":"...",...}, of ours. */
+static void log_compaction(struct sma_agent *agent, const struct agent_run *entry,
+                           struct sma_str text)
+{
+    static const char begin[] = "{\"state\":\"";
+    const struct sma_stored_past *past = sma_run_past(entry->run);
+    struct sma_traffic line;
+    struct sma_str state = {text.ptr + sizeof begin - 1, 0};
+    if (!sma_str_starts_with(text, sma_str(begin)) ||
+        !sma_traffic_begin(&line, agent->ctx, SMA_LOG_INFO, "compaction", entry->seq,
+                           sma_run_order_of(entry->run)->route.chat_key))
+        return;
+    while (state.ptr + state.len < text.ptr + text.len && state.ptr[state.len] != '"')
+        state.len++;
+    sma_traffic_str(&line, "state", state);
+    sma_traffic_u64(&line, "turns", past->turn_count);
+    sma_traffic_u64(&line, "tokensBefore", past->tokens_before);
+    if (past->tokens_after > 0)
+        sma_traffic_u64(&line, "tokensAfter", past->tokens_after);
+    sma_traffic_end(&line);
+}
+
 void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_run_action *action)
 {
@@ -332,6 +356,8 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         agent_tell_learned(agent, &action->learned);
         break;
     case SMA_RUN_PROGRESS:
+        if (action->progress == SMA_PROGRESS_COMPACTION)
+            log_compaction(agent, entry, action->text);
         agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text);
         break;
     case SMA_RUN_WAIT:

@@ -357,6 +357,35 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     return err;
 }
 
+/* In a group it is everybody's conversation. */
+static bool may_compact(struct sma_store *store, const struct store_chat *chat,
+                        const struct sma_ingress *in)
+{
+    return !in->is_group || in->role == SMA_ROLE_ADMIN ||
+           sma_store_standing(store, chat, &in->route, true) >= SMA_STANDING_ADMIN;
+}
+
+/* /compact asks the model, so it is a run: it waits its turn like a message. */
+static SMA_CHECKED enum sma_err accept_compaction(struct sma_store *store, struct store_chat *chat,
+                                                  struct sma_msg **msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    struct sma_access_outcome outcome;
+    enum store_late late;
+    SMA_TRY(sma_store_judge_in_time(store, chat, in, &outcome, &late));
+    if (outcome.decision != SMA_ACCESS_RUN || !may_compact(store, chat, in))
+        return accept_control(store, chat, *msg);
+    if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
+        return refuse_for_bound(store, chat, *msg);
+    struct store_start start = {.is_now = sma_store_may_start_now(store, chat)};
+    struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
+                                   .is_run_command = true};
+    uint64_t seq;
+    SMA_TRY(sma_store_write_row(store, chat, in, &how, &seq));
+    SMA_TRY(sma_store_admit(store, chat, &in->route, &outcome));
+    return queue_message(store, chat, msg, seq, &start);
+}
+
 /* A message that would open a chat and then find no place in it leaves no chat behind. */
 static bool is_without_place(struct sma_store *store, const struct sma_ingress *in)
 {
@@ -402,8 +431,10 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
         sma_store_note_role(store, chat, in->route.user_id, (enum sma_role)in->role);
     if (in->kind == SMA_EVENT_CALLBACK && sma_card_is_ours(in->text))
         return sma_store_press(store, chat, *msg);
-    return in->kind == SMA_EVENT_CONTROL ? accept_control(store, chat, *msg)
-                                         : accept_message(store, chat, msg);
+    if (in->kind != SMA_EVENT_CONTROL)
+        return accept_message(store, chat, msg);
+    return in->control == SMA_CONTROL_COMPACT ? accept_compaction(store, chat, msg)
+                                              : accept_control(store, chat, *msg);
 }
 
 /* -- known events ------------------------------------------------------------------------------ */

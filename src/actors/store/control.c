@@ -186,12 +186,20 @@ static enum sma_err show_help(struct sma_store *store, const struct store_comman
     return err;
 }
 
+/* Whoever may has it accepted as a run (accept.c): here are the others. */
+static enum sma_err refuse_compaction(struct sma_store *store, const struct store_command *command)
+{
+    (void)store;
+    return put_notice(command, SMA_NOTICE_COMPACT_ADMINS);
+}
+
 /* By enum sma_control. A new command: a row of commands.h, and its function here. */
 static store_command_fn *const commands[] = {
     [SMA_CONTROL_STOP] = stop,          [SMA_CONTROL_CLEAR] = clear,
     [SMA_CONTROL_STATUS] = show_status, [SMA_CONTROL_HELP] = show_help,
     [SMA_CONTROL_USAGE] = show_usage,   [SMA_CONTROL_MODEL] = sma_store_choose_model,
     [SMA_CONTROL_NEW] = begin_anew,
+    [SMA_CONTROL_COMPACT] = refuse_compaction,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,

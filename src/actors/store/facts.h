@@ -18,7 +18,7 @@ struct store_facts
     /* What has to happen before the row may start; gone from the row when it has. */
     struct sma_str preparation;
     bool wants_role;
-    uint8_t control; /* of a command that waits for the role of its author */
+    uint8_t control; /* of a command that waits for the role of its author, or for its turn */
     bool is_apart;   /* not its author's own words: never a part of a run that is open */
     bool is_group,
         is_admin;    /* where it was said; the platform calls its author an administrator there */
@@ -32,6 +32,11 @@ struct store_facts
     struct sma_str parts; /* its pictures, files and sounds: parts.h; empty = none */
 };
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
+/** The row is no message, and yet a run: /compact. */
+static inline bool sma_store_is_run_command(const struct store_facts *facts)
+{
+    return facts->control == SMA_CONTROL_COMPACT;
+}
 /** Slices point into bytes. */
 SMA_CHECKED enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts);
 /** They were written by a newer version of the program: not damaged, and not to be thrown away. */

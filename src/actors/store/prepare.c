@@ -227,6 +227,7 @@ struct conclusion
     uint32_t part_count;
     /* of the row */
     bool is_waiting, is_control, is_refused;
+    bool is_run_command;         /* nothing is wanted any more: its turn comes */
     bool may_answer, wants_role; /* an answer to a request is looked at before the rest */
 };
 
@@ -342,7 +343,8 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
             err = sma_store_admit(store, end->chat, &facts.route,
                                   &(struct sma_access_outcome){.opens_window = true});
     }
-    if (err == SMA_ERR_OK && end->is_control)
+    end->is_run_command = end->is_control && sma_store_is_run_command(&facts);
+    if (err == SMA_ERR_OK && end->is_control && !end->is_run_command)
         return carry_out(end, &facts, message->line);
     return err == SMA_ERR_OK ? write_found(end, &facts) : err;
 }
@@ -372,6 +374,8 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
             return err;
         err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
     }
+    if (err == SMA_ERR_OK && end.is_waiting && end.is_run_command && !end.is_refused)
+        return sma_queue_push_accepted(store->queue, end.chat->id, end.seq);
     if (err != SMA_ERR_OK || !end.is_waiting || end.is_control || end.is_refused)
         return err;
     if (end.group != NULL)

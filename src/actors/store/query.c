@@ -425,14 +425,20 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg)
     if (chat != NULL)
         err = sma_state_each_turn(store->state, chat, ask->before_seq, ask->turns_max,
                                   ask->bytes_max, load_turn, &list);
+    size_t past_at = list.buf->len;
+    if (err == SMA_ERR_OK && chat != NULL)
+        err = sma_state_past_get(store->state, chat, list.buf);
     if (err != SMA_ERR_OK) {
         /* A run without its past is better than no run; the history tool still has it. */
         sma_ctx_log(store->ctx, SMA_LOG_ERROR, "the session of %.*s cannot be read: %s",
                     (int)ask->chat_key.len, ask->chat_key.ptr, sma_state_error(store->state)->text);
         list.count = 0;
         sma_buf_clear(list.buf);
+        past_at = 0;
     }
-    struct sma_session_turns turns = {.turn_count = list.count, .turns = list.turns};
+    struct sma_session_turns turns = {.turn_count = list.count,
+                                      .turns = list.turns,
+                                      .past = {(const char *)past_at, list.buf->len - past_at}};
     sma_msg_place(SMA_MSG_SESSION_TURNS, &turns, list.buf->ptr);
     turns.chat_key = ask->chat_key;
     struct sma_msg *answer = sma_store_made(store, sma_msg_make_session_turns(&turns));

@@ -112,13 +112,22 @@ static int compare_seqs(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static bool may_collect_more(const struct sma_store *store, const struct store_run *run)
+/* A command is a run by itself. */
+static bool is_message(struct sma_store *store, uint64_t seq)
+{
+    struct sma_state_head head;
+    return sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK ||
+           head.kind != SMA_EVENT_CONTROL;
+}
+
+static bool may_collect_more(struct sma_store *store, const struct store_run *run)
 {
     uint64_t next;
     return store->config->queue_mode == SMA_QUEUE_COLLECT &&
            sma_queue_first(store->queue, run->chat->id, &next) &&
            run->collected_count + 1 + sma_store_count_collected(store, next) <=
-               STORE_COLLECT_COUNT_MAX;
+               STORE_COLLECT_COUNT_MAX &&
+           is_message(store, next) && is_message(store, run->seq);
 }
 
 /* Everything that one run answers: the pieces of an album, which its first one names; with

@@ -7,6 +7,7 @@
  * cannot be read concerns nobody but its message.
  */
 #include "consent.h"
+#include "facts.h"
 #include "intake.h"
 #include "item.h"
 #include "outbox.h"
@@ -143,18 +144,21 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
     struct sma_state_message message;
     uint64_t seq = head->seq, run_seq = head->run_seq;
     uint8_t kind = head->kind;
-    bool is_held = false, is_quiet = false;
+    bool is_held = false, is_quiet = false, is_run = kind == SMA_EVENT_MESSAGE;
     struct store_facts facts;
     enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
-    if (err == SMA_ERR_OK && sma_store_facts_get(message.facts, &facts) == SMA_ERR_OK)
+    if (err == SMA_ERR_OK && sma_store_facts_get(message.facts, &facts) == SMA_ERR_OK) {
         is_quiet = sma_store_wants_quiet(store, &facts.route);
-    if (err == SMA_ERR_OK)
+        is_run = is_run || (!facts.wants_role && sma_store_is_run_command(&facts));
+    }
+    if (err == SMA_ERR_OK) {
         err = sma_store_hold_again(store, &message, &is_held);
-    else if (sma_store_is_damage(store, err))
+    } else if (sma_store_is_damage(store, err)) {
         err = SMA_ERR_OK; /* its start will say that it cannot be read */
+    }
     if (err == SMA_ERR_OK && kind == SMA_EVENT_NOTE)
         return sma_store_add_note(store, chat, seq);
-    if (err != SMA_ERR_OK || kind != SMA_EVENT_MESSAGE)
+    if (err != SMA_ERR_OK || !is_run)
         return err;
     if (run_seq != 0)
         return sma_store_add_collected(store, run_seq, seq);

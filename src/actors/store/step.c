@@ -80,6 +80,12 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     }
     if (err == SMA_ERR_OK && step->added_count > 0)
         err = sma_store_take_additions(store, run, step);
+    if (err == SMA_ERR_OK && step->kind == SMA_STEP_COMPACTION)
+        err = sma_state_past_set(store->state, run->chat->state,
+                                 &(struct sma_state_past){.seq = run->seq,
+                                                          .first = step->past_first,
+                                                          .below = step->past_below,
+                                                          .data = step->data});
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, step->number, step->deliveries, done);
     if (err == SMA_ERR_OK && run->is_suspect)

@@ -198,7 +198,11 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
     struct sma_buf json;
     sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
     bool is_tool = progress->kind == SMA_PROGRESS_TOOL;
-    if (progress->kind == SMA_PROGRESS_STARTED) {
+    bool is_compaction = progress->kind == SMA_PROGRESS_COMPACTION;
+    const char *name = is_tool ? "tool" : is_compaction ? "compaction" : "progress";
+    if (is_compaction) {
+        sma_buf_put_str(&json, progress->text); /* JSON of ours */
+    } else if (progress->kind == SMA_PROGRESS_STARTED) {
         sma_buf_put_text(&json, "{\"status\":\"running\"}");
     } else {
         sma_buf_put_text(&json, is_tool ? "{\"name\":" : "{\"text\":");
@@ -214,7 +218,7 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
         if (conn->state != HTTP_STREAM ||
             conn->out.len + conn->sending.len > HTTP_STREAM_BACKLOG_BYTES)
             continue;
-        http_put_event(conn, is_tool ? "tool" : "progress", sma_buf_str(&json));
+        http_put_event(conn, name, sma_buf_str(&json));
         http_conn_flush(conn);
     }
     sma_buf_fini(&json);

@@ -218,7 +218,7 @@ void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *
 
 void sma_terminal_take_progress(struct terminal *terminal, const struct sma_progress *progress)
 {
-    static const char *const kinds[] = {"started", "text", "tool", "finished"};
+    static const char *const kinds[] = {"started", "text", "tool", "finished", "compaction"};
     if (progress->kind >= SMA_COUNT_OF(kinds))
         return;
     struct sma_buf buf;

@@ -674,3 +674,42 @@ void sma_stored_turn_fini(struct sma_stored_turn *turn)
     free(turn->part_storage);
     *turn = (struct sma_stored_turn){0};
 }
+
+/* -- what was before the turns ----------------------------------------------------------------- */
+void sma_codec_put_past(struct sma_buf *buf, const struct sma_stored_past *past)
+{
+    put_head(buf, 'C', VERSION);
+    put_u64(buf, past->first);
+    put_u64(buf, past->below);
+    put_u64(buf, past->cleared);
+    put_u64(buf, past->moved);
+    put_u64(buf, past->tokens_before);
+    put_u64(buf, past->tokens_after);
+    put_u32(buf, past->turn_count);
+    put_u32(buf, past->round_count);
+    put_u32(buf, past->cleared_round_count);
+    put_string(buf, past->note);
+    put_string(buf, past->text);
+    put_string(buf, past->chat);
+}
+
+enum sma_err sma_codec_get_past(struct sma_str data, struct sma_stored_past *ret_past)
+{
+    struct reader reader = open_data(data, 'C');
+    struct sma_stored_past past = {.first = get_u64(&reader)};
+    past.below = get_u64(&reader);
+    past.cleared = get_u64(&reader);
+    past.moved = get_u64(&reader);
+    past.tokens_before = get_u64(&reader);
+    past.tokens_after = get_u64(&reader);
+    past.turn_count = get_u32(&reader);
+    past.round_count = get_u32(&reader);
+    past.cleared_round_count = get_u32(&reader);
+    past.note = get_string(&reader);
+    past.text = get_string(&reader);
+    past.chat = get_string(&reader);
+    if (reader.is_bad || reader.left > 0)
+        return SMA_ERR_CORRUPT;
+    *ret_past = past;
+    return SMA_ERR_OK;
+}

@@ -16,6 +16,8 @@
  *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by
  *   an owner; digest 32 bytes, response)
  *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
+ *   past     "SMA" 'C' 1, first, below, cleared, moved, tokens before and after u64, turns, rounds,
+ *            cleared rounds u32, note, text, chat
  *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments;
  *   each list: count u32, strings
  *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.
@@ -110,6 +112,23 @@ struct sma_stored_wait
     bool is_told;          /* the chat knows */
     struct sma_str reason; /* for people who look at the database */
 };
+/*
+ * A COMPACTION step, and what the store keeps of it beside a chat's turns: all of what is before
+ * them, so that the newest one alone counts.
+ */
+struct sma_stored_past
+{
+    uint64_t first;   /* seq of the oldest turn that the summary stands for; 0 = there is none */
+    uint64_t below;   /* turns before this seq are gone: the summary stands for them */
+    uint64_t cleared; /* of turns before this seq old results are cleared */
+    uint64_t moved;   /* what stood before turns before this seq has changed since they were made */
+    uint64_t tokens_before, tokens_after; /* of the request; after: guessed */
+    uint32_t turn_count;                  /* turns that this step took away */
+    uint32_t round_count;         /* rounds of the step's own run that the summary stands for */
+    uint32_t cleared_round_count; /* rounds of it whose results are cleared */
+    struct sma_str note, chat;    /* what the program says before the summary */
+    struct sma_str text;          /* the summary; empty: there is none (yet) */
+};
 /* A turn of a session: what was said, and the bytes that went on the wire. */
 struct sma_stored_turn
 {
@@ -174,6 +193,10 @@ void sma_stored_decisions_fini(struct sma_stored_decisions *decisions);
 void sma_codec_put_wait(struct sma_buf *buf, const struct sma_stored_wait *wait);
 /** OK | CORRUPT. */
 SMA_CHECKED enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret_wait);
+
+void sma_codec_put_past(struct sma_buf *buf, const struct sma_stored_past *past);
+/** Slices point into data. OK | CORRUPT. */
+SMA_CHECKED enum sma_err sma_codec_get_past(struct sma_str data, struct sma_stored_past *ret_past);
 
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn);
 SMA_CHECKED enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn);

@@ -56,6 +56,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->request, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->notice, 4096);
     run_parts_init(&run->see);
+    run_compact_init(&run->compact);
     *ret_run = run;
     return SMA_ERR_OK;
 }
@@ -77,6 +78,7 @@ void sma_run_destroy(struct sma_run *run)
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
+    run_compact_fini(&run->compact);
     free(run->many_blocks);
     free(run->session_ids);
     run_past_fini(&run->past);
@@ -89,6 +91,11 @@ const struct sma_run_order *sma_run_order_of(const struct sma_run *run)
     return run->order;
 }
 
+const struct sma_stored_past *sma_run_past(const struct sma_run *run)
+{
+    return &run->compact.past;
+}
+
 bool sma_run_waits_for_model(const struct sma_run *run)
 {
     return run->state == RUN_MODEL;
@@ -96,10 +103,15 @@ bool sma_run_waits_for_model(const struct sma_run *run)
 
 /* -- small acts -------------------------------------------------------------------------------- */
 
+static bool asks_model(const struct sma_run *run)
+{
+    return run->state == RUN_MODEL || run->state == RUN_COMPACTING;
+}
+
 /* The model is asked, or llm.vision. */
 static bool has_question(const struct sma_run *run)
 {
-    return run->state == RUN_MODEL || (run->state == RUN_PREPARING && run->see.is_looking);
+    return asks_model(run) || (run->state == RUN_PREPARING && run->see.is_looking);
 }
 
 /* -- steps ------------------------------------------------------------------------------------- */
@@ -114,7 +126,7 @@ static void no_disk(struct sma_run *run, uint32_t number)
         run->answer_is_asked = false;
     if (run->note_number != 0 && number == run->note_number)
         run->note_is_asked = false;
-    if (run->is_draining && run->state != RUN_MODEL && run->state != RUN_FINISHING)
+    if (run->is_draining && !asks_model(run) && run->state != RUN_FINISHING)
         run_end(run, false);
     else
         run_wait(run);
@@ -197,6 +209,10 @@ static void begin(struct sma_run *run)
     /* here and nowhere else: what a provider has cached of a talk ends where it changes */
     (void)sma_session_hide_parts(run->session, PARTS_TURN_COUNT);
     run_pick_target(run);
+    if (run->order->is_compaction) {
+        run_command_begin(run);
+        return;
+    }
     if (run->order->step_count > 0) {
         run_resume(run);
         return;
@@ -240,7 +256,7 @@ static void start(struct sma_run *run)
         run_act(run, SMA_RUN_ASK_SESSION)->session =
             (struct sma_session_ask){.chat_key = order->route.chat_key,
                                      .before_seq = order->seq,
-                                     .turns_max = SMA_SESSION_MESSAGE_COUNT_MAX / 2,
+                                     .turns_max = SMA_SESSION_TURN_COUNT_MAX,
                                      .bytes_max = SMA_SESSION_BYTES_MAX};
     } else {
         begin(run);
@@ -269,13 +285,13 @@ static void drain(struct sma_run *run, bool is_hard)
         if (has_question(run))
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
         run_settle(run);
-    } else if (is_first || (run->is_waiting && run->state != RUN_MODEL)) {
+    } else if (is_first || (run->is_waiting && !asks_model(run))) {
         run_end(run, false);
     } else if (run->state == RUN_TOOLS && !is_hard) {
         run_check_round(run);
     } else if (is_hard &&
-               (run->state == RUN_MODEL || run->state == RUN_TOOLS || run->state == RUN_CHECKING)) {
-        if (run->state == RUN_MODEL)
+               (asks_model(run) || run->state == RUN_TOOLS || run->state == RUN_CHECKING)) {
+        if (asks_model(run))
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
         run_settle(run);
     }
@@ -289,16 +305,21 @@ static void answered(struct sma_run *run, const struct sma_model_answer *answer)
         run_model_answered(run, answer);
 }
 
+/* The session lost its turns: what was asked with them is asked without. */
 static void cleared(struct sma_run *run)
 {
+    run_compact_cleared(run);
     if (run->state != RUN_FINISHING) {
         run_mark_moved(run, 0);
         run_rebuild(run);
     }
-    if (run->state == RUN_MODEL) {
-        (void)run_act(run, SMA_RUN_CANCEL_MODEL);
+    if (!asks_model(run))
+        return;
+    (void)run_act(run, SMA_RUN_CANCEL_MODEL);
+    if (run->order->is_compaction)
+        run_command_failed(run);
+    else
         run_ask_model(run);
-    }
 }
 
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,

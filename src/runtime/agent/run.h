@@ -3,6 +3,7 @@
  *
  *   LOADING -> (PREPARING) -> MODEL -> (CHECKING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING
  *                |                       |                                           -> over
+ *      before MODEL, when the conversation is too large: COMPACTING -> STORING
  *                |                    parked: over here; resumed with a DECISION step -> TOOLS ->
  *                ...
  *                no model answers: STORING a WAIT step, over here; resumed when it is due -> MODEL
@@ -72,6 +73,7 @@ struct sma_run_settings
     struct sma_buf tails[SMA_MODEL_COUNT_MAX]; /* likewise */
     size_t key_offsets[SMA_MODEL_COUNT_MAX];   /* where the chat's cache key goes in the tail */
     uint64_t facts_word;                       /* that the heads name; 0 until the first run */
+    struct sma_context_known known[SMA_MODEL_COUNT_MAX]; /* what their answers have taught */
     bool is_configured;                        /* there is a model to ask */
     uint32_t use_count;                        /* the owner's */
 };
@@ -215,7 +217,10 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
 struct sma_trace *sma_run_trace(struct sma_run *run);
 /** Wall time of an event's now_ns, as this run counts it. */
 int64_t sma_run_wall_ms(const struct sma_run *run, uint64_t now_ns);
+/** What the newest SMA_PROGRESS_COMPACTION was about. */
+const struct sma_stored_past *sma_run_past(const struct sma_run *run);
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
+/** For an answer to its message; not for a summary, which nobody is shown. */
 bool sma_run_waits_for_model(const struct sma_run *run);
 
 #endif

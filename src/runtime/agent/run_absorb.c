@@ -1,6 +1,8 @@
 /* run_absorb.c — results become what the session and the caller see. See run_priv.h. */
 #include "run_priv.h"
 
+#include "runtime/agent/session_view.h"
+
 #include <jansson.h>
 
 void run_set_result(struct run_call *call, bool is_error)
@@ -95,6 +97,23 @@ void run_absorb(struct sma_run *run, struct sma_str results)
     }
 }
 
+/* One result alone must not crowd out everything else. */
+static void cap_result(struct sma_run *run, struct run_call *call)
+{
+    size_t most = sma_context_result_bytes(run->target, &run->settings->known[run->target_index]);
+    if (call->result.len <= most)
+        return;
+    struct sma_buf cut;
+    sma_buf_init(&cut, call->result.max);
+    if (sma_view_put_short(&cut, sma_buf_str(&call->result), most / 10 * 7, most / 10 * 2) &&
+        cut.err == SMA_ERR_OK) {
+        sma_buf_fini(&call->result);
+        call->result = cut;
+    } else {
+        sma_buf_fini(&cut);
+    }
+}
+
 bool run_put_results(struct sma_run *run)
 {
     struct sma_stored_result *results = calloc((size_t)run->call_count + 1, sizeof *results);
@@ -109,6 +128,7 @@ bool run_put_results(struct sma_run *run)
     part_count = 0;
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
+        cap_result(run, &run->calls[i]);
         run_add_words(run, i);
         results[i] = (struct sma_stored_result){.call_id = run->answer.calls[i].id,
                                                 .name = run->answer.calls[i].name,

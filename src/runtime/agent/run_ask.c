@@ -107,7 +107,7 @@ void run_ask_model(struct sma_run *run)
     if (run_parts_prepare(run))
         return;
     run_parts_bound(run);
-    if (!run_fit_request(run))
+    if (!run_make_fit(run) || run_compact_when_due(run) || !run_fit_request(run))
         return;
     if (!run_parts_list_files(run)) {
         run_finish_failed(run, "out of memory");

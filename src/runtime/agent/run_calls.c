@@ -152,7 +152,8 @@ static void ask_history(struct sma_run *run, uint32_t index)
         run_set_error(call, SMA_STR("Out of memory."));
         return;
     }
-    uint64_t first_seq = session->turn_count > 0 ? session->turns[0]->seq : 0;
+    bool has_summary = session->turn_count > 0 && session->turns[0]->is_summary;
+    uint64_t first_seq = session->turn_count > has_summary ? session->turns[has_summary]->seq : 0;
     if (first_seq == 0 && order->collected_count > 0)
         first_seq = order->collected[0].seq;
     run_open_call(run, index, CALL_HISTORY);

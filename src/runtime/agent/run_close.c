@@ -168,8 +168,16 @@ static bool close_answer(struct sma_run *run)
     return false;
 }
 
+static uint8_t kind_of(const struct sma_run *run)
+{
+    return run->compact.is_step ? SMA_STEP_COMPACTION
+           : run->wait_ms > 0   ? SMA_STEP_WAIT
+                                : SMA_STEP_ANSWER;
+}
+
 void run_store_answer(struct sma_run *run)
 {
+    bool is_past = run->compact.is_step;
     bool is_behind = run->results_number != 0 && !run->results_are_asked;
     run->answer_is_asked =
         !is_behind; /* numbers stay in order: RETRY stores the results first, then this */
@@ -181,10 +189,12 @@ void run_store_answer(struct sma_run *run)
     struct sma_run_action *action = run_act(run, SMA_RUN_STORE_STEP);
     action->step = (struct sma_step){.seq = run->order->seq,
                                      .number = run->answer_number,
-                                     .kind = run->wait_ms > 0 ? SMA_STEP_WAIT : SMA_STEP_ANSWER,
+                                     .kind = kind_of(run),
                                      .wait_ms = run->wait_ms,
                                      .usage = run->usage,
                                      .target = run_usage_target(run),
+                                     .past_below = is_past ? run->compact.past.below : 0,
+                                     .past_first = is_past ? run->compact.past.first : 0,
                                      .data = sma_buf_str(&run->answer_data),
                                      .delivery_count = run->delivery_count,
                                      .deliveries = run->deliveries,

@@ -39,7 +39,7 @@ static struct marks find_marks(const struct sma_run *run)
 
 const struct sma_body_file *sma_run_request_files(const struct sma_run *run, uint32_t *ret_count)
 {
-    *ret_count = run->see.file_count;
+    *ret_count = run->compact.request.len > 0 ? 0 : run->see.file_count; /* a summary has none */
     return run->see.files;
 }
 
@@ -57,6 +57,8 @@ size_t sma_run_request_size(const struct sma_run *run)
     if (run->see.is_looking)
         return run->see.look.len;
     const struct sma_session *session = run->session;
+    if (run->compact.request.len > 0)
+        return run->compact.request.len;
     struct marks marks = find_marks(run);
     return run->head->len + session->bytes + session->turn_count + run->turn.len +
            marks.count * marks.bytes.len + run->settings->tails[run->target_index].len;
@@ -98,6 +100,16 @@ static char *copy_tail(const struct sma_run *run, char *at)
     return end;
 }
 
+/* The request for a summary. */
+static void write_compact(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
+{
+    const struct run_compact *compact = &run->compact;
+    (void)copy(bytes, sma_buf_str(&compact->request));
+    ask->turn_offset = (uint32_t)compact->turn_offset;
+    ask->turn_end = (uint32_t)compact->turn_end;
+    ask->llm = run->target->llm;
+}
+
 static void write_turns(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
 {
     const struct sma_session *session = run->session;
@@ -119,9 +131,11 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     size_t len = sma_run_request_size(run);
     if (run->see.is_looking)
         write_look(run, bytes, ask);
+    else if (run->compact.request.len > 0)
+        write_compact(run, bytes, ask);
     else
         write_turns(run, bytes, ask);
-    if (run->see.file_count > 0)
+    if (run->see.file_count > 0 && run->compact.request.len == 0)
         len = run_parts_take_out(ask->files, ask->file_count, bytes, len, &ask->turn_offset,
                                  &ask->turn_end);
     ask->body = (struct sma_str){bytes, len};
@@ -168,7 +182,7 @@ static size_t shorten_rounds(struct sma_run *run, size_t excess, size_t head, si
         struct run_round *largest = NULL;
         uint32_t index = 0;
         size_t len = 0;
-        for (uint32_t i = 0; i < run->round_count; i++) {
+        for (uint32_t i = run->compact.round_count; i < run->round_count; i++) {
             for (uint32_t k = 0; k < run->rounds[i].results.count; k++) {
                 if (run->rounds[i].results.results[k].content.len <= len)
                     continue;
@@ -182,8 +196,10 @@ static size_t shorten_rounds(struct sma_run *run, size_t excess, size_t head, si
             run_mark_moved(run, (uint32_t)(largest - run->rounds) + 1);
         saved += more;
     }
-    if (saved > 0)
+    if (saved > 0) {
+        run->session->measure = (struct sma_context_measure){0};
         run_rebuild(run);
+    }
     return saved;
 }
 
@@ -195,6 +211,17 @@ static size_t size_of(struct sma_run *run)
             SMA_ERR_NOMEM)
         run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
     return run->turn.err == SMA_ERR_TOOBIG ? 2 * SMA_REQUEST_BYTES_MAX : sma_run_request_size(run);
+}
+
+bool run_shorten_own(struct sma_run *run)
+{
+    if (run->shrink_count >= SMA_SHRINK_COUNT_MAX)
+        return false;
+    size_t size = size_of(run), wanted = size / 5 * 3;
+    if (shorten_rounds(run, size - wanted, SMA_SHORT_HEAD_BYTES, SMA_SHORT_TAIL_BYTES) == 0)
+        return false;
+    run->shrink_count++;
+    return size_of(run) <= wanted; /* what was left out stays so in any case */
 }
 
 bool run_shrink(struct sma_run *run)
@@ -218,7 +245,7 @@ bool run_shrink(struct sma_run *run)
     return has_changed;
 }
 
-bool run_fit_request(struct sma_run *run)
+bool run_make_fit(struct sma_run *run)
 {
     enum sma_err err = run_take_head(run);
     if (err == SMA_ERR_OK)
@@ -230,11 +257,17 @@ bool run_fit_request(struct sma_run *run)
         run_finish_failed(run, sma_err_text(err));
         return false;
     }
+    return true;
+}
+
+bool run_fit_request(struct sma_run *run)
+{
     while (run->turn.err != SMA_ERR_OK || sma_run_request_size(run) > SMA_REQUEST_BYTES_MAX) {
         if (!run_shrink(run)) {
             run_finish_too_long(run);
             return false;
         }
     }
+    run->compact.sent = run_context_size(run);
     return true;
 }

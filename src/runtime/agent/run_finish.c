@@ -51,7 +51,7 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
 /* -- the turn ---------------------------------------------------------------------------------- */
 /* What a user may write that is kept for each later request, when the turn cannot be kept as it
  * was. */
-#define PLAIN_BYTES_MAX (SMA_SESSION_BYTES_MAX / 4)
+#define PLAIN_BYTES_MAX (SMA_TURN_BYTES_MAX / 4)
 
 /*
  * Encode the turn for the store and add it to the session at once: the chat's next run may arrive
@@ -74,7 +74,7 @@ static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
 static void keep_plain(struct sma_run *run, struct sma_stored_turn *turn)
 {
     struct sma_buf plain;
-    sma_buf_init(&plain, SMA_SESSION_BYTES_MAX);
+    sma_buf_init(&plain, SMA_TURN_BYTES_MAX);
     if (sma_view_put(&plain, turn, run->target, SMA_VIEW_PLAIN) == SMA_ERR_OK) {
         struct sma_str fragment = sma_buf_str(&plain);
         turn->fragments = &fragment;
@@ -112,7 +112,7 @@ static bool cut_rounds(const struct sma_run *run, struct sma_stored_turn *turn)
     for (uint32_t i = turn->fragment_count - 1; i > 0; i--) {
         messages += run->fragment_messages[i];
         bytes += turn->fragments[i].len;
-        if (messages > SMA_SESSION_MESSAGE_COUNT_MAX / 2 || bytes > SMA_SESSION_BYTES_MAX / 2)
+        if (bytes > SMA_TURN_BYTES_MAX / 2)
             break;
         if (!run->fragment_is_user[i]) {
             first = i; /* what the model said stands before what came of it */
@@ -138,8 +138,7 @@ enum turn_form
 
 static void keep_form(struct sma_run *run, struct sma_stored_turn *turn, enum turn_form form)
 {
-    bool is_large =
-        run->message_count > SMA_SESSION_MESSAGE_COUNT_MAX || run->turn.len > SMA_SESSION_BYTES_MAX;
+    bool is_large = run->turn.len > SMA_TURN_BYTES_MAX;
     bool is_whole = run->turn.err == SMA_ERR_OK && turn->fragment_count > 0;
     if (form == TURN_HIDDEN)
         keep_hidden(run, turn, "[This message is not shown: the model refused to answer it.]");
@@ -208,7 +207,7 @@ static void put_said(struct sma_buf *said, struct sma_str text)
 static void keep_ended_as(struct sma_run *run, const char *why, enum turn_form form)
 {
     struct sma_buf said, line;
-    sma_buf_init(&said, SMA_SESSION_BYTES_MAX / 2);
+    sma_buf_init(&said, SMA_TURN_BYTES_MAX / 2);
     sma_buf_init(&line, 1024);
     sma_buf_put_text(&line, "[ended: ");
     sma_buf_put_text(&line, why);
@@ -372,6 +371,12 @@ void run_finish_over(struct sma_run *run)
     deliver(run, has_parts ? SMA_INTENT_ASSISTANT_TEXT : SMA_INTENT_NOTICE);
     keep_ended(run, "its budget is used up");
     finish(run, SMA_OUTCOME_FAILED);
+}
+
+void run_finish_command(struct sma_run *run, enum sma_outcome outcome)
+{
+    deliver(run, SMA_INTENT_NOTICE);
+    finish(run, outcome);
 }
 
 void run_finish_failed(struct sma_run *run, const char *why)

@@ -110,8 +110,10 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
 
 /* -- answers ----------------------------------------------------------------------------------- */
 /* The target has answered: it is well, and what it was sent it takes. */
-static void note_success(struct sma_run *run)
+static void note_success(struct sma_run *run, const struct sma_model_answer *answer)
 {
+    sma_context_learn(run->target, &run->settings->known[run->target_index], &run->session->measure,
+                      &run->compact.sent, &answer->usage, answer->fragment.len);
     sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
     run->tried = 0;
     run->shrink_count = 0;
@@ -124,26 +126,75 @@ static void note_success(struct sma_run *run)
     }
 }
 
+/* Own results first: they cost nothing. Then everything old becomes a summary, once; then what is
+ * left is left out; then the honest notice. */
 static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    if (run_parts_repair(run, answer) || run_shrink(run))
+    if (run_parts_repair(run, answer)) {
+        run_ask_model(run);
+        return;
+    }
+    struct sma_context_known *known = &run->settings->known[run->target_index];
+    uint64_t tokens =
+        sma_context_request(run->target, known, &run->session->measure, &run->compact.sent);
+    sma_context_learn_window(run->target, known, answer->window_tokens, tokens / 20 * 19);
+    run->session->measure = (struct sma_context_measure){0};
+    if (run_shorten_own(run))
+        run_ask_model(run);
+    else if (run_compact_forced(run))
+        return;
+    else if (run_shrink(run))
         run_ask_model(run);
     else
         run_finish_too_long(run);
 }
 
+/* The summary, or none: then the run goes on as if it had not been asked for. */
+static void on_summary(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    bool is_ok = answer->status == SMA_MODEL_OK;
+    sma_usage_add(&run->usage, &answer->usage);
+    if (is_ok) {
+        sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
+        run->usage_target = run->target;
+    }
+    if (run_compact_answered(run, answer) || run->state != RUN_COMPACTING)
+        return;
+    if (run->is_draining)
+        run_settle(run);
+    else if (answer->trouble == SMA_MODEL_FAILURE_MEMBER && answer->status == SMA_MODEL_FAILED)
+        (void)sma_run_settings_learn(run->settings, sma_str(run->target->key),
+                                     answer->refused_member); /* known, or no cure: without it */
+    if (run->state != RUN_COMPACTING)
+        return;
+    bool is_too_long = run->compact.is_forced && run->compact.has_failed;
+    run->compact.is_forced = false;
+    if (is_too_long && !run_shrink(run))
+        run_finish_too_long(run);
+    else if (run->order->is_compaction && run->compact.has_failed)
+        run_command_failed(run);
+    else if (run->order->is_compaction)
+        run_command_begin(run);
+    else
+        run_ask_model(run);
+}
+
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    if (run->state != RUN_MODEL)
+    if (run->state != RUN_MODEL && run->state != RUN_COMPACTING)
         return;
     run_trace_answer(run, answer);
+    if (run->state == RUN_COMPACTING) {
+        on_summary(run, answer);
+        return;
+    }
     if (run->stamps.model_out_ns == 0) {
         run->stamps.model_out_ns = answer->out_ns;
         run->stamps.first_token_ns = answer->first_token_ns;
     }
     sma_usage_add(&run->usage, &answer->usage);
     if (answer->status == SMA_MODEL_OK) {
-        note_success(run);
+        note_success(run, answer);
         if (run_added_go_on(run, answer) || run_nudge(run, answer))
             return;
         if (answer->call_count == 0)

@@ -11,6 +11,7 @@
 #include "runtime/agent/run.h"
 #include "runtime/agent/run_added.h"
 #include "runtime/agent/run_parts.h"
+#include "runtime/agent/run_compact.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
 #include "sma/notices.h"
@@ -33,6 +34,7 @@ enum run_state
     RUN_LOADING,   /* SESSION asked */
     RUN_PREPARING, /* ENCODE asked, or llm.vision: before a request */
     RUN_MODEL,     /* MODEL asked */
+    RUN_COMPACTING, /* MODEL asked for a summary */
     RUN_CHECKING,  /* receivers and verdicts asked, the answer not stored yet */
     RUN_STORING,   /* the answer's STEP asked */
     RUN_TOOLS,     /* its calls are carried out */
@@ -212,6 +214,8 @@ struct sma_run
     struct sma_usage usage;     /* since the last step that told it */
     const struct sma_target *usage_target; /* who answered last; NULL = nobody */
 
+    struct run_compact compact;
+
     /* the end */
     uint8_t outcome;
     struct sma_buf final_text, done_text, turn_data;
@@ -279,10 +283,13 @@ void run_rebuild(struct sma_run *run);
 /* What stands before round `first` is not what its model has seen: of this and of later rounds so
  * far, thinking that is bound to it is left out of the turn, when it is made again. */
 void run_mark_moved(struct sma_run *run, uint32_t first);
+/* The largest results of this run's rounds first. true: that alone should be enough. */
+bool run_shorten_own(struct sma_run *run);
 /* Make the next request shorter. false: there is nothing left to leave out. */
 bool run_shrink(struct sma_run *run);
-/* Session and head are what the target takes, and the request is within the bounds. false: the run
- * has ended. */
+/* Session and head are what the target takes. false: the run has ended. */
+bool run_make_fit(struct sma_run *run);
+/* And the request is within the bounds. */
 bool run_fit_request(struct sma_run *run);
 
 /* run_model.c */
@@ -403,9 +410,18 @@ void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer 
 /* The user has stopped it, the store knows: what was done stays for the next turn. */
 void run_finish_stopped(struct sma_run *run);
 void run_finish_too_long(struct sma_run *run);
+/* A command is carried out: run->done_text says it. No turn is made of it. */
+void run_finish_command(struct sma_run *run, enum sma_outcome outcome);
 void run_finish_failed(struct sma_run *run, const char *why);
 void run_finish_over(struct sma_run *run);
 void run_store_done(struct sma_run *run);
+
+/* run_command.c */
+/* The run is no message but /compact. */
+void run_command_begin(struct sma_run *run);
+/* A summary of it is durable, or there is none. */
+void run_command_durable(struct sma_run *run);
+void run_command_failed(struct sma_run *run);
 
 /* run_trace.c: notes for the trace */
 void run_trace_begin(struct sma_run *run);

@@ -225,7 +225,8 @@ static void resume_calls(struct sma_run *run)
 static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
 {
     bool has_answer = run->call_count > 0;
-    bool is_next = step->kind == SMA_STEP_ANSWER || step->kind == SMA_STEP_WAIT;
+    bool is_next = step->kind == SMA_STEP_ANSWER || step->kind == SMA_STEP_WAIT ||
+                   step->kind == SMA_STEP_COMPACTION;
     if (has_answer && is_next && !run->has_decisions) {
         if (!resume_rows(run, step->number))
             return false;
@@ -238,6 +239,10 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
         if (has_answer)
             break;
         return resume_wait(run, step);
+    case SMA_STEP_COMPACTION:
+        if (has_answer || !run_compact_resume(run, step->data))
+            break;
+        return true;
     case SMA_STEP_ANSWER:
         if (has_answer || run->round >= SMA_RUN_STEP_COUNT_MAX)
             break;

@@ -75,8 +75,28 @@ void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer)
 }
 
 /* -- the answer is durable: carry its calls out ------------------------------------------------ */
+/* The conversation is smaller now: on with what was to be asked. */
+static void go_on_smaller(struct sma_run *run)
+{
+    run_compact_durable(run);
+    if (run->state == RUN_FINISHING)
+        return; /* out of memory */
+    if (run->is_draining)
+        run_end(run, false);
+    else if (run->order->is_compaction)
+        run_command_durable(run);
+    else if (run->over.scope != SMA_BUDGET_NONE)
+        run_finish_over(run);
+    else
+        run_ask_model(run);
+}
+
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 {
+    if (run->compact.is_step) {
+        go_on_smaller(run);
+        return;
+    }
     if (run->is_parking || run->wait_ms > 0) { /* nobody was asked: nothing may be done */
         run_finish_failed(run, run->is_parking ? "consent could not be asked for"
                                                : "it could not be left waiting for the model");

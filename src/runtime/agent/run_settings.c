@@ -148,6 +148,8 @@ static void take_over(struct sma_run_settings *settings, const struct sma_run_se
         for (size_t k = 0; k < before->model_count; k++) {
             const struct sma_target *from = &before->targets[k];
             take_over_refusals(target, from);
+            if (strcmp(target->key, from->key) == 0)
+                settings->known[i] = before->known[k];
             if (strcmp(target->key, from->key) == 0 && has_equal_keys(target->llm, from->llm))
                 settings->cooldowns[i] = before->cooldowns[k];
         }

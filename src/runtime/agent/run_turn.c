@@ -137,6 +137,9 @@ static bool knows_chat(struct sma_run *run)
     const struct sma_session *session = run->session;
     sma_buf_clear(&run->scratch);
     sma_prompt_put_chat_mark(&run->scratch, run->order->facts_word);
+    struct sma_str chat = session->past.chat; /* beside a summary, whose bytes are not made yet */
+    if (chat.len > 0 && memmem(chat.ptr, chat.len, run->scratch.ptr, run->scratch.len) != NULL)
+        return true;
     for (uint32_t i = 0; i < session->turn_count && run->scratch.len > 0; i++) {
         struct sma_str bytes = session->turns[i]->bytes;
         if (memmem(bytes.ptr, bytes.len, run->scratch.ptr, run->scratch.len) != NULL)
@@ -270,6 +273,13 @@ static bool is_own(const struct sma_run *run, const struct run_round *round)
            sma_str_is_equal(answer->key, sma_str(run->target->key));
 }
 
+static bool is_cleared(const struct sma_run *run, const struct run_round *round,
+                       struct sma_str content)
+{
+    return round < run->rounds + run->compact.cleared_round_count &&
+           content.len > SMA_VIEW_CLEARED_MIN;
+}
+
 static void put_in_form(struct sma_run *run, const struct run_round *round)
 {
     const struct sma_stored_answer *answer = &round->answer;
@@ -293,9 +303,12 @@ static void put_in_form(struct sma_run *run, const struct run_round *round)
                                     .name = call->name,
                                     .arguments = has_arguments ? call->arguments : SMA_STR("{}")};
         const struct sma_stored_result *result = &round->results.results[i];
+        struct sma_str content = is_cleared(run, round, result->content)
+                                     ? SMA_STR(SMA_VIEW_CLEARED_TEXT)
+                                     : result->content;
         results[i] = (struct sma_tool_result){.call_id = id,
                                               .name = result->name,
-                                              .content = result->content,
+                                              .content = content,
                                               .is_error = result->is_error,
                                               .part_count = result->part_count,
                                               .parts = result->parts};
@@ -458,6 +471,10 @@ void run_rebuild(struct sma_run *run)
     sma_buf_clear(&run->turn);
     run->fragment_count = run->message_count = 0;
     put_user(run);
-    for (uint32_t i = 0; i < run->round_count; i++)
+    /* A summary stands for rounds, never for what a person wrote since this run began. */
+    for (uint32_t i = 0; i < run->compact.round_count && i < run->round_count; i++)
+        if (run->rounds[i].added_count > 0 && run->turn.err != SMA_ERR_NOMEM)
+            put_added(run, &run->rounds[i]);
+    for (uint32_t i = run->compact.round_count; i < run->round_count; i++)
         put_round(run, &run->rounds[i]);
 }

@@ -50,6 +50,9 @@ static void drop_turns(struct sma_sessions *sessions, struct sma_session *sessio
                        uint32_t count)
 {
     SMA_ASSERT(first + count <= session->turn_count);
+    if (count == 0)
+        return;
+    session->measure = (struct sma_context_measure){0};
     for (uint32_t i = first; i < first + count; i++) {
         struct sma_session_turn *turn = session->turns[i];
         session->message_count -= turn->message_count;
@@ -87,6 +90,7 @@ static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_
     if (turn == NULL)
         return NULL;
     *turn = (struct sma_session_turn){.seq = seq,
+                                      .clear_gain = UINT32_MAX,
                                       .message_count = stored->message_count,
                                       .id_count = stored->id_count,
                                       .stored = *stored};
@@ -119,7 +123,7 @@ static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_
 
 static size_t joined_length(const struct sma_stored_turn *turn)
 {
-    size_t len = turn->fragment_count - 1;
+    size_t len = turn->fragment_count == 0 ? 0 : turn->fragment_count - 1;
     for (uint32_t i = 0; i < turn->fragment_count; i++)
         len += turn->fragments[i].len;
     return len;
@@ -127,47 +131,155 @@ static size_t joined_length(const struct sma_stored_turn *turn)
 
 static void mark_moved(struct sma_session *session)
 {
+    session->measure = (struct sma_context_measure){0};
     for (uint32_t i = 0; i < session->turn_count; i++)
         session->turns[i]->state.is_moved = true;
 }
 
-/* Over a bound: to half of it in one go, the newest turn stays. */
+static uint32_t summary_count(const struct sma_session *session)
+{
+    return session->turn_count > 0 && session->turns[0]->is_summary;
+}
+
+/* Over a bound: to half of it in one go; the summary and the newest turn stay. */
 static void cut(struct sma_sessions *sessions, struct sma_session *session)
 {
-    if (session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX &&
+    uint32_t first = summary_count(session), count = 0;
+    if (session->turn_count <= SMA_SESSION_TURN_COUNT_MAX &&
         session->bytes <= SMA_SESSION_BYTES_MAX)
         return;
-    uint32_t messages = session->message_count, count = 0;
     size_t bytes = session->bytes;
-    while (count + 1 < session->turn_count &&
-           (messages > SMA_SESSION_MESSAGE_COUNT_MAX / 2 || bytes > SMA_SESSION_BYTES_MAX / 2)) {
-        messages -= session->turns[count]->message_count;
-        bytes -= session->turns[count]->bytes.len;
+    while (first + count + 1 < session->turn_count &&
+           (session->turn_count - count > SMA_SESSION_TURN_COUNT_MAX / 2 ||
+            bytes > SMA_SESSION_BYTES_MAX / 2)) {
+        bytes -= session->turns[first + count]->bytes.len;
         count++;
     }
-    drop_turns(sessions, session, 0, count);
+    drop_turns(sessions, session, first, count);
     mark_moved(session);
+}
+
+static bool make_room(struct sma_session *session)
+{
+    if (session->turn_count < session->turn_room)
+        return true;
+    uint32_t room = session->turn_room * 2 + 8;
+    struct sma_session_turn **more = realloc(session->turns, room * sizeof(*more));
+    if (more == NULL)
+        return false;
+    session->turns = more;
+    session->turn_room = room;
+    return true;
+}
+
+static void put_turn(struct sma_sessions *sessions, struct sma_session *session, uint32_t at,
+                     struct sma_session_turn *turn)
+{
+    memmove(&session->turns[at + 1], &session->turns[at],
+            (session->turn_count - at) * sizeof(session->turns[0]));
+    session->turns[at] = turn;
+    session->turn_count++;
+    session->message_count += turn->message_count;
+    session->bytes += turn->bytes.len;
+    sessions->bytes += memory_of(turn);
 }
 
 enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session,
                                 uint64_t seq, const struct sma_stored_turn *stored)
 {
-    SMA_ASSERT(stored->fragment_count > 0);
+    SMA_ASSERT(stored->fragment_count > 0 || stored->block_count > 0);
     size_t joined_len = joined_length(stored);
-    if (stored->message_count == 0 || stored->message_count > SMA_SESSION_MESSAGE_COUNT_MAX ||
-        joined_len > SMA_SESSION_BYTES_MAX)
+    if (stored->message_count == 0 || joined_len > SMA_SESSION_BYTES_MAX)
         return SMA_ERR_TOOBIG;
-    struct sma_session_turn *turn = make_turn(seq, stored, joined_len);
+    struct sma_session_turn *turn = make_room(session) ? make_turn(seq, stored, joined_len) : NULL;
     if (turn == NULL)
         return SMA_ERR_NOMEM;
-    session->turns[session->turn_count++] = turn;
-    session->message_count += turn->message_count;
-    session->bytes += joined_len;
-    sessions->bytes += memory_of(turn);
+    put_turn(sessions, session, session->turn_count, turn);
     cut(sessions, session);
-    SMA_ASSERT(session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX);
+    SMA_ASSERT(session->turn_count <= SMA_SESSION_TURN_COUNT_MAX);
     SMA_ASSERT(session->bytes <= SMA_SESSION_BYTES_MAX);
     return SMA_ERR_OK;
+}
+
+/* -- what was before them ---------------------------------------------------------------------- */
+/* The summary as a turn: what the program says of it, the summary itself, and a short answer, so
+ * that two messages of one side never meet. It has no fragments: each target gets the plain
+ * form. */
+static struct sma_session_turn *make_summary(const struct sma_stored_past *past)
+{
+    struct sma_str blocks[] = {past->note, past->text, past->chat};
+    struct sma_stored_turn stored = {.message_count = 2,
+                                     .block_count = past->chat.len > 0 ? 3 : 2,
+                                     .blocks = blocks,
+                                     .text = SMA_STR("I go on from this summary.")};
+    struct sma_session_turn *turn = make_turn(0, &stored, 0);
+    if (turn != NULL) {
+        turn->is_summary = true;
+        turn->clear_gain = 0;
+    }
+    return turn;
+}
+
+static void set_states(struct sma_session *session)
+{
+    for (uint32_t i = summary_count(session); i < session->turn_count; i++) {
+        struct sma_session_turn *turn = session->turns[i];
+        turn->state.is_cleared |= turn->seq < session->past.cleared;
+        turn->state.is_moved |= turn->seq < session->past.moved;
+    }
+}
+
+/* What it was is dropped: turns before it, and the summary that it takes the place of. */
+static void drop_before(struct sma_sessions *sessions, struct sma_session *session, uint64_t below)
+{
+    uint32_t count = summary_count(session);
+    drop_turns(sessions, session, 0, count);
+    for (count = 0; count < session->turn_count && session->turns[count]->seq < below;)
+        count++;
+    drop_turns(sessions, session, 0, count);
+}
+
+enum sma_err sma_session_set_past(struct sma_sessions *sessions, struct sma_session *session,
+                                  struct sma_str data)
+{
+    struct sma_buf copy;
+    struct sma_stored_past past;
+    sma_buf_init(&copy, SMA_STEP_BYTES_MAX);
+    sma_buf_put_str(&copy, data);
+    enum sma_err err = copy.err;
+    if (err == SMA_ERR_OK)
+        err = sma_codec_get_past(sma_buf_str(&copy), &past);
+    struct sma_session_turn *summary = NULL;
+    if (err == SMA_ERR_OK && past.text.len > 0) {
+        summary = make_room(session) ? make_summary(&past) : NULL;
+        err = summary == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    }
+    if (err != SMA_ERR_OK) {
+        sma_buf_fini(&copy);
+        return err;
+    }
+    sma_buf_fini(&session->past_data);
+    session->past_data = copy;
+    session->past = past;
+    drop_before(sessions, session, past.below);
+    if (summary != NULL)
+        put_turn(sessions, session, 0, summary);
+    set_states(session);
+    session->measure = (struct sma_context_measure){0};
+    return SMA_ERR_OK;
+}
+
+size_t sma_session_clear_gain(struct sma_session *session, uint32_t count)
+{
+    size_t gain = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sma_session_turn *turn = session->turns[i];
+        if (turn->clear_gain == UINT32_MAX)
+            turn->clear_gain = (uint32_t)sma_view_clear_gain(&turn->stored);
+        if (!turn->state.is_cleared && !turn->state.is_plain)
+            gain += turn->clear_gain;
+    }
+    return gain;
 }
 
 uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session,
@@ -191,6 +303,8 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
         if (err != SMA_ERR_OK)
             skipped++;
     }
+    if (turns->past.len > 0 && sma_session_set_past(sessions, session, turns->past) != SMA_ERR_OK)
+        skipped++;
     return skipped;
 }
 
@@ -206,7 +320,8 @@ bool sma_session_shorten(struct sma_session *session)
     bool is_new = false;
     for (uint32_t i = 0; i < session->turn_count; i++) {
         struct sma_session_turn *turn = session->turns[i];
-        bool has_results = turn->stored.fragment_count > 2 && !turn->state.is_plain;
+        bool has_results =
+            turn->stored.fragment_count > 2 && !turn->state.is_plain && !turn->state.is_cleared;
         is_new |= has_results && !turn->state.is_short;
         turn->state.is_short |= has_results;
     }
@@ -273,6 +388,8 @@ void sma_session_clear(struct sma_sessions *sessions, struct sma_session *sessio
     while (count < session->turn_count && session->turns[count]->seq < before_seq)
         count++;
     drop_turns(sessions, session, 0, count);
+    sma_buf_fini(&session->past_data);
+    session->past = (struct sma_stored_past){0};
 }
 
 void sma_session_remove(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq)
@@ -287,9 +404,10 @@ void sma_session_remove(struct sma_sessions *sessions, struct sma_session *sessi
 
 bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *session)
 {
-    if (session->turn_count == 0)
+    uint32_t first = summary_count(session), count = session->turn_count - first;
+    if (count == 0)
         return false;
-    drop_turns(sessions, session, 0, (session->turn_count + 1) / 2);
+    drop_turns(sessions, session, first, (count + 1) / 2);
     mark_moved(session);
     return true;
 }
@@ -327,6 +445,8 @@ static void destroy_session(struct sma_sessions *sessions, struct sma_session *s
     unlink_use(sessions, session);
     drop_turns(sessions, session, 0, session->turn_count);
     sessions->count--;
+    sma_buf_fini(&session->past_data);
+    free(session->turns);
     free(session);
 }
 
@@ -350,6 +470,7 @@ struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_st
         if (chat_key.len > 0)
             memcpy(key, chat_key.ptr, chat_key.len);
         session->chat_key = (struct sma_str){key, chat_key.len};
+        sma_buf_init(&session->past_data, SMA_STEP_BYTES_MAX);
         struct sma_session **bucket = bucket_of(sessions, chat_key);
         session->hash_next = *bucket;
         *bucket = session;

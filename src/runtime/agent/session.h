@@ -3,10 +3,11 @@
  * on the wire, and what other targets need to take them.
  *
  * Invariants: a turn is added and removed only whole, so a tool call is never parted from its
- *             result; after every append a session holds at most SMA_SESSION_MESSAGE_COUNT_MAX
- *             messages and SMA_SESSION_BYTES_MAX bytes. Over a bound it is cut to half of it in one
- *             go, so that its prefix (what a provider caches) changes rarely. A pinned session (a
- *             run is on it) is never evicted.
+ *             result; after every append a session holds at most SMA_SESSION_TURN_COUNT_MAX turns
+ *             and SMA_SESSION_BYTES_MAX bytes. Over a bound it is cut to half of it in one go: a
+ *             bound of memory, far beyond what models hold (context.h decides about those). A
+ *             summary of what was before is turn 0 and stays until the next one replaces it. A
+ *             pinned session (a run is on it) is never evicted.
  * Eviction:   only on activity (sma_sessions_evict): idle ones beyond SMA_SESSION_IDLE_S, and the
  * idlest while there
  *             are more than SMA_SESSION_COUNT_MAX or SMA_SESSION_BYTES_TOTAL_MAX. No timer: an idle
@@ -17,12 +18,15 @@
 #define SMA_RUNTIME_AGENT_SESSION_H
 
 #include "runtime/agent/codec.h"
+#include "runtime/agent/context.h"
 #include "runtime/agent/session_view.h"
 #include "sma/wire.h"
 
 struct sma_session_turn
 {
-    uint64_t seq;
+    uint64_t seq;    /* of its run; 0: the summary, or what was said before state.db knew of it */
+    bool is_summary; /* of everything before: turn 0 */
+    uint32_t clear_gain; /* bytes of old results that clearing would save; UINT32_MAX = not known */
     uint32_t message_count;
     uint32_t id_count;
     struct sma_str *ids; /* of the user's messages */
@@ -44,10 +48,14 @@ struct sma_session
     bool is_loaded; /* what the store has of it is here (or there is nothing) */
     uint32_t pin_count;
     uint64_t used_ns;
-    uint32_t turn_count, message_count;
-    size_t bytes; /* of the turns, commas not counted */
-    struct sma_session_turn *turns[SMA_SESSION_MESSAGE_COUNT_MAX + 1]; /* oldest first */
-    struct sma_session *hash_next, *newer, *older;                     /* the table's own */
+    uint32_t turn_count, turn_room, message_count;
+    size_t bytes;                       /* of the turns, commas not counted */
+    struct sma_session_turn **turns;    /* oldest first */
+    struct sma_stored_past past;        /* what the store's row says; slices into past_data */
+    struct sma_buf past_data;           /* empty: no such row */
+    struct sma_context_measure measure; /* of the last answer; forgotten when turns change */
+    uint64_t failed_tokens; /* a summary failed when the request was so large; 0 = none did */
+    struct sma_session *hash_next, *newer, *older; /* the table's own */
 };
 
 struct sma_sessions; /* the table */
@@ -65,6 +73,7 @@ struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_st
                                     uint64_t now_ns);
 void sma_session_unpin(struct sma_sessions *sessions, struct sma_session *session, uint64_t now_ns);
 /** Add a turn at the end and cut to the bounds. A turn that is over a bound alone is not kept.
+ *  Without fragments: blocks and text are all there is of it, each target gets its plain form.
  *  Allocates. OK | TOOBIG (not kept; what was there stays) | NOMEM. */
 SMA_CHECKED enum sma_err sma_session_append(struct sma_sessions *sessions,
                                             struct sma_session *session, uint64_t seq,
@@ -94,12 +103,19 @@ uint32_t sma_session_hide_oldest_parts(struct sma_session *session);
 /** Count and bytes of the parts that stand in requests to this target. */
 uint32_t sma_session_count_parts(const struct sma_session *session, const struct sma_target *target,
                                  uint64_t *bytes);
+/** What a COMPACTION step or the store's row says of this session (codec.h): turns below it go, the
+ *  summary stands in their place, older results are cleared. Takes effect with the next
+ *  sma_session_fit. Allocates. OK | CORRUPT | NOMEM: nothing has changed. */
+SMA_CHECKED enum sma_err sma_session_set_past(struct sma_sessions *sessions,
+                                              struct sma_session *session, struct sma_str past);
+/** Bytes that clearing the results of turns[0..count) would save. Reads each turn once. */
+size_t sma_session_clear_gain(struct sma_session *session, uint32_t count);
 /** Drop the turns before this seq (all: UINT64_MAX). */
 void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,
                        uint64_t before_seq);
 /** Drop one turn, when it is there. */
 void sma_session_remove(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq);
-/** Drop the older half of the turns, at least one. false: there was none. */
+/** Drop the older half of the turns, at least one; the summary stays. false: there was none. */
 bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *session);
 /** Evict what may go. Call when something else has been done. */
 void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns);

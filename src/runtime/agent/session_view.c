@@ -32,10 +32,14 @@ bool sma_view_put_short(struct sma_buf *buf, struct sma_str content, size_t head
     return true;
 }
 
-static void shorten_member(json_t *object, const char *name)
+/* What is done with each result of a turn. */
+typedef void result_fn(json_t *holder, const char *name, void *user);
+
+static void shorten_member(json_t *object, const char *name, void *user)
 {
     json_t *value = json_object_get(object, name);
     struct sma_str text = {json_string_value(value), json_string_length(value)};
+    (void)user;
     if (!json_is_string(value))
         return;
     struct sma_buf buf;
@@ -44,6 +48,28 @@ static void shorten_member(json_t *object, const char *name)
         buf.err == SMA_ERR_OK)
         json_object_set_new(object, name, json_stringn(buf.ptr, buf.len));
     sma_buf_fini(&buf);
+}
+
+/* Bytes of a result in the request: text, or a list with pictures. */
+static size_t result_bytes(const json_t *value)
+{
+    if (json_is_string(value))
+        return json_string_length(value);
+    return value == NULL ? 0 : json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+}
+
+static void clear_member(json_t *object, const char *name, void *user)
+{
+    (void)user;
+    if (result_bytes(json_object_get(object, name)) > SMA_VIEW_CLEARED_MIN)
+        json_object_set_new(object, name, json_string(SMA_VIEW_CLEARED_TEXT));
+}
+
+static void count_member(json_t *object, const char *name, void *user)
+{
+    size_t *gain = user, bytes = result_bytes(json_object_get(object, name));
+    if (bytes > SMA_VIEW_CLEARED_MIN)
+        *gain += bytes - (sizeof SMA_VIEW_CLEARED_TEXT - 1);
 }
 
 /* -- without what belongs to one model --------------------------------------------------------- */
@@ -129,21 +155,21 @@ static bool strip_responses(json_t *item)
     return true;
 }
 
-static void shorten(json_t *message, const char *wire)
+static void each_result(json_t *message, const char *wire, result_fn *each, void *user)
 {
     size_t i;
     json_t *block;
     if (strcmp(wire, "responses") == 0) {
         if (has_text(message, "type", "function_call_output"))
-            shorten_member(message, "output");
+            each(message, "output", user);
     } else if (strcmp(wire, "messages") == 0) {
         json_array_foreach(json_object_get(message, "content"), i, block)
         {
             if (has_text(block, "type", "tool_result"))
-                shorten_member(block, "content");
+                each(block, "content", user);
         }
     } else if (has_text(message, "role", "tool")) {
-        shorten_member(message, "content");
+        each(message, "content", user);
     }
 }
 
@@ -271,9 +297,12 @@ enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
     if (state->is_plain || !is_same_wire(turn->key, target->wire->name))
         return SMA_VIEW_PLAIN;
     bool is_bound = state->is_moved && strcmp(target->wire->name, "messages") == 0;
-    if (!is_bound && sma_str_is_equal(turn->key, sma_str(target->key)))
-        return state->is_short ? SMA_VIEW_SHORT : SMA_VIEW_STORED;
-    return state->is_short ? SMA_VIEW_STRIPPED_SHORT : SMA_VIEW_STRIPPED;
+    bool is_stripped = is_bound || !sma_str_is_equal(turn->key, sma_str(target->key));
+    if (state->is_cleared)
+        return is_stripped ? SMA_VIEW_STRIPPED_CLEARED : SMA_VIEW_CLEARED;
+    if (state->is_short)
+        return is_stripped ? SMA_VIEW_STRIPPED_SHORT : SMA_VIEW_SHORT;
+    return is_stripped ? SMA_VIEW_STRIPPED : SMA_VIEW_STORED;
 }
 
 /* The fragments as a list of messages; NULL when they cannot be read. */
@@ -294,12 +323,38 @@ static json_t *parse_fragments(const struct sma_stored_turn *turn)
     return root;
 }
 
+size_t sma_view_clear_gain(const struct sma_stored_turn *turn)
+{
+    static const char *const wires[] = {"chat", "messages", "responses"};
+    size_t gain = 0, i;
+    json_t *message;
+    if (turn->fragment_count < 3)
+        return 0; /* a message and its answer: there was no call */
+    for (size_t k = 0; k < SMA_COUNT_OF(wires); k++) {
+        if (!is_same_wire(turn->key, wires[k]))
+            continue;
+        json_t *list = parse_fragments(turn);
+        json_array_foreach(list, i, message)
+        {
+            each_result(message, wires[k], count_member, &gain);
+        }
+        json_decref(list);
+    }
+    return gain;
+}
+
 static bool put_rewritten(struct sma_buf *buf, const struct sma_stored_turn *turn,
                           const struct sma_target *target, enum sma_view_form form)
 {
     const char *wire = target->wire->name;
-    bool strips = form == SMA_VIEW_STRIPPED || form == SMA_VIEW_STRIPPED_SHORT;
-    bool shortens = form == SMA_VIEW_SHORT || form == SMA_VIEW_STRIPPED_SHORT, is_good = true;
+    bool strips = form == SMA_VIEW_STRIPPED || form == SMA_VIEW_STRIPPED_SHORT ||
+                  form == SMA_VIEW_STRIPPED_CLEARED;
+    result_fn *const cuts[] = {[SMA_VIEW_SHORT] = shorten_member,
+                               [SMA_VIEW_STRIPPED_SHORT] = shorten_member,
+                               [SMA_VIEW_CLEARED] = clear_member,
+                               [SMA_VIEW_STRIPPED_CLEARED] = clear_member,
+                               [SMA_VIEW_PLAIN] = NULL};
+    bool is_good = true;
     json_t *list = parse_fragments(turn), *message;
     size_t i, before = buf->len;
     json_array_foreach(list, i, message)
@@ -307,8 +362,8 @@ static bool put_rewritten(struct sma_buf *buf, const struct sma_stored_turn *tur
         is_good &= json_is_object(message);
         if (!is_good || (strips && !strip(message, wire)))
             continue;
-        if (shortens)
-            shorten(message, wire);
+        if (cuts[form] != NULL)
+            each_result(message, wire, cuts[form], NULL);
         if (turn->part_count > 0)
             fit_parts(message, turn, target);
         char *text = json_dumps(message, JSON_COMPACT);

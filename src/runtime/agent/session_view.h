@@ -23,14 +23,17 @@ enum sma_view_form
     SMA_VIEW_SHORT,    /* the fragments with their results shortened */
     SMA_VIEW_STRIPPED, /* without reasoning, with calls and results */
     SMA_VIEW_STRIPPED_SHORT,
+    SMA_VIEW_CLEARED, /* the fragments with a line in the place of their results */
+    SMA_VIEW_STRIPPED_CLEARED,
     SMA_VIEW_PLAIN, /* what was said */
 };
 
 /* What has happened to a turn since it was made. */
 struct sma_view_state
 {
-    bool is_plain; /* its fragments were refused */
-    bool is_short; /* its results must be short */
+    bool is_plain;   /* its fragments were refused */
+    bool is_short;   /* its results must be short */
+    bool is_cleared; /* and old ones must go altogether */
     bool
         /* what stood before it has changed: thinking that is bound to it is refused (messages
          * wire) */
@@ -48,6 +51,13 @@ uint64_t sma_view_parts_key(const struct sma_stored_turn *turn, const struct sma
  *  OK | NOMEM | TOOBIG | CORRUPT: it has no blocks to make a plain form of. */
 SMA_CHECKED enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
                                       const struct sma_target *target, enum sma_view_form form);
+/** What stands in the place of a result that was cleared. */
+#define SMA_VIEW_CLEARED_TEXT                                                              \
+    "[This old result was cleared to make room. What is still needed of it: ask for that " \
+    "part again.]"
+#define SMA_VIEW_CLEARED_MIN 400 /* shorter results stay */
+/** How many bytes clearing the results of this turn would save. */
+size_t sma_view_clear_gain(const struct sma_stored_turn *turn);
 /** A result with its middle left out, when it is longer than head and tail together; else as it is.
  *  @return was it cut */
 bool sma_view_put_short(struct sma_buf *buf, struct sma_str content, size_t head_bytes,

@@ -1,6 +1,7 @@
 /* trace.c — see trace.h. */
 #include "runtime/agent/trace.h"
 
+#include "runtime/agent/codec.h"
 #include "sma/text.h"
 
 enum trace_kind
@@ -12,6 +13,7 @@ enum trace_kind
     TRACE_WAIT,
     TRACE_DURABLE,
     TRACE_END,
+    TRACE_COMPACTION,
 };
 #define RECORD_BYTES_MAX (2 + 255)
 #define NUMBER_MAX (UINT64_C(1) << 53) /* what JSON's readers hold exactly */
@@ -132,6 +134,18 @@ void sma_trace_wait(struct sma_trace *trace, int64_t wall_ms, uint64_t wait_ms)
 void sma_trace_durable(struct sma_trace *trace, int64_t wall_ms)
 {
     struct record record = make(TRACE_DURABLE, wall_ms);
+    keep(trace, &record);
+}
+
+void sma_trace_compaction(struct sma_trace *trace, int64_t wall_ms,
+                          const struct sma_stored_past *past, bool is_done)
+{
+    struct record record = make(TRACE_COMPACTION, wall_ms);
+    put_number(&record, is_done);
+    put_number(&record, past->turn_count);
+    put_number(&record, past->round_count);
+    put_number(&record, past->tokens_before);
+    put_number(&record, past->tokens_after);
     keep(trace, &record);
 }
 
@@ -282,6 +296,18 @@ static void put_tool(struct sma_buf *json, struct reader *reader, uint64_t wall_
     sma_buf_put_text(json, is_error != 0 ? "true" : "false");
 }
 
+static void put_compaction(struct sma_buf *json, struct reader *reader, uint64_t wall_us)
+{
+    uint64_t is_done = take_number(reader);
+    open_stage(json, "compaction");
+    put_at(json, wall_us);
+    sma_buf_put_json_member(json, "outcome", is_done != 0 ? SMA_STR("ok") : SMA_STR("failed"));
+    put_u64(json, "turns", take_number(reader));
+    put_u64(json, "rounds", take_number(reader));
+    put_u64(json, "tokensBefore", take_number(reader));
+    put_u64(json, "tokensAfter", take_number(reader));
+}
+
 static void put_end(struct sma_buf *json, struct reader *reader, uint64_t wall_us)
 {
     static const char *const outcomes[] = {[SMA_OUTCOME_OK] = "ok",
@@ -321,6 +347,9 @@ static void put_record(struct sma_buf *json, unsigned kind, struct reader *reade
     case TRACE_DURABLE:
         open_stage(json, "durable");
         put_at(json, wall_us);
+        break;
+    case TRACE_COMPACTION:
+        put_compaction(json, reader, wall_us);
         break;
     case TRACE_END:
         put_end(json, reader, wall_us);

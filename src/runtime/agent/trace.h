@@ -50,6 +50,10 @@ void sma_trace_tool(struct sma_trace *trace, int64_t wall_ms, struct sma_str too
 void sma_trace_wait(struct sma_trace *trace, int64_t wall_ms, uint64_t wait_ms);
 /** The store: a message's claim became durable. */
 void sma_trace_durable(struct sma_trace *trace, int64_t wall_ms);
+struct sma_stored_past;
+/** The conversation was made smaller, or it failed. */
+void sma_trace_compaction(struct sma_trace *trace, int64_t wall_ms,
+                          const struct sma_stored_past *past, bool is_done);
 void sma_trace_end(struct sma_trace *trace, int64_t wall_ms, uint8_t outcome);
 static inline struct sma_str sma_trace_bytes(const struct sma_trace *trace)
 {

@@ -53,10 +53,9 @@
 #include "sma/limits.h"
 #include "sma/sys.h"
 
-#define SMA_STATE_TURN_COUNT_MAX \
-    (SMA_SESSION_MESSAGE_COUNT_MAX / 2) /* turns kept per chat: one has two messages or more */
-#define SMA_STATE_STEP_NUMBER_MAX 1023  /* step numbers 1..1023; BADINPUT beyond */
-#define SMA_STATE_CALL_MAX 63           /* call indexes 0..63 in an outbox key; BADINPUT beyond */
+#define SMA_STATE_TURN_COUNT_MAX SMA_SESSION_TURN_COUNT_MAX /* turns kept per chat */
+#define SMA_STATE_STEP_NUMBER_MAX 1023 /* step numbers 1..1023; BADINPUT beyond */
+#define SMA_STATE_CALL_MAX 63          /* call indexes 0..63 in an outbox key; BADINPUT beyond */
 #define SMA_STATE_SEQ_MAX ((UINT64_C(1) << 46) - 1)
 
 struct sma_state;
@@ -436,7 +435,23 @@ SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t 
                                               sma_state_result_fn *each, void *user);
 typedef enum sma_err sma_state_turn_fn(void *user, uint64_t seq, struct sma_str wire,
                                        struct sma_str message_id, struct sma_str turn);
-/** The chat has a turn after its clear mark. One look; false also when that fails. */
+/* What was before a chat's turns: opaque bytes, one row a chat. */
+struct sma_state_past
+{
+    uint64_t seq;   /* of the run that made it */
+    uint64_t first; /* the oldest turn that it stands for; 0 = none */
+    uint64_t below; /* turns before it go; 0 = none does */
+    struct sma_str data;
+};
+/** It takes the place of the one before, and of the turns below it. Not kept, and OK, when the chat
+ *  was cleared since what it stands for. */
+SMA_CHECKED enum sma_err sma_state_past_set(struct sma_state *state,
+                                            const struct sma_state_chat *chat,
+                                            const struct sma_state_past *past);
+/** Appended to out; nothing when there is none. */
+SMA_CHECKED enum sma_err sma_state_past_get(struct sma_state *state,
+                                            const struct sma_state_chat *chat, struct sma_buf *out);
+/** The chat has a turn after its clear mark, or a summary. One look; false also when that fails. */
 bool sma_state_has_past(struct sma_state *state, const struct sma_state_chat *chat);
 /** The last turns of a chat, oldest first: after the clear mark, seq < before_seq, at most
  *  turns_max of at most bytes_max together (newest win). */

@@ -86,6 +86,8 @@ enum sma_err sma_state_chat_forget(struct sma_state *state, struct sma_state_cha
         return SMA_ERR_BUSY;
     enum sma_err err = sma_state_change(state);
     if (err == SMA_ERR_OK)
+        err = run_with(state, SMA_SQL_PAST_CLEAR, chat->id, SMA_STATE_SEQ_MAX);
+    if (err == SMA_ERR_OK)
         err = run_with(state, SMA_SQL_TURN_FORGET, chat->id, rows_max);
     if (err != SMA_ERR_OK || (uint32_t)sqlite3_changes(state->db) >= rows_max)
         return err;

@@ -31,7 +31,14 @@ static SMA_CHECKED enum sma_err remove_slice(struct sma_state *state, enum sma_s
 enum sma_err sma_state_keep_turns(struct sma_state *state, uint64_t before_seq, uint32_t rows_max,
                                   uint32_t *ret_removed)
 {
-    return remove_slice(state, SMA_SQL_KEEP_TURNS, (int64_t)before_seq, rows_max, ret_removed);
+    SMA_TRY(remove_slice(state, SMA_SQL_PAST_KEEP, (int64_t)before_seq, rows_max, ret_removed));
+    if (*ret_removed >= rows_max)
+        return SMA_ERR_OK;
+    uint32_t summaries = *ret_removed;
+    SMA_TRY(remove_slice(state, SMA_SQL_KEEP_TURNS, (int64_t)before_seq, rows_max - summaries,
+                         ret_removed));
+    *ret_removed += summaries;
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_state_keep_turns_of(struct sma_state *state, const struct sma_state_chat *chat,

@@ -155,6 +155,10 @@
     X(TURN_NTH, "SELECT seq FROM turns WHERE chat=?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2")         \
     X(TURN_TRIM, "DELETE FROM turns WHERE seq IN "                                                 \
                  "(SELECT seq FROM turns WHERE chat=?1 ORDER BY seq DESC LIMIT ?2 OFFSET ?3)")     \
+    X(PAST_SET, "INSERT OR REPLACE INTO pasts(chat,seq,first,data) VALUES(?1,?2,?3,?4)")           \
+    X(PAST_GET, "SELECT data FROM pasts WHERE chat=?1")                                            \
+    X(PAST_CLEAR, "DELETE FROM pasts WHERE chat=?1 AND first<?2")                                  \
+    X(PAST_KEEP, "DELETE FROM pasts WHERE chat IN (SELECT chat FROM pasts WHERE seq<?1 LIMIT ?2)") \
     X(TURN_GET, "SELECT wire,message,turn FROM turns WHERE seq=?1")                                \
     X(TURN_SIZE, "SELECT length(turn) FROM turns WHERE seq=?1")                                    \
     X(TURN_CLEAR, "DELETE FROM turns WHERE chat=?1 AND seq<?2")                                    \

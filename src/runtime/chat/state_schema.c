@@ -26,6 +26,8 @@
  * included; 0 = of a version without it.
  * grants: permissions that last (state_grants.h); until 0 = for good. They were records
  * "grant/<id>" of access. spent, shares: budgets (state_budget.h).
+ * pasts: what was before the turns of a chat (runtime/agent/codec.h): seq of the run that made it,
+ * first: of the oldest turn that it stands for.
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -113,6 +115,9 @@ static const char *const migrations[] = {
     "CREATE TABLE shares(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, person TEXT NOT NULL,"
     " platform TEXT NOT NULL, tokens INTEGER NOT NULL, cost INTEGER NOT NULL,"
     " runs INTEGER NOT NULL);",
+    "CREATE TABLE pasts(chat INTEGER PRIMARY KEY, seq INTEGER NOT NULL, first INTEGER NOT NULL,"
+    " data BLOB NOT NULL);"
+    "CREATE INDEX pasts_seq ON pasts(seq);",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

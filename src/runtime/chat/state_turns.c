@@ -31,6 +31,54 @@ enum sma_err sma_state_turns_clear(struct sma_state *state, const struct sma_sta
     return err;
 }
 
+/* -- what was before them ---------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err clear_pasts(struct sma_state *state,
+                                            const struct sma_state_chat *chat, uint64_t below)
+{
+    for (; chat != NULL; chat = sma_state_chat_next_former(chat))
+        SMA_TRY(run_bound(state, SMA_SQL_PAST_CLEAR, chat->id, below));
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_state_past_set(struct sma_state *state, const struct sma_state_chat *chat,
+                                const struct sma_state_past *past)
+{
+    SMA_TRY(sma_state_change(state));
+    bool is_cleared = past->first < chat->clear_mark && chat->clear_mark > 0;
+    if (is_cleared && past->below > 0)
+        return SMA_ERR_OK; /* since it was read: nobody is to see it again */
+    SMA_TRY(clear_pasts(state, chat, SMA_STATE_SEQ_MAX));
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_PAST_SET);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind_int(stmt, 1, chat->id);
+    sma_state_bind_int(stmt, 2, past->seq);
+    sma_state_bind_int(stmt, 3, past->first);
+    sma_state_bind(stmt, 4, past->data, false);
+    SMA_TRY(sma_state_run(state, stmt));
+    return past->below == 0 ? SMA_ERR_OK : sma_state_turns_clear(state, chat, past->below);
+}
+
+enum sma_err sma_state_past_get(struct sma_state *state, const struct sma_state_chat *chat,
+                                struct sma_buf *out)
+{
+    for (; chat != NULL; chat = sma_state_chat_next_former(chat)) {
+        sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_PAST_GET);
+        if (stmt == NULL)
+            return state->error.code;
+        sma_state_bind_int(stmt, 1, chat->id);
+        int rc = sqlite3_step(stmt);
+        if (rc == SQLITE_ROW)
+            sma_buf_put_str(out, sma_state_column(stmt, 0));
+        sma_state_done(stmt);
+        if (rc == SQLITE_ROW)
+            return out->err;
+        if (rc != SQLITE_DONE)
+            return sma_state_fail(state, rc, "look for a summary");
+    }
+    return SMA_ERR_OK;
+}
+
 static SMA_CHECKED enum sma_err write_turn(struct sma_state *state, uint32_t chat_id,
                                            const struct sma_state_finish *finish)
 {
@@ -166,8 +214,22 @@ static SMA_CHECKED enum sma_err find_newest(struct sma_state *state,
 bool sma_state_has_past(struct sma_state *state, const struct sma_state_chat *chat)
 {
     const struct sma_state_turns_wanted wanted = {.chat = chat, .before_seq = SMA_STATE_SEQ_MAX};
-    struct newest newest = {.max = 1};
-    return find_newest(state, &wanted, &newest) == SMA_ERR_OK && newest.count > 0;
+    struct newest newest; /* large: only what is found is written */
+    newest.count = 0;
+    newest.max = 1;
+    if (find_newest(state, &wanted, &newest) == SMA_ERR_OK && newest.count > 0)
+        return true;
+    bool is_there = false;
+    uint64_t ignored;
+    for (; chat != NULL && !is_there; chat = sma_state_chat_next_former(chat)) {
+        sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_PAST_GET);
+        if (stmt == NULL)
+            return false;
+        sma_state_bind_int(stmt, 1, chat->id);
+        if (first_number(state, stmt, &is_there, &ignored) != SMA_ERR_OK)
+            return false;
+    }
+    return is_there;
 }
 
 /* NOTFOUND: too big for what is left of *bytes. */
@@ -203,16 +265,17 @@ enum sma_err sma_state_turns_read(struct sma_state *state,
                                   const struct sma_state_turns_wanted *wanted,
                                   struct sma_state_rows *rows, struct sma_state_turns *ret_turns)
 {
-    struct newest newest = {.max = wanted->turns_max < state->turn_count_max
-                                       ? wanted->turns_max
-                                       : state->turn_count_max};
+    struct newest newest;
+    newest.count = 0;
+    newest.max =
+        wanted->turns_max < state->turn_count_max ? wanted->turns_max : state->turn_count_max;
+    enum sma_err err = newest.max == 0 ? SMA_ERR_OK : find_newest(state, wanted, &newest);
     struct sma_state_turn *turns =
-        sma_state_rows_take(rows, (newest.max + (size_t)1) * sizeof *turns);
-    enum sma_err err = turns == NULL
-                           ? SMA_ERR_NOMEM
-                           : (newest.max == 0 ? SMA_ERR_OK : find_newest(state, wanted, &newest));
+        sma_state_rows_take(rows, (newest.count + (size_t)1) * sizeof *turns);
+    if (err == SMA_ERR_OK && turns == NULL)
+        err = SMA_ERR_NOMEM;
     uint64_t bytes = wanted->bytes_max;
-    uint32_t at = newest.max; /* filled from the end: oldest first at last */
+    uint32_t at = newest.count; /* filled from the end: oldest first at last */
     for (uint32_t i = 0; i < newest.count && err == SMA_ERR_OK; i++) {
         err = read_turn(state, newest.seqs[i], &bytes, rows, &turns[at - 1]);
         if (err == SMA_ERR_OK)
@@ -220,7 +283,7 @@ enum sma_err sma_state_turns_read(struct sma_state *state,
         if (err == SMA_ERR_CORRUPT && !state->is_fatal)
             err = SMA_ERR_OK; /* a chat goes on without the turn that is damaged */
     }
-    *ret_turns = (struct sma_state_turns){turns + at, newest.max - at};
+    *ret_turns = (struct sma_state_turns){turns + at, newest.count - at};
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
@@ -246,5 +309,7 @@ enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_s
         return err;
     chat->clear_mark = seq;
     err = sma_state_chat_write(state, chat);
+    if (err == SMA_ERR_OK)
+        err = clear_pasts(state, chat, seq);
     return err == SMA_ERR_OK ? sma_state_turns_clear(state, chat, seq) : err;
 }

@@ -220,8 +220,11 @@ static const struct sma_param ROWS[] = {
      AT(queue_waiting_max),
      .doc = "waiting messages of all chats; beyond it platforms bring the message again"},
     {"retention", OBJECT, LIVE},
-    {"retention.turns", SMA_PARAM_INTEGER(1, SMA_SESSION_MESSAGE_COUNT_MAX / 2, 30), LIVE,
-     AT(retention.turns), .doc = "turns that a chat's conversation is made from"},
+    {"retention.turns",
+     SMA_PARAM_INTEGER(1, SMA_SESSION_TURN_COUNT_MAX, SMA_SESSION_TURN_COUNT_MAX), LIVE,
+     AT(retention.turns),
+     .doc = "turns that a chat's conversation is made from at most; a summary replaces older ones "
+            "before the model's window is full"},
     {"retention.turnDays", SMA_PARAM_INTEGER(0, KEEP_DAYS, 90), LIVE, AT(retention.turn_days),
      .doc = "days they are kept; 0 = for ever"},
     {"retention.resultHours", SMA_PARAM_INTEGER(1, 24 * KEEP_DAYS, 72), LIVE,

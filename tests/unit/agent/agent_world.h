@@ -67,7 +67,7 @@ struct world
     const char *model_text;     /* what the model says without calls; NULL: "final" */
 
     /* dispatcher */
-    uint32_t send_count, send_open, send_open_max, progress[4];
+    uint32_t send_count, send_open, send_open_max, progress[5];
     uint64_t send_wait_ns;
     bool is_send_before_step;
     char last_progress[100];

@@ -82,6 +82,8 @@ static void round_of(struct driver *d, char letter, size_t size)
 static void overflow(struct driver *d)
 {
     driver_model_status(d, SMA_MODEL_CONTEXT_LENGTH, "too long");
+    if (driver_find(d, SMA_RUN_STORE_STEP) != NULL)
+        driver_durable(d); /* old results are cleared for good */
     CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
 }
 
@@ -127,10 +129,18 @@ static void own_large_results_are_shortened_first_then_old_ones_then_old_turns(v
     char *bytes = driver_request(&d, &ask), *at = strstr(bytes, left_out);
     CHECK(at != NULL && strstr(at, "bbbb") != NULL && strstr(at, "aaaa") == NULL);
     free(bytes);
-    overflow(&d); /* own results, and those of old turns */
-    CHECK(count_of(&d, left_out) >= 3);
+    overflow(&d); /* own results are not enough: old ones are cleared */
+    CHECK_INT(0, count_of(&d, "<conversation>"));
+    CHECK(count_of(&d, "old result was cleared") >= 1);
     CHECK_INT(1, count_of(&d, "first old turn"));
-    overflow(&d); /* and the older half of the turns */
+    overflow(&d); /* a summary is asked for, once */
+    CHECK_INT(1, count_of(&d, "<conversation>"));
+    CHECK_INT(1, count_of(&d, "first old turn"));
+    driver_answer(&d, "I will not", SMA_FINISH_STOP, NULL); /* and there is none: old results */
+    CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK_INT(0, count_of(&d, "<conversation>"));
+    if (count_of(&d, "first old turn") > 0)
+        overflow(&d); /* and the older half of the turns */
     CHECK_INT(0, count_of(&d, "first old turn"));
     CHECK_INT(1, count_of(&d, "second old turn"));
     driver_answer(&d, "done", SMA_FINISH_STOP, NULL);

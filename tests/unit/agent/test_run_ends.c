@@ -439,7 +439,7 @@ static void a_run_that_the_user_stopped_keeps_what_was_done(void)
 
 static void a_message_too_long_to_keep_leaves_a_note(void)
 {
-    size_t len = SMA_SESSION_BYTES_MAX;
+    size_t len = SMA_TURN_BYTES_MAX;
     char *text = malloc(len);
     CHECK(text != NULL);
     memset(text, 'x', len);

@@ -48,7 +48,7 @@ static void check_whole(const struct sma_session *session)
     }
     CHECK_INT(messages, session->message_count);
     CHECK_INT(bytes, session->bytes);
-    CHECK(messages <= SMA_SESSION_MESSAGE_COUNT_MAX && bytes <= SMA_SESSION_BYTES_MAX);
+    CHECK(session->turn_count <= SMA_SESSION_TURN_COUNT_MAX && bytes <= SMA_SESSION_BYTES_MAX);
 }
 
 static void random_turns_are_never_cut_inside(void)
@@ -76,24 +76,16 @@ static void random_turns_are_never_cut_inside(void)
     sma_sessions_destroy(sessions);
 }
 
-static void bounds_of_messages(void)
+static void bounds_of_turns(void)
 {
     struct sma_sessions *sessions = sma_sessions_create(key);
     struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
-    for (uint64_t seq = 1; seq <= SMA_SESSION_MESSAGE_COUNT_MAX - 1; seq++)
-        CHECK_OK(append(sessions, session, seq, 1, 10));
-    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX - 1, session->message_count);
-    CHECK_OK(append(sessions, session, SMA_SESSION_MESSAGE_COUNT_MAX, 1, 10));
-    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX,
-              session->message_count); /* at the bound: nothing is cut */
-    CHECK_OK(append(sessions, session, SMA_SESSION_MESSAGE_COUNT_MAX + 1, 1, 10));
-    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX / 2,
-              session->message_count); /* over it: to half, once */
-    CHECK_ERR(SMA_ERR_TOOBIG, append(sessions, session, 99, SMA_SESSION_MESSAGE_COUNT_MAX + 1, 10));
-    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX / 2, session->message_count);
-    CHECK_OK(append(sessions, session, 100, SMA_SESSION_MESSAGE_COUNT_MAX,
-                    10)); /* alone at the bound: alone stays */
-    CHECK_INT(1, session->turn_count);
+    for (uint64_t seq = 1; seq <= SMA_SESSION_TURN_COUNT_MAX; seq++)
+        CHECK_OK(append(sessions, session, seq, 60, 10));
+    CHECK_INT(SMA_SESSION_TURN_COUNT_MAX, session->turn_count); /* at the bound: nothing is cut */
+    CHECK_OK(append(sessions, session, SMA_SESSION_TURN_COUNT_MAX + 1, 1, 10));
+    CHECK_INT(SMA_SESSION_TURN_COUNT_MAX / 2, session->turn_count); /* over it: to half, once */
+    check_whole(session);
     sma_sessions_destroy(sessions);
 }
 
@@ -170,11 +162,11 @@ static void total_bytes_are_bounded(void)
     struct sma_sessions *sessions = sma_sessions_create(key);
     for (unsigned i = 0; i < 130; i++) {
         struct sma_session *session = touch(sessions, i, 1);
-        CHECK_OK(append(sessions, session, i + 1, 1, SMA_SESSION_BYTES_MAX));
+        CHECK_OK(append(sessions, session, i + 1, 1, SMA_TURN_BYTES_MAX));
         sma_sessions_evict(sessions, 1);
         CHECK(sma_sessions_bytes(sessions) <= SMA_SESSION_BYTES_TOTAL_MAX);
     }
-    CHECK_INT(SMA_SESSION_BYTES_TOTAL_MAX / SMA_SESSION_BYTES_MAX, sma_sessions_count(sessions));
+    CHECK_INT(SMA_SESSION_BYTES_TOTAL_MAX / SMA_TURN_BYTES_MAX, sma_sessions_count(sessions));
     CHECK(sma_session_find(sessions, SMA_STR("chat:129")) != NULL);
     sma_sessions_destroy(sessions);
 }
@@ -182,7 +174,7 @@ static void total_bytes_are_bounded(void)
 int main(void)
 {
     RUN(random_turns_are_never_cut_inside);
-    RUN(bounds_of_messages);
+    RUN(bounds_of_turns);
     RUN(bounds_of_bytes);
     RUN(clear_and_remove_by_number);
     RUN(eviction_takes_the_idlest_and_never_a_pinned_one);

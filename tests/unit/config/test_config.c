@@ -337,7 +337,7 @@ static void what_is_over_is_kept_as_told(void)
     project("{\"llm\":{\"provider\":\"offline\"}}", NULL);
     struct sma_config *config = load();
     const struct sma_config_retention *kept = &config->retention;
-    CHECK_INT(30, kept->turns);
+    CHECK_INT(SMA_SESSION_TURN_COUNT_MAX, kept->turns);
     CHECK_INT(90, kept->turn_days);
     CHECK_INT(72, kept->result_hours);
     CHECK_INT(1024, kept->result_mb);

@@ -14,7 +14,7 @@
 
 /* Makes a database of this version one of schema 5. */
 #define DOWNGRADE_TO_5                                                                       \
-    "DROP TABLE spent; DROP TABLE shares; "                                                  \
+    "DROP TABLE spent; DROP TABLE shares; DROP TABLE pasts; "                                \
     "DROP INDEX chats_rotating; DROP INDEX contacts_name; DROP INDEX contacts_person; "      \
     "DROP INDEX contacts_chat; "                                                             \
     "ALTER TABLE chats DROP COLUMN seen; "                                                   \

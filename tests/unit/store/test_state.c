@@ -330,7 +330,7 @@ static void only_the_last_turns_of_a_chat_are_kept(void)
     fixture_reopen(&f, true);
     const struct sma_state_chat *chat = sma_state_chat_get(f.state, SMA_STR("c"));
     CHECK_INT(SMA_STATE_TURN_COUNT_MAX, turn_count_of(f.state, chat));
-    CHECK_INT(0, count_rows(f.state, "SELECT count(*)>60 FROM turns"));
+    CHECK_INT(0, count_rows(f.state, "SELECT count(*)>4096+16 FROM turns"));
     CHECK_OK(sma_state_begin(f.state));
     CHECK_OK(sma_state_chat_set_clear_mark(f.state, chat_named(f.state, "c"),
                                            sma_state_next_seq(f.state)));

@@ -343,7 +343,7 @@ static void check_filled(struct fixture *f)
     fixture_open(f);
     CHECK_INT(2000, sma_state_claim_count(f->state));
     CHECK_INT(101, number_of(f, "SELECT count(*) FROM runs"));
-    CHECK_INT(SMA_STATE_TURN_COUNT_MAX, turn_count_of(f->state, chat_named(f->state, "c")));
+    CHECK_INT(2000, turn_count_of(f->state, chat_named(f->state, "c")));
     CHECK_INT(1, number_of(f, "SELECT integrity_check='ok' FROM pragma_integrity_check"));
     answer_many(f, "c", 3);
     sma_state_close(f->state, true);

@@ -286,10 +286,16 @@ static void a_full_disk_loses_it_and_nothing_else(void)
 
 static void old_turns_go_first(void)
 {
-    begin_world();
+    enum
+    {
+        KEPT = 30
+    };
+    make_world(&w);
+    w.config.retention.turns = KEPT;
+    open_world(&w);
     uint64_t stopped = begin_run("a", "0");
     control("a", "s", SMA_CONTROL_STOP);
-    for (int i = 0; i < SMA_STATE_TURN_COUNT_MAX; i++) {
+    for (int i = 0; i < KEPT; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i + 1);
         done(&w, begin_run("a", id), "x", NULL, 0);
@@ -302,7 +308,7 @@ static void old_turns_go_first(void)
     CHECK(strstr(session(CHAT_A), "older") == NULL);
     restart_world(&w);
     CHECK(strstr(session(CHAT_A), "older") == NULL);
-    CHECK_INT(SMA_STATE_TURN_COUNT_MAX, (int)count_of(session(CHAT_A), "{\"turn\":1}"));
+    CHECK_INT(KEPT, (int)count_of(session(CHAT_A), "{\"turn\":1}"));
     end_world(&w);
 }
 
