@@ -29,7 +29,7 @@ struct store_facts
         /* may_answer, is_judged: the request that it means; empty: a press, which says it */
         request_id;
     uint8_t change;       /* of a NOTE: enum sma_change of the message route.message_id */
-    struct sma_str parts; /* its pictures, files and sounds: parts.h; empty = none */
+    struct sma_str parts; /* its pictures, files and sounds: message_parts.h; empty = none */
 };
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
 /** The row is no message, and yet a run: /compact. */

@@ -1,6 +1,6 @@
 /* message_row.c — a message becomes a row, and its answer is prepared. See intake.h. */
 #include "intake_priv.h"
-#include "parts.h"
+#include "message_parts.h"
 #include "people.h"
 #include "record.h"
 #include "store.h"
@@ -16,7 +16,7 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
                             const struct store_acceptance *how)
 {
     sma_buf_clear(&store->scratch.parts);
-    sma_store_parts_put(&store->scratch.parts, in->parts, in->part_count);
+    sma_store_message_parts_put(&store->scratch.parts, in->parts, in->part_count);
     struct store_facts facts = {
         .route = in->route,
         .context = in->context,

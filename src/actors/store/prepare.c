@@ -13,8 +13,8 @@
 #include "consent.h"
 #include "intake_priv.h"
 #include "item.h"
+#include "message_parts.h"
 #include "outbox.h"
-#include "parts.h"
 #include "people.h"
 #include "record.h"
 #include "runs.h"
@@ -295,7 +295,7 @@ static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store
     facts->context = sma_buf_str(&store->scratch.text);
     sma_buf_clear(&store->scratch.parts);
     sma_buf_put_str(&store->scratch.parts, facts->parts);
-    sma_store_parts_put(&store->scratch.parts, end->parts, end->part_count);
+    sma_store_message_parts_put(&store->scratch.parts, end->parts, end->part_count);
     facts->parts = sma_buf_str(&store->scratch.parts);
     if (end->user_name.len > 0 && facts->route.user_name.len == 0) {
         facts->route.user_name = end->user_name;

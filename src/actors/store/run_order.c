@@ -6,8 +6,8 @@
  */
 #include "consent.h"
 #include "facts.h"
+#include "message_parts.h"
 #include "outbox.h"
-#include "parts.h"
 #include "people.h"
 #include "runs.h"
 #include "runs_priv.h"
@@ -133,7 +133,7 @@ static SMA_CHECKED enum sma_err load_parts(struct load *load, struct sma_str byt
 {
     struct sma_part parts[SMA_ATTACHMENT_COUNT_MAX];
     *to = (struct loaded_parts){0};
-    SMA_TRY(sma_store_parts_get(bytes, parts, &to->count));
+    SMA_TRY(sma_store_message_parts_get(bytes, parts, &to->count));
     if (to->count == 0)
         return SMA_ERR_OK;
     to->items = calloc(to->count, sizeof *to->items);

@@ -4,7 +4,7 @@
 #include "store_support.h"
 
 #include "actors/store/facts.h"
-#include "actors/store/parts.h"
+#include "actors/store/message_parts.h"
 
 #define PHOTO(n)                                                                                   \
     {                                                                                              \
@@ -89,6 +89,20 @@ static void what_comes_with_the_message_starts_at_once_and_is_kept(void)
     end_world(&world);
 }
 
+static void what_is_fetched_follows_what_came_along(void)
+{
+    struct world world;
+    struct sma_part came[] = {PHOTO("1")}, fetched[] = {PHOTO("2")};
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, SAY("1", .preparation = "[1]", .parts = came, .part_count = 1));
+    run(&world);
+    CHECK_INT(1, (int)prepare_parts(&world, fetched, 1));
+    run(&world);
+    CHECK_ORDER("1[1:.ship/.cache/test/1:cat 1:; 1:.ship/.cache/test/2:cat 2:]", &world);
+    end_world(&world);
+}
+
 static void each_piece_of_an_album_has_its_own(void)
 {
     struct world world;
@@ -138,9 +152,9 @@ static void more_than_the_bound_are_left_out(void)
     for (size_t i = 0; i < SMA_COUNT_OF(parts); i++)
         parts[i] = (struct sma_part)PHOTO("x");
     sma_buf_init(&buf, 65536);
-    sma_store_parts_put(&buf, parts, SMA_COUNT_OF(parts));
-    sma_store_parts_put(&buf, parts, 1);
-    CHECK_OK(sma_store_parts_get(sma_buf_str(&buf), read, &count));
+    sma_store_message_parts_put(&buf, parts, SMA_COUNT_OF(parts));
+    sma_store_message_parts_put(&buf, parts, 1);
+    CHECK_OK(sma_store_message_parts_get(sma_buf_str(&buf), read, &count));
     CHECK_INT(SMA_ATTACHMENT_COUNT_MAX, (int)count);
     sma_buf_fini(&buf);
 }
@@ -188,10 +202,10 @@ static void cut_parts_are_damage(void)
     uint32_t count;
     struct sma_buf buf;
     sma_buf_init(&buf, 65536);
-    sma_store_parts_put(&buf, &part, 1);
+    sma_store_message_parts_put(&buf, &part, 1);
     for (size_t len = 1; len < buf.len; len++)
         CHECK_INT(SMA_ERR_CORRUPT,
-                  sma_store_parts_get((struct sma_str){buf.ptr, len}, read, &count));
+                  sma_store_message_parts_get((struct sma_str){buf.ptr, len}, read, &count));
     sma_buf_fini(&buf);
 }
 
@@ -199,6 +213,7 @@ int main(void)
 {
     RUN(run_carries_what_was_fetched_after_a_crash_too);
     RUN(what_comes_with_the_message_starts_at_once_and_is_kept);
+    RUN(what_is_fetched_follows_what_came_along);
     RUN(each_piece_of_an_album_has_its_own);
     RUN(collected_messages_bring_theirs);
     RUN(more_than_the_bound_are_left_out);

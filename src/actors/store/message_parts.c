@@ -1,5 +1,6 @@
-/* parts.c — see parts.h. An entry: kind byte; path, name and type, each 4-byte length and bytes. */
-#include "parts.h"
+/* message_parts.c — see message_parts.h. An entry: kind byte; path, name and type, each 4-byte
+ * length and bytes. */
+#include "message_parts.h"
 
 static void put_text(struct sma_buf *buf, struct sma_str text)
 {
@@ -8,7 +9,7 @@ static void put_text(struct sma_buf *buf, struct sma_str text)
     sma_buf_put_str(buf, text);
 }
 
-void sma_store_parts_put(struct sma_buf *buf, const struct sma_part *parts, uint32_t count)
+void sma_store_message_parts_put(struct sma_buf *buf, const struct sma_part *parts, uint32_t count)
 {
     for (uint32_t i = 0; i < count && i < SMA_ATTACHMENT_COUNT_MAX; i++) {
         sma_buf_put_char(buf, (char)parts[i].kind);
@@ -32,7 +33,8 @@ static SMA_CHECKED enum sma_err take_text(struct sma_str *rest, struct sma_str *
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_store_parts_get(struct sma_str bytes, struct sma_part *parts, uint32_t *ret_count)
+enum sma_err sma_store_message_parts_get(struct sma_str bytes, struct sma_part *parts,
+                                         uint32_t *ret_count)
 {
     uint32_t count = 0;
     while (bytes.len > 0 && count < SMA_ATTACHMENT_COUNT_MAX) {
