@@ -7,7 +7,11 @@
  *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger
  *   of what was seen
  *   sim_consent.c  the rules of the tools, and people who decide what they ask
+<<<<<<< HEAD
  *   sim_parts.c  pictures of messages, and the judge of what a run gets of them
+=======
+ *   sim_budget.c budgets, and their judge
+>>>>>>> 94d17f54 (tests: kill the store under budgets, and budgets on each platform)
  *   sim_check.c  the judge: ledger, disk and state.db against the promises
  *   sim_run.c    one seed, a seed twice, many seeds
  *
@@ -241,6 +245,11 @@ void consent_take(struct world *world, unsigned platform, const struct sma_msg *
 void consent_forget(struct world *world); /* the program is gone: nobody answers */
 /* A message that was passed on is shown: was that allowed? */
 void consent_check_shown(struct world *world, struct sma_str text);
+
+/* -- sim_budget.c ------------------------------------------------------------------------------ */
+void budget_draw(struct world *world); /* before the first life */
+/* What is reserved and spent is what the rows say. Nothing without budgets. */
+void check_budgets(struct world *world, bool is_at_rest);
 
 /* -- sim_check.c ------------------------------------------------------------------------------- */
 /* After a start: what was acknowledged is there, history is whole. */

@@ -264,6 +264,7 @@ void check_started(struct world *world)
         if (world->events[i].is_acked)
             (void)find_head(world, &world->events[i], &head);
     check_history(world, false);
+    check_budgets(world, false);
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
@@ -476,6 +477,7 @@ void check_rest(struct world *world)
         if (chooses(world, &world->events[i]) && is_last_choice(world, &world->events[i]))
             check_choice(world, &world->events[i]);
     const struct sma_store *store = world->store;
+    check_budgets(world, true);
     index_all(world);
     for (uint32_t i = 0; i < world->event_count; i++)
         check_event(world, &world->events[i]);

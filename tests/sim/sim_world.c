@@ -189,6 +189,7 @@ static void draw_people(struct world *world)
         world->config.adapters[i] =
             (struct sma_config_adapter){.name = names[i], .json = "{" LET_IN "}"};
     world->config.adapter_count = PLATFORM_COUNT;
+    budget_draw(world);
     world->has_people = seed % 4 == 1 || (seed >= 1000 && seed % 2 == 1);
     if (!world->has_people)
         return;

@@ -202,7 +202,7 @@ enum sma_err sma_store_share_write(struct sma_store *store, const struct sma_sta
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err remove_share(struct sma_store *store, uint64_t seq)
+enum sma_err sma_store_share_leave(struct sma_store *store, uint64_t seq)
 {
     struct store_share_row *row = sma_store_map_get(&store->budget->shares, seq);
     if (row == NULL)
@@ -329,7 +329,7 @@ enum sma_err sma_store_share_cover(struct sma_store *store, const struct store_r
     char person[STORE_NAME_BYTES];
     /* What is answered besides is part of this run from now on. */
     for (uint32_t i = 0; i < run->collected_count && store->budget->shares.count > 0; i++)
-        SMA_TRY(remove_share(store, run->collected[i]));
+        SMA_TRY(sma_store_share_leave(store, run->collected[i]));
     if (!store->budget->is_on || sma_store_is_exempt(store, standing) ||
         sma_store_share_of(store, run->seq) != NULL)
         return SMA_ERR_OK;
@@ -357,7 +357,7 @@ static SMA_CHECKED enum sma_err release_finished(struct sma_store *store, uint64
         return SMA_ERR_OK; /* parked: it comes again */
     if (err != SMA_ERR_OK && !sma_store_is_damage(store, err))
         return err;
-    return remove_share(store, seq);
+    return sma_store_share_leave(store, seq);
 }
 
 static enum sma_err complete(struct sma_store *store)

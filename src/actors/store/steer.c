@@ -8,6 +8,7 @@
  *
  * In the order of a person's messages: what may not go into the run keeps those behind it.
  */
+#include "budget.h"
 #include "facts.h"
 #include "intake.h"
 #include "item.h"
@@ -175,6 +176,7 @@ enum sma_err sma_store_take_additions(struct sma_store *store, struct store_run 
             continue;
         SMA_TRY(sma_state_set_run(store->state, seq, SMA_ROW_RUNNING, run->seq));
         run->collected[run->collected_count++] = seq;
+        SMA_TRY(sma_store_share_leave(store, seq));
         SMA_METRIC_ADD(messages_steered_total, 1);
     }
     return SMA_ERR_OK;

@@ -436,6 +436,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(read_permissions(loading));
     warn_missing_secrets(loading);
     config_warn_unused(loading);
+    config_warn_prices(loading->config, loading->warn, loading->user);
     loading->config->late_values =
         config_keep_text(loading, loading->late.ptr == NULL ? "" : loading->late.ptr);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")

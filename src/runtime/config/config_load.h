@@ -60,6 +60,8 @@ const char *config_missing_variable(const struct loading *loading, const char *p
 /* -- unused.c ---------------------------------------------------------------------------------- */
 /** One line that names what ship.json and the folder hold that this version does not use. */
 void config_warn_unused(struct loading *loading);
+/** One line, if a budget of cost is set and no price of a model that is asked is known. */
+void config_warn_prices(const struct sma_config *config, sma_config_warn_fn *warn, void *user);
 
 /* -- config_llm.c ------------------------------------------------------------------------------ */
 /** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_vision, llm_patience_s. */

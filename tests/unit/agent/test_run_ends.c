@@ -332,6 +332,52 @@ static void at_the_step_limit_the_model_sums_up_and_the_work_stays(void)
     driver_fini(&d);
 }
 
+/* -- budgets ----------------------------------------------------------------------------------- */
+static const struct sma_budget_over OVER = {.scope = SMA_BUDGET_CHAT,
+                                            .kind = SMA_BUDGET_TOKENS,
+                                            .period = SMA_BUDGET_DAY,
+                                            .left_ms = 3 * 3600000};
+#define OVER_TEXT \
+    "[The budget of this chat for today is used up (tokens), so I stop here. What I did is kept. " \
+    "The budget is renewed in 3 hours; send \"continue\" then and I go on.]"
+
+static void a_run_over_its_budget_carries_out_and_asks_no_more(void)
+{
+    struct driver d;
+    begin(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, look);
+    CHECK(driver_find(&d, SMA_RUN_STORE_STEP) != NULL);
+    driver_store(&d);
+    struct sma_step_done done = {.seq = d.order.seq,
+                                 .number = d.step_count,
+                                 .verdict = SMA_STEP_DURABLE,
+                                 .over = OVER};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STEP_DONE, .step = &done});
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
+    CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) == NULL);
+    driver_done(&d, true);
+    CHECK_TEXT(OVER_TEXT, d.done_text);
+    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK(session_has(&d, "hello") && session_has(&d, "[ended: its budget is used up]"));
+    driver_fini(&d);
+}
+
+static void a_resumed_run_over_its_budget_asks_no_more(void)
+{
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, look);
+    driver_cut(&d);
+    d.order.over = OVER;
+    driver_start(&d);
+    CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) == NULL);
+    driver_done(&d, true);
+    CHECK_TEXT(OVER_TEXT, d.done_text);
+    driver_fini(&d);
+}
+
 static void a_run_that_fails_keeps_its_rounds(void)
 {
     struct driver d;
@@ -593,6 +639,8 @@ int main(void)
     RUN(a_refusal_is_told_and_not_sent_again);
     RUN(calls_of_a_refused_answer_are_not_carried_out);
     RUN(at_the_step_limit_the_model_sums_up_and_the_work_stays);
+    RUN(a_run_over_its_budget_carries_out_and_asks_no_more);
+    RUN(a_resumed_run_over_its_budget_asks_no_more);
     RUN(a_run_that_fails_keeps_its_rounds);
     RUN(what_a_provider_refuses_for_good_is_not_sent_again);
     RUN(a_run_that_fails_at_once_keeps_the_question);
