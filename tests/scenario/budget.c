@@ -95,8 +95,7 @@ static struct http_answer ask(const struct world *world, const char *chat, const
                               const char *text)
 {
     char *body = talk_body(chat, id, text);
-    struct http_answer answer =
-        http_ask(world->service.port, "/api/execute", "", body, TALK_MS);
+    struct http_answer answer = http_ask(world->service.port, "/api/execute", "", body, TALK_MS);
     free(body);
     return answer;
 }
@@ -139,8 +138,8 @@ static void expect_time_to_wait(const struct world *world)
 static int64_t used(const struct world *world, const char *kind)
 {
     json_t *status = talk_get(world->service.port, "/api/status");
-    const json_t *total = json_object_get(
-        json_object_get(json_object_get(status, "store"), "budgets"), "total");
+    const json_t *total =
+        json_object_get(json_object_get(json_object_get(status, "store"), "budgets"), "total");
     int64_t number = json_integer_value(
         json_object_get(json_object_get(json_object_get(total, kind), "day"), "used"));
     json_decref(status);

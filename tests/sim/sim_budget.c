@@ -14,11 +14,11 @@ void budget_draw(struct world *world)
 {
     bool has_budgets = world->options.seed % 3 == 1;
     if (has_budgets)
-        world->config.budgets = (struct sma_config_budgets){
-            .person = {.tokens_day = HUGE, .runs_month = HUGE},
-            .chat.cost_day = 1e6,
-            .platform.runs_day = HUGE,
-            .total.tokens_month = HUGE};
+        world->config.budgets =
+            (struct sma_config_budgets){.person = {.tokens_day = HUGE, .runs_month = HUGE},
+                                        .chat.cost_day = 1e6,
+                                        .platform.runs_day = HUGE,
+                                        .total.tokens_month = HUGE};
 }
 
 struct sums

@@ -337,7 +337,7 @@ static const struct sma_budget_over OVER = {.scope = SMA_BUDGET_CHAT,
                                             .kind = SMA_BUDGET_TOKENS,
                                             .period = SMA_BUDGET_DAY,
                                             .left_ms = 3 * 3600000};
-#define OVER_TEXT \
+#define OVER_TEXT                                                                                  \
     "[The budget of this chat for today is used up (tokens), so I stop here. What I did is kept. " \
     "The budget is renewed in 3 hours; send \"continue\" then and I go on.]"
 
@@ -348,10 +348,8 @@ static void a_run_over_its_budget_carries_out_and_asks_no_more(void)
     driver_answer(&d, "", SMA_FINISH_TOOLS, look);
     CHECK(driver_find(&d, SMA_RUN_STORE_STEP) != NULL);
     driver_store(&d);
-    struct sma_step_done done = {.seq = d.order.seq,
-                                 .number = d.step_count,
-                                 .verdict = SMA_STEP_DURABLE,
-                                 .over = OVER};
+    struct sma_step_done done = {
+        .seq = d.order.seq, .number = d.step_count, .verdict = SMA_STEP_DURABLE, .over = OVER};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STEP_DONE, .step = &done});
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});

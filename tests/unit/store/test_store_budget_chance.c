@@ -41,8 +41,7 @@ static void take_runs(void)
     for (struct sma_msg *msg; (msg = next_run(&w)) != NULL;) {
         const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
         CHECK(run_count < SMA_COUNT_OF(runs));
-        runs[run_count++] =
-            (struct open_run){.seq = order->seq, .next = order->step_count + 1};
+        runs[run_count++] = (struct open_run){.seq = order->seq, .next = order->step_count + 1};
         sma_msg_destroy(msg);
     }
 }

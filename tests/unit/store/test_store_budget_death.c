@@ -15,7 +15,7 @@ static struct world w;
 static struct heard
 {
     uint32_t done;
-} *heard;
+} * heard;
 
 static bool work(void)
 {
