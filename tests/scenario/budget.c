@@ -1,7 +1,7 @@
 /*
  * Aim: budgets as people and callers meet them: on each chat platform what is over is told once and
- *      commands still work; over HTTP it is 429 with its reason; a run that goes over ends before its
- *      next request; SIGHUP and kill -9 change neither what was used nor what is allowed.
+ *      commands still work; over HTTP it is 429 with its reason; a run that goes over ends before
+ *      its next request; SIGHUP and kill -9 change neither what was used nor what is allowed.
  * Method: the real binary between simulated platforms and fake_model.
  *   scenario_budget BINARY FAKE_MODEL
  */

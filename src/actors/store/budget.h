@@ -64,7 +64,7 @@ struct store_spender
 SMA_CHECKED enum sma_err sma_store_share_spend(struct sma_store *store,
                                                const struct store_spender *spender,
                                                const struct sma_usage *usage, bool is_first);
-/** This message is answered by another one's run from now on, or by none. In the open transaction. */
+/** Another run answers this message from now on, or none does. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_share_leave(struct sma_store *store, uint64_t seq);
 /** May this run make another request? ret_over->scope NONE: yes. */
 SMA_CHECKED enum sma_err sma_store_share_check(struct sma_store *store, uint64_t seq,
