@@ -12,9 +12,10 @@ void world_configure(const struct world *world, int fake_port, const char *llm, 
 {
     char json[8192];
     int len = snprintf(json, sizeof json,
-                       "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\","
+                       "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",%s"
                        "\"baseUrl\":\"http://127.0.0.1:%d/v1\",%s}%s}",
-                       fake_port, llm, root);
+                       strstr(llm, "\"model\":") != NULL ? "" : "\"model\":\"fake-1\",", fake_port,
+                       llm, root);
     CHECK(len > 0 && (size_t)len < sizeof json);
     folder_write(&world->folder, "ship.json", json);
 }
