@@ -192,7 +192,8 @@ struct world
 
     /* numbers for the summary */
     uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
-        choice_count, given_up_count, broken_count, outage_count, run_order_count, part_seen_count;
+        choice_count, given_up_count, broken_count, outage_count, run_order_count, part_seen_count,
+        shown_picture_count;
 };
 
 /* Something is broken: say what; the program ends with status 1 after the run. */
@@ -213,6 +214,8 @@ bool parts_come_with(const struct world *world, const struct event *event);
 struct sma_part parts_said(char path[PARTS_PATH_SIZE], const struct event *event);
 struct sma_part parts_fetched(char path[PARTS_PATH_SIZE], struct sma_str message_id);
 void parts_judge(struct world *world, const struct sma_run_order *order);
+/* What the model is asked. */
+void parts_judge_request(struct world *world, const struct sma_model_ask *ask);
 
 /* -- sim_load.c -------------------------------------------------------------------------------- */
 void load_new_event(struct world *world);

@@ -100,3 +100,20 @@ void parts_judge(struct world *world, const struct sma_run_order *order)
     world->run_order_count++;
     world->part_seen_count += order->part_count;
 }
+
+/* What the model is asked: files in their order, no marker left. */
+void parts_judge_request(struct world *world, const struct sma_model_ask *ask)
+{
+    uint64_t from = 0;
+    for (uint32_t i = 0; i < ask->file_count; i++) {
+        const struct sma_body_file *file = &ask->files[i];
+        if (file->offset < from || file->offset > ask->body.len || file->length != 1000 ||
+            ask->body.ptr[file->offset] != '"')
+            complain(world, "run %llu: a picture stands where it should not",
+                     (unsigned long long)ask->seq);
+        from = file->offset;
+    }
+    world->shown_picture_count += ask->file_count;
+    if (memmem(ask->body.ptr, ask->body.len, ",sma-part:", 10) != NULL)
+        complain(world, "run %llu: a marker is left in a request", (unsigned long long)ask->seq);
+}

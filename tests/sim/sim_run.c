@@ -154,14 +154,15 @@ static int run_one(const struct sim_options *options)
 {
     world.options = *options;
     run();
-    printf("seed %" PRIu64 " trace %016" PRIx64 " steps %" PRIu64
-           " lives %u crashes %u events %u shown %u window %u "
-           "duplicates %u refused %u busy %u cancelled %u given-up %u agreed %u declined %u broken "
-           "%u\n",
-           options->seed, world.trace_hash, world.step_count, world.life, world.crash_count,
-           world.event_count, world.shown_count, world.window_count, world.duplicate_count,
-           world.refused_count, world.busy_count, world.cancelled_count, world.given_up_count,
-           world.approved_count, world.declined_count, world.broken_count);
+    printf(
+        "seed %" PRIu64 " trace %016" PRIx64 " steps %" PRIu64
+        " lives %u crashes %u events %u shown %u window %u "
+        "duplicates %u refused %u busy %u cancelled %u given-up %u agreed %u declined %u pictures "
+        "%u broken %u\n",
+        options->seed, world.trace_hash, world.step_count, world.life, world.crash_count,
+        world.event_count, world.shown_count, world.window_count, world.duplicate_count,
+        world.refused_count, world.busy_count, world.cancelled_count, world.given_up_count,
+        world.approved_count, world.declined_count, world.shown_picture_count, world.broken_count);
     return world.broken_count == 0 ? 0 : 1;
 }
 

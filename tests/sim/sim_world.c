@@ -377,6 +377,8 @@ static bool is_model_away(const struct world *world, uint64_t now)
 
 static void model_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
+    if ((*msg)->kind == SMA_MSG_MODEL)
+        parts_judge_request(the_world, SMA_MSG_BODY(*msg, struct sma_model_ask));
     if ((*msg)->kind != SMA_MSG_MODEL || !is_model_away(the_world, sma_ctx_now(ctx))) {
         sma_model_offline_actor_ops.handle(state, msg, ctx);
         return;

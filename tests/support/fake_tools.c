@@ -4,11 +4,12 @@
 #include "runtime/approval/request.h"
 #include "sma/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct fake_question
 {
-    struct sma_msg *msg; /* TOOL */
+    struct sma_msg *msg; /* TOOL or ENCODE */
     struct fake_tool_plan plan;
     uint64_t due_ns; /* UINT64_MAX: held */
     struct fake_question *next;
@@ -121,11 +122,36 @@ static void answer_plan(struct sma_ctx *ctx, const struct fake_question *questio
     sma_buf_fini(&item);
 }
 
+/* The same file has the same hash whenever it is asked for. */
+static void answer_encode(struct sma_ctx *ctx, const struct fake_question *question)
+{
+    const struct sma_encode_ask *ask = SMA_MSG_BODY(question->msg, struct sma_encode_ask);
+    struct sma_encoded encoded = {.seq = ask->seq, .index = ask->index, .part = ask->part};
+    uint8_t key[16] = {9};
+    char hash[65];
+    uint64_t number = sma_siphash(key, ask->part.path.ptr, ask->part.path.len);
+    snprintf(hash, sizeof hash, "%016llx%048d", (unsigned long long)number, 0);
+    if (question->plan.verdict == SMA_TOOL_STOPPED) {
+        encoded.part.note = SMA_STR("stopped");
+    } else {
+        encoded.part.hash = sma_str(hash);
+        encoded.part.mime = SMA_STR("image/png");
+        encoded.part.length = 1000;
+        encoded.part.width = encoded.part.height = 100;
+    }
+    struct sma_msg *msg = sma_msg_make_encoded(&encoded);
+    SMA_ASSERT(msg != NULL);
+    sma_ctx_answer(ctx, question->msg, &msg);
+}
+
 static void end_question(struct fake_question **link, struct sma_ctx *ctx)
 {
     struct fake_question *question = *link;
     *link = question->next;
-    answer_plan(ctx, question);
+    if (question->msg->kind == SMA_MSG_ENCODE)
+        answer_encode(ctx, question);
+    else
+        answer_plan(ctx, question);
     sma_msg_destroy(question->msg);
     free(question);
 }
@@ -143,8 +169,10 @@ static void stop_all(struct fake_tools *tools, uint64_t seq, struct sma_ctx *ctx
 {
     struct fake_question **link = &tools->open;
     while (*link != NULL) {
-        const struct sma_tool_ask *ask = SMA_MSG_BODY((*link)->msg, struct sma_tool_ask);
-        if (seq != 0 && ask->seq != seq) {
+        bool is_encode = (*link)->msg->kind == SMA_MSG_ENCODE;
+        uint64_t of = is_encode ? SMA_MSG_BODY((*link)->msg, struct sma_encode_ask)->seq
+                                : SMA_MSG_BODY((*link)->msg, struct sma_tool_ask)->seq;
+        if (seq != 0 && of != seq) {
             link = &(*link)->next;
             continue;
         }
@@ -179,6 +207,20 @@ static void take_question(struct fake_tools *tools, struct sma_msg **msg, struct
     set_wake(tools, ctx);
 }
 
+/* Between at once and a fifth of a second, so that what happens in between is met. */
+static void take_encode(struct fake_tools *tools, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct fake_question *question = calloc(1, sizeof *question);
+    SMA_ASSERT(question != NULL);
+    question->msg = SMA_TAKE(*msg);
+    question->due_ns = sma_ctx_now(ctx) + sma_ctx_random(ctx) % 4 * UINT64_C(70000000);
+    question->next = tools->open;
+    tools->open = question;
+    if (question->due_ns <= sma_ctx_now(ctx))
+        end_question(&tools->open, ctx);
+    set_wake(tools, ctx);
+}
+
 void fake_tools_release(struct fake_tools *tools, struct sma_ctx *ctx)
 {
     while (tools->open != NULL)
@@ -192,6 +234,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     switch ((*msg)->kind) {
     case SMA_MSG_TOOL:
         take_question(tools, msg, ctx);
+        return;
+    case SMA_MSG_ENCODE:
+        take_encode(tools, msg, ctx);
         return;
     case SMA_MSG_TOOL_CANCEL:
         stop_all(tools, SMA_MSG_BODY(*msg, struct sma_tool_cancel)->seq, ctx);

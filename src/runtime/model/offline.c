@@ -220,8 +220,8 @@ static void read_user(const json_t *message, struct sma_offline_turn *turn)
     }
     /* The user's own text is the last block; what the program adds stands before it. */
     turn->text = sma_json_get_str(json_array_get(content, count - 1), "text");
-    if (count > 1)
-        turn->facts = sma_json_get_str(json_array_get(content, 0), "text");
+    for (size_t i = 0; i + 1 < count && turn->facts.len == 0; i++) /* behind what is shown */
+        turn->facts = sma_json_get_str(json_array_get(content, i), "text");
 }
 
 static struct sma_str call_name(const json_t *assistant, struct sma_str id)

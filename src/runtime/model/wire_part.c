@@ -76,8 +76,6 @@ static bool is_taken_sound(const struct sma_target *target, struct sma_str mime)
 
 bool sma_part_is_taken(const struct sma_target *target, uint8_t kind, struct sma_str mime)
 {
-    if (target->llm->api == SMA_LLM_OFFLINE)
-        return false;
     if (kind == SMA_PART_IMAGE)
         return is_taken_image(target, mime);
     if (kind == SMA_PART_FILE)
