@@ -77,7 +77,8 @@ static void check_body(struct sma_str bytes)
         require(error.text[0] != '\0');
         return;
     }
-    require(body.instructions.len > 0 && body.chat_id.len > 0 && body.user_id.len > 0);
+    require(body.instructions.len > 0 || body.attachments != NULL);
+    require(body.chat_id.len > 0 && body.user_id.len > 0);
     require(sma_utf8_is_valid(body.instructions) && body.message_id.len <= SMA_ID_BYTES_MAX);
     http_execute_fini(&body);
 }

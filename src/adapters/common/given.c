@@ -293,19 +293,23 @@ void sma_given_drop(struct sma_given_sink *sink)
 }
 
 /* -- base64 ------------------------------------------------------------------------------------ */
-/* Value of a letter; -1 white space, -2 padding, -3 none of these. */
-static int value_of(unsigned char letter)
+enum
 {
-    if (letter >= 'A' && letter <= 'Z')
-        return letter - 'A';
-    if (letter >= 'a' && letter <= 'z')
-        return letter - 'a' + 26;
-    if (letter >= '0' && letter <= '9')
-        return letter - '0' + 52;
-    if (letter == '+' || letter == '/')
-        return letter == '+' ? 62 : 63;
-    bool is_space = letter == ' ' || letter == '\n' || letter == '\r' || letter == '\t';
-    return is_space ? -1 : letter == '=' ? -2 : -3;
+    LETTER_NONE = -3,
+    LETTER_PADDING = -2,
+    LETTER_SPACE = -1,
+};
+
+/* Value of each byte, or what it is. */
+static void fill_values(int8_t values[256])
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    memset(values, LETTER_NONE, 256);
+    for (int i = 0; i < 64; i++)
+        values[(unsigned char)letters[i]] = (int8_t)i;
+    values[' '] = values['\n'] = values['\r'] = values['\t'] = LETTER_SPACE;
+    values['='] = LETTER_PADDING;
 }
 
 /* Letters and padding at the end: 4 together, or padding left out; no bits left over. */
@@ -320,16 +324,18 @@ static bool ends_well(uint32_t bits, unsigned letter_count, unsigned padding_cou
 bool sma_given_put_base64(struct sma_given_sink *sink, struct sma_str base64)
 {
     unsigned char piece[PIECE_BYTES];
+    int8_t values[256];
     size_t len = 0;
     uint32_t bits = 0;
     unsigned letter_count = 0, padding_count = 0; /* letters modulo 4 is all that counts */
+    fill_values(values);
     for (size_t i = 0; i < base64.len; i++) {
-        int value = value_of((unsigned char)base64.ptr[i]);
-        if (value == -1)
+        int value = values[(unsigned char)base64.ptr[i]];
+        if (value == LETTER_SPACE)
             continue;
-        if (value == -3 || (value >= 0 && padding_count > 0))
+        if (value == LETTER_NONE || (value >= 0 && padding_count > 0))
             return false;
-        if (value == -2) {
+        if (value == LETTER_PADDING) {
             padding_count++;
             continue;
         }
