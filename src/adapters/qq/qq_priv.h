@@ -139,7 +139,7 @@ struct qq_attempt
     bool is_link; /* the platform could not fetch the file from its address */
     bool was_window_closed, was_answer_tried, is_uploaded_again;
     bool is_stream_again; /* the last piece goes out under the number of the one before it */
-    struct qq_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
+    struct qq_card card;  /* of a CARD part, which then stands as a TEXT part in `part` */
     /* answered instead of the route's message; "" = that one */
     char answered[SMA_ID_BYTES_MAX + 1];
     void *upload;    /* in progress, see qq_upload.c */

@@ -1,13 +1,13 @@
 /*
  * qq_stream.c — answers that grow in private chats: one message in pieces (stream_messages).
  *
- * The platform takes nothing back but the whole message, within two minutes: what was shown must be
- * how the text begins in the end. So only whole lines are shown, and no more than the first part of
- * a row has in any case, however the text is cut. The last piece is the row's first part. A text
- * that begins otherwise (words before a tool, another text after a crash) is sent as a message of
- * its own, and the streamed one recalled, or ended where that is too late. A streamed message is one
- * of the few answers that a message allows: a run streams into two at most, so that the last answers
- * are left for its end.
+ * The platform takes nothing back but the whole message, within two minutes: what was shown must
+ * be how the text begins in the end. So only whole lines are shown, and no more than the first
+ * part of a row has in any case, however the text is cut. The last piece is the row's first part.
+ * A text that begins otherwise (words before a tool, another text after a crash) is sent as a
+ * message of its own, and the streamed one recalled, or ended where that is too late. A streamed
+ * message is one of the few answers that a message allows: a run streams into two at most, so that
+ * the last answers are left for its end.
  */
 #include "qq_priv.h"
 
@@ -148,7 +148,8 @@ static void put_piece(const struct sma_stream *stream, const struct piece *piece
     sma_buf_put_char(body, '}');
 }
 
-/* The words go to shown; shown_len follows when they are taken. @return whether there are new ones */
+/* The words go to shown; shown_len follows when they are taken. @return whether there are new
+ * ones */
 static bool put_growing(struct sma_stream *stream, struct sma_buf *body)
 {
     struct sma_buf words;

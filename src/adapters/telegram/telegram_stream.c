@@ -1,6 +1,6 @@
 /*
- * telegram_stream.c — answers that grow in groups: drafts are for private chats, so it is a message
- * that is edited.
+ * telegram_stream.c — answers that grow in groups: drafts are for private chats, so it is a
+ * message that is edited.
  *
  * It begins with nothing but an ellipsis: the platform knows no key under which a message is sent
  * once, so a crash between the request and its answer leaves a message that nobody can find again,
