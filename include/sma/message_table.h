@@ -437,6 +437,8 @@ BODY(sma_run_order)
     /* begun before an unclean exit and no step since: the attempt is committed already */
     FIELD(bool, is_suspect)
     FIELD(bool, has_past) /* the chat has stored turns: ask SESSION if no session is in memory */
+    /* it has none, was never cleared, and its history goes further back: the past is in there */
+    FIELD(bool, has_lines)
     FIELD(uint32_t, attempt)                 /* 1.. ; counts unclean attempts without a step */
     LIST(sma_stored_step, step_count, steps) /* durable steps to continue from, oldest first */
     /* outbox rows this run has already made */

@@ -13,6 +13,7 @@
 #include "runs_priv.h"
 #include "store.h"
 
+#include "runtime/chat/state_asides.h"
 #include "runtime/chat/state_read.h"
 
 #include "runtime/approval/card.h"
@@ -79,6 +80,18 @@ static struct sma_str choice_of(struct sma_store *store, const struct store_chat
     return err == SMA_ERR_OK ? sma_buf_str(label) : SMA_STR("");
 }
 
+/* An imported project, or one whose state.db is lost: nothing is stored of what was said, but its
+ * line is not the first of the chat. What was cleared stays so. */
+static bool has_lines_before(struct sma_store *store, const struct store_run *run)
+{
+    struct sma_state_head head;
+    return run->chat->state->clear_mark == 0 &&
+           sma_state_head_get(store->state, run->seq, &head) == SMA_ERR_OK &&
+           head.history_offset != SMA_STATE_NO_LINE &&
+           head.history_offset != SMA_STATE_LINE_WAITS &&
+           (head.history_offset > 0 || head.generation > 0);
+}
+
 static void fill_order(struct sma_store *store, struct sma_run_order *order,
                        const struct store_run *run)
 {
@@ -87,6 +100,7 @@ static void fill_order(struct sma_store *store, struct sma_run_order *order,
     order->model = choice_of(store, run->chat);
     order->seq = run->seq;
     order->has_past = sma_state_has_past(store->state, run->chat->state);
+    order->has_lines = !order->has_past && has_lines_before(store, run);
     order->attempt = 1;
     order->stamps = run->stamps;
 }

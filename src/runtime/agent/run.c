@@ -258,6 +258,12 @@ static void start(struct sma_run *run)
                                      .before_seq = order->seq,
                                      .turns_max = SMA_SESSION_TURN_COUNT_MAX,
                                      .bytes_max = SMA_SESSION_BYTES_MAX};
+    } else if (order->has_lines && !run->session->is_loaded) {
+        run->state = RUN_LOADING;
+        run_act(run, SMA_RUN_ASK_HISTORY)->history =
+            (struct sma_history_ask){.chat_key = order->route.chat_key,
+                                     .limit = SMA_HISTORY_LOAD_COUNT_MAX,
+                                     .current_seq = order->seq};
     } else {
         begin(run);
     }
@@ -355,6 +361,11 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         run_contact(run, event->call, event->contact);
         break;
     case SMA_RUN_HISTORY:
+        if (run->state == RUN_LOADING) {
+            run_past_fill(run, event->history);
+            begin(run);
+            break;
+        }
         run_history(run, event->call, event->history);
         break;
     case SMA_RUN_SENT:

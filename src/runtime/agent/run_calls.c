@@ -153,7 +153,9 @@ static void ask_history(struct sma_run *run, uint32_t index)
         return;
     }
     bool has_summary = session->turn_count > 0 && session->turns[0]->is_summary;
-    uint64_t first_seq = session->turn_count > has_summary ? session->turns[has_summary]->seq : 0;
+    uint64_t first_seq = 0; /* turns made of the history itself have none (run_past.c) */
+    for (uint32_t i = has_summary; i < session->turn_count && first_seq == 0; i++)
+        first_seq = session->turns[i]->seq;
     if (first_seq == 0 && order->collected_count > 0)
         first_seq = order->collected[0].seq;
     run_open_call(run, index, CALL_HISTORY);

@@ -1,6 +1,7 @@
 /*
- * run_past.c — which lines of the history this run has been shown: no further call brings them
- * again. Known from the results themselves, so a run that goes on after a restart knows them, too.
+ * run_past.c — what a run knows of the chat's history: which lines it has been shown, so that no
+ * further call brings them again (known from the results themselves, so a run that goes on after a
+ * restart knows them, too); and a session made of lines where no turns are stored.
  */
 #include "run_priv.h"
 
@@ -70,4 +71,95 @@ uint32_t run_past_filter(const struct run_past *past, struct sma_history_line *l
         if (!has(past, sma_line_mark(lines[i].wall_ms, lines[i].is_user, lines[i].message_id)))
             lines[kept++] = lines[i];
     return kept;
+}
+
+/* -- a session of lines ------------------------------------------------------------------------ */
+#define FILL_BLOCK_COUNT_MAX 16u
+
+/* What was said and answered, on its way into a turn. */
+struct filler
+{
+    struct sma_run *run;
+    bool is_group;
+    struct sma_str ids[FILL_BLOCK_COUNT_MAX], blocks[FILL_BLOCK_COUNT_MAX];
+    uint32_t count;
+    uint64_t marks[4 * FILL_BLOCK_COUNT_MAX]; /* of its lines */
+    uint32_t mark_count;
+    struct sma_buf answer, named; /* named: blocks that begin with a name */
+};
+
+/* Only what was answered becomes a turn: in a group nobody knows by the lines alone what else was
+ * meant for us, or who may be heard. */
+static void end_turn(struct filler *filler)
+{
+    static const char nowhere[] = "history";
+    struct sma_str fragment = SMA_STR("{}"); /* of no wire: it goes as blocks and text */
+    const struct sma_stored_turn turn = {.message_count = 2,
+                                         .id_count = filler->count,
+                                         .block_count = filler->count,
+                                         .fragment_count = 1,
+                                         .ids = filler->ids,
+                                         .blocks = filler->blocks,
+                                         .fragments = &fragment,
+                                         .text = sma_buf_str(&filler->answer),
+                                         .key = sma_str(nowhere)};
+    bool is_good = filler->count > 0 && filler->answer.len > 0 &&
+                   filler->answer.err == SMA_ERR_OK && filler->named.err == SMA_ERR_OK &&
+                   sma_session_append(filler->run->sessions, filler->run->session, 0, &turn) ==
+                       SMA_ERR_OK; /* without this turn it is still a past */
+    for (uint32_t i = 0; is_good && i < filler->mark_count; i++)
+        add(&filler->run->past, filler->marks[i]);
+    filler->mark_count = 0;
+    filler->count = 0;
+    sma_buf_clear(&filler->answer);
+    sma_buf_clear(&filler->named);
+}
+
+static void mark(struct filler *filler, const struct sma_history_line *line)
+{
+    if (filler->mark_count < SMA_COUNT_OF(filler->marks))
+        filler->marks[filler->mark_count++] =
+            sma_line_mark(line->wall_ms, line->is_user, line->message_id);
+}
+
+static void add_asked(struct filler *filler, const struct sma_history_line *line)
+{
+    if (filler->answer.len > 0)
+        end_turn(filler);
+    if (filler->is_group || filler->count == FILL_BLOCK_COUNT_MAX)
+        filler->count = filler->mark_count = 0;
+    mark(filler, line);
+    filler->ids[filler->count] = line->message_id;
+    filler->blocks[filler->count] = line->text;
+    if (filler->is_group && line->user_name.len > 0) {
+        sma_buf_clear(&filler->named);
+        sma_buf_put_str(&filler->named, line->user_name);
+        sma_buf_put_text(&filler->named, ": ");
+        sma_buf_put_str(&filler->named, line->text);
+        filler->blocks[filler->count] = sma_buf_str(&filler->named);
+    }
+    filler->count++;
+}
+
+void run_past_fill(struct sma_run *run, const struct sma_history_lines *lines)
+{
+    struct filler filler = {.run = run,
+                            .is_group = sma_prompt_is_group(run->order->route.chat_type)};
+    sma_buf_init(&filler.answer, SMA_SESSION_BYTES_MAX);
+    sma_buf_init(&filler.named, SMA_SESSION_BYTES_MAX);
+    run->session->is_loaded = true;
+    for (uint32_t i = 0; lines->err == SMA_ERR_OK && i < lines->line_count; i++) {
+        const struct sma_history_line *line = &lines->lines[i];
+        if (line->is_user) {
+            add_asked(&filler, line);
+        } else if (filler.count > 0) {
+            if (filler.answer.len > 0)
+                sma_buf_put_text(&filler.answer, "\n\n");
+            sma_buf_put_str(&filler.answer, line->text);
+            mark(&filler, line);
+        }
+    }
+    end_turn(&filler);
+    sma_buf_fini(&filler.answer);
+    sma_buf_fini(&filler.named);
 }

@@ -240,6 +240,8 @@ void run_cancel_tools(struct sma_run *run);
 
 /* run_past.c */
 void run_past_fini(struct run_past *past);
+/* The chat has lines and no turns: make turns of them, in plain form, and the session of those. */
+void run_past_fill(struct sma_run *run, const struct sma_history_lines *lines);
 /* For the question: what is not to be given again. */
 struct sma_str run_past_given(const struct run_past *past);
 /* Note the lines that this result of chat_load_history shows. */

@@ -642,6 +642,60 @@ static void a_run_is_given_a_line_of_the_past_once(void)
     driver_fini(&d);
 }
 
+/* An imported project: nothing is stored, and it goes on where it was. */
+static void without_turns_the_session_is_made_of_the_history(void)
+{
+    struct sma_history_line lines[] = {
+        {.wall_ms = 1, .text = SMA_STR("an answer to nothing")},
+        {.wall_ms = 2,
+         .is_user = true,
+         .message_id = SMA_STR("h1"),
+         .text = SMA_STR("my cat is Tom")},
+        {.wall_ms = 3, .is_user = true, .message_id = SMA_STR("h2"), .text = SMA_STR("he is old")},
+        {.wall_ms = 4, .text = SMA_STR("hello Tom")},
+        {.wall_ms = 5, .text = SMA_STR("how old?")},
+        {.wall_ms = 6,
+         .is_user = true,
+         .message_id = SMA_STR("h3"),
+         .text = SMA_STR("never answered")}};
+    struct sma_history_lines list = {.line_count = SMA_COUNT_OF(lines), .lines = lines};
+    for (int is_group = 0; is_group <= 1; is_group++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_MESSAGES);
+        d.order.has_lines = true;
+        if (is_group)
+            d.order.route.chat_type = SMA_STR("group");
+        driver_start(&d);
+        driver_check_kinds(&d, "gH");
+        CHECK_INT(10, driver_find(&d, SMA_RUN_ASK_HISTORY)->history.current_seq);
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &list});
+        driver_check_kinds(&d, "M");
+        CHECK_INT(1, d.session->turn_count);
+        CHECK(driver_request_has(&d, "hello Tom\\n\\nhow old?"));
+        CHECK(driver_request_has(&d, "he is old"));
+        CHECK_INT(!is_group,
+                  driver_request_has(&d, "my cat is Tom")); /* to us, or to somebody else? */
+        CHECK(!driver_request_has(&d, "an answer to nothing"));
+        CHECK(!driver_request_has(&d, "never answered"));
+        ask_past(&d, NULL, 0); /* what was given as the past does not come again */
+        CHECK_INT((is_group ? 3 : 4) * 8, driver_find(&d, SMA_RUN_ASK_HISTORY)->history.given.len);
+        driver_fini(&d);
+    }
+}
+
+static void a_history_that_cannot_be_read_stops_nobody(void)
+{
+    struct driver d;
+    struct sma_history_lines broken = {.err = SMA_ERR_IO, .error = SMA_STR("no")};
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.has_lines = true;
+    driver_start(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &broken});
+    driver_check_kinds(&d, "M");
+    CHECK_INT(0, d.session->turn_count);
+    driver_fini(&d);
+}
+
 static void a_turn_of_many_messages_is_kept_whole(void)
 {
     struct driver d;
@@ -685,5 +739,7 @@ int main(void)
     RUN(history_excludes_what_the_session_holds);
     RUN(a_run_is_given_a_line_of_the_past_once);
     RUN(a_turn_of_many_messages_is_kept_whole);
+    RUN(without_turns_the_session_is_made_of_the_history);
+    RUN(a_history_that_cannot_be_read_stops_nobody);
     return check_summary();
 }
