@@ -154,6 +154,8 @@ static void make_project(struct world *world)
              "{\"name\":\"crash\",\"llm\":{\"provider\":\"offline\"},\"agent\":{\"concurrency\":3},"
              "\"queue\":{\"chatWaitingMax\":1000},"
              "\"access\":\"anyone\","
+             "\"budgets\":{\"perPerson\":{\"runs\":{\"day\":1000000000}},"
+             "\"total\":{\"tokens\":{\"month\":1000000000000}}},"
              "\"adapters\":{\"http\":{\"enabled\":true},\"terminal\":{\"enabled\":false},%s}}",
              adapter);
     snprintf(path, sizeof path, "%s/ship.json", world->project);
@@ -335,10 +337,22 @@ static bool is_quiet(const struct world *world)
     bool result = answer.status == 200 && strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
                   strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
                   strstr(answer.body, "\nsma_outbox_open 0\n") != NULL &&
+                  strstr(answer.body, "\nsma_budget_shares 0\n") != NULL &&
                   (world->kind != WORLD_TELEGRAM || telegram_is_drained(world)) &&
                   (world->kind != WORLD_SOCKETS || sockets_are_drained(world));
     http_answer_fini(&answer);
     return result;
+}
+
+/* Budgets are on, and so large that nobody is refused: nothing is reserved for nobody. */
+static void check_budgets(struct world *world)
+{
+    struct http_answer answer = http_ask(atomic_load(&world->port), "/api/status", "", NULL, 4000);
+    if (answer.status != 200 || strstr(answer.body, "\"budgets\":{\"shares\":0,") == NULL ||
+        strstr(answer.body, "\"tokens\":{\"reserved\":0,") == NULL ||
+        strstr(answer.body, "\"runs\":{\"reserved\":0,\"day\":{\"used\":0}") != NULL)
+        world_fail(world, "budgets at rest: shares are left, or no run was counted");
+    http_answer_fini(&answer);
 }
 
 /* One quiet life answers what is left. */
@@ -360,6 +374,7 @@ static void live_to_the_end(struct world *world, const struct options *options, 
         pthread_join(threads[i], NULL);
     for (uint64_t until = now_ms() + QUIET_MS; now_ms() < until && !is_quiet(world);)
         world_sleep_ms(100);
+    check_budgets(world);
     stop_in_order(world, child);
     life->end_ns = now_ns();
 }

@@ -377,11 +377,16 @@ static SMA_CHECKED enum sma_err accept_compaction(struct sma_store *store, struc
         return accept_control(store, chat, *msg);
     if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
         return refuse_for_bound(store, chat, *msg);
+    struct store_share share;
+    SMA_TRY(sma_store_share_ask(store, chat, in, &share));
+    if (share.over.scope != SMA_BUDGET_NONE)
+        return sma_store_share_refuse(store, chat, *msg, &share);
     struct store_start start = {.is_now = sma_store_may_start_now(store, chat)};
     struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
                                    .is_run_command = true};
     uint64_t seq;
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &seq));
+    SMA_TRY(sma_store_share_take(store, chat, &in->route, seq, &share));
     SMA_TRY(sma_store_admit(store, chat, &in->route, &outcome));
     return queue_message(store, chat, msg, seq, &start);
 }

@@ -282,6 +282,40 @@ static void what_others_have_reserved_is_theirs(void)
     end_world(&w);
 }
 
+/* One sync, as without budgets; so many more rows are written. */
+static void a_batch_has_one_sync(void)
+{
+    struct sma_state_counts before, after;
+    begin_world(&(struct sma_config_budgets){.person.tokens_day = 100000}, 0);
+    ends(begins("a", "0", NULL), 10);
+    sma_state_counts(w.store->state, &before);
+    for (unsigned i = 1; i < 8; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        say(&w, id, id, "question");
+    }
+    run(&w);
+    sma_state_counts(w.store->state, &after);
+    CHECK(after.commits > before.commits);
+    CHECK_INT((long long)(after.commits - before.commits),
+              (long long)(after.wal_syncs - before.wal_syncs));
+    CHECK_INT(7, (long long)ask_db(&w, "SELECT count(*) FROM shares"));
+    end_world(&w);
+}
+
+/* /compact asks the model, too. */
+static void a_command_that_runs_needs_a_share(void)
+{
+    begin_world(&(struct sma_config_budgets){.person.runs_day = 1}, 0);
+    ends(begins("a", "1", NULL), 10);
+    command(&w, "a", "2", SMA_CONTROL_COMPACT);
+    run(&w);
+    struct sma_accepted answer = accepted(&w.test);
+    CHECK_INT(SMA_VERDICT_BUSY, answer.verdict);
+    CHECK_INT(SMA_BUDGET_RUNS, answer.over.kind);
+    end_world(&w);
+}
+
 /* -- clocks ------------------------------------------------------------------------------------ */
 static void a_day_ends_at_local_midnight(void)
 {
@@ -376,6 +410,14 @@ static void without_budgets_nothing_is_written(void)
     CHECK_INT(0, (long long)ask_db(&w, "SELECT (SELECT count(*) FROM spent)+(SELECT count(*) FROM "
                                        "shares)"));
     CHECK_INT(0, (long long)ask_db(&w, "SELECT count(*) FROM meta WHERE name LIKE 'budget%'"));
+    /* Nor looked up: these statements were never prepared. */
+    static const enum sma_state_sql statements[] = {
+        SMA_SQL_SPENT_ADD,           SMA_SQL_SPENT_SET,          SMA_SQL_SPENT_SUM,
+        SMA_SQL_SPENT_CLEAR,         SMA_SQL_SHARE_SET,          SMA_SQL_SHARE_REMOVE,
+        SMA_SQL_USAGE_OF_PERSON,     SMA_SQL_SPENT_FILL_PERSONS, SMA_SQL_SPENT_FILL_CHATS,
+        SMA_SQL_SPENT_FILL_PLATFORMS};
+    for (size_t i = 0; i < SMA_COUNT_OF(statements); i++)
+        CHECK(w.store->state->statements[statements[i]] == NULL);
     end_world(&w);
 }
 
@@ -524,6 +566,8 @@ int main(void)
     RUN(collected_messages_are_one_run);
     RUN(a_run_that_goes_over_is_told_with_its_step);
     RUN(what_others_have_reserved_is_theirs);
+    RUN(a_batch_has_one_sync);
+    RUN(a_command_that_runs_needs_a_share);
     RUN(a_day_ends_at_local_midnight);
     RUN(a_month_is_one_of_the_calendar);
     RUN(a_day_of_another_length_is_one_day);
