@@ -249,6 +249,38 @@ static void slow_clients_are_cut_off(void)
     still_serves();
 }
 
+/* A large body may take longer: it goes on after a small one was given up. */
+static void time_to_send_grows_with_the_body(void)
+{
+    enum
+    {
+        LARGE = 30 * 1024 * 1024
+    };
+    char request[300];
+    char *body = make_text(LARGE);
+    memset(body, ' ', LARGE);
+    memcpy(body, "{\"instructions\":\"large\"}", 24);
+    int fds[2] = {client_connect(harness), client_connect(harness)};
+    for (int i = 0; i < 2; i++) {
+        snprintf(request, sizeof request,
+                 "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
+                 "Prefer: respond-async\r\nContent-Length: %d\r\n\r\n",
+                 harness_port(harness), i == 0 ? 50 : LARGE);
+        client_text(fds[i], request);
+        client_send(fds[i], body, 10);
+    }
+    struct reply reply = client_read(fds[0]);
+    CHECK_INT(408, reply.status);
+    reply_free(&reply);
+    client_send(fds[1], body + 10, LARGE - 10);
+    reply = client_read(fds[1]);
+    CHECK_INT(202, reply.status);
+    reply_free(&reply);
+    close(fds[0]);
+    close(fds[1]);
+    free(body);
+}
+
 static void two_hundred_connections_work(void)
 {
     int fds[200];
@@ -416,6 +448,7 @@ int main(void)
     RUN(expectation_is_met);
     RUN(garbage_is_refused);
     RUN(slow_clients_are_cut_off);
+    RUN(time_to_send_grows_with_the_body);
     RUN(two_hundred_connections_work);
     RUN(connection_limit_answers_503);
     RUN(unread_answers_do_not_block);
