@@ -121,6 +121,10 @@ static void put_reason(struct sma_buf *buf, const struct sma_target *target,
 void sma_part_put_line(struct sma_buf *buf, const struct sma_target *target,
                        const struct sma_part *part)
 {
+    if (part->note.len > 0 && part->note.ptr[0] == '[') { /* a line already */
+        sma_buf_put_str(buf, part->note);
+        return;
+    }
     sma_buf_printf(buf, "[%s", sma_part_word(part->kind));
     if (part->name.len > 0) {
         sma_buf_put_text(buf, " \"");
@@ -160,7 +164,8 @@ static uint32_t count_tiles(double width, double height)
 /* Claude 4.7 and later look at finer pictures. */
 static bool is_fine(const struct sma_profile *profile)
 {
-    return profile->thinking == SMA_THINKING_ADAPTIVE || profile->thinking == SMA_THINKING_ON ||
+    return profile->binds_thinking || profile->sampling == SMA_SAMPLING_NEVER ||
+           profile->thinking == SMA_THINKING_ADAPTIVE || profile->thinking == SMA_THINKING_ON ||
            profile->thinking == SMA_THINKING_BETWEEN;
 }
 

@@ -66,6 +66,11 @@ static void what_cannot_be_prepared_is_a_line(void)
     CHECK(driver_sends(&driver, "it is no picture]"));
     CHECK(!driver_sends(&driver, "image_url"));
     driver_fini(&driver);
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, NULL, "[a whole line]");
+    CHECK(driver_sends(&driver, "\"text\":\"[a whole line]\""));
+    driver_fini(&driver);
 }
 
 static void without_tools_it_is_a_line(void)
@@ -403,6 +408,81 @@ static void a_result_shows_its_picture(void)
     }
 }
 
+static void a_result_that_failed_shows_its_picture_behind_all_results(void)
+{
+    struct driver driver;
+    begin_reading(&driver, SMA_LLM_MESSAGES);
+    show(&driver, true);
+    driver_encoded(&driver, "aaaa", NULL);
+    char *bytes = driver_sent_bytes(&driver);
+    const char *mark = strstr(bytes, "\"is_error\":true}");
+    CHECK(mark != NULL && strncmp(mark + 16, ",{\"type\":\"image\",", 17) == 0);
+    free(bytes);
+    driver_fini(&driver);
+}
+
+/* -- files and sounds -------------------------------------------------------------------------- */
+static void a_pdf_goes_as_each_wire_wants_it(void)
+{
+    static const char *const wanted[] = {
+        [SMA_LLM_CHAT] = "{\"type\":\"file\",\"file\":{\"filename\":\"plan.pdf\",\"file_data\":"
+                         "\"data:application/pdf;base64,<aaaa>\"}}",
+        [SMA_LLM_RESPONSES] = "{\"type\":\"input_file\",\"filename\":\"plan.pdf\",\"file_data\":"
+                              "\"data:application/pdf;base64,<aaaa>\"}",
+        [SMA_LLM_MESSAGES] =
+            "{\"type\":\"document\",\"source\":{\"type\":\"base64\",\"media_type\":"
+            "\"application/pdf\",\"data\":\"<aaaa>\"},\"title\":\"plan.pdf\"}",
+    };
+    static const struct sma_part plan = {.kind = SMA_PART_FILE,
+                                         .path = SMA_STR(".ship/downloads/plan.pdf"),
+                                         .mime = SMA_STR("application/pdf")};
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)api, &plan, 1);
+        driver.settings->targets[0].profile.has_pdf = true;
+        driver_start(&driver);
+        driver_encoded(&driver, "aaaa", NULL);
+        CHECK(driver_sends(&driver, wanted[api]));
+        driver_fini(&driver);
+    }
+}
+
+static void a_sound_goes_over_the_chat_wire_alone(void)
+{
+    static const struct sma_part voice = {
+        .kind = SMA_PART_AUDIO, .path = SMA_STR("v.wav"), .mime = SMA_STR("audio/wav")};
+    for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)api, &voice, 1);
+        driver.settings->targets[0].profile.has_audio = true;
+        driver_start(&driver);
+        if (api != SMA_LLM_CHAT) {
+            CHECK(driver_sends(&driver, "[sound, file v.wav: not played"));
+        } else {
+            driver_encoded(&driver, "aaaa", NULL);
+            CHECK(driver_sends(&driver, "{\"type\":\"input_audio\",\"input_audio\":{\"data\":"
+                                        "\"<aaaa>\",\"format\":\"wav\"}}"));
+        }
+        driver_fini(&driver);
+    }
+}
+
+/* Tools read it: nothing is prepared, nothing but a line is sent. */
+static void a_text_file_is_a_line_with_its_path(void)
+{
+    static const struct sma_part notes = {.kind = SMA_PART_FILE,
+                                          .path = SMA_STR(".ship/downloads/n.txt"),
+                                          .name = SMA_STR("notes]\n[x"),
+                                          .mime = SMA_STR("text/plain")};
+    struct driver driver;
+    init(&driver, SMA_LLM_MESSAGES, &notes, 1);
+    driver_start(&driver);
+    CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
+    CHECK(driver_sends(&driver, "[file \\\"notes___x\\\", file .ship/downloads/n.txt: not shown; "
+                                "tools can read the file]"));
+    driver_fini(&driver);
+}
+
 /* -- what is added while the run is open ------------------------------------------------------- */
 static void check_added(struct driver *driver, enum sma_llm_api api)
 {
@@ -616,6 +696,10 @@ int main(void)
     RUN(no_eyes_are_learned_from_a_silent_refusal);
     RUN(a_refused_data_url_goes_bare);
     RUN(a_result_shows_its_picture);
+    RUN(a_result_that_failed_shows_its_picture_behind_all_results);
+    RUN(a_pdf_goes_as_each_wire_wants_it);
+    RUN(a_sound_goes_over_the_chat_wire_alone);
+    RUN(a_text_file_is_a_line_with_its_path);
     RUN(a_photo_that_is_added_is_prepared_and_sent_with_its_words);
     RUN(another_model_describes_a_picture);
     RUN(without_a_description_it_is_a_line);

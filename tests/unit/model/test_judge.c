@@ -4,6 +4,7 @@
  * Method: bodies as the providers of protocols/models.md §6 send them.
  */
 #include "runtime/model/retry.h"
+#include "runtime/model/wire_part.h"
 #include "support.h"
 
 struct failure_case
@@ -17,6 +18,8 @@ struct failure_case
     const char *member;
     uint64_t window;
 };
+
+static bool shows; /* the request held a picture */
 
 #define TRANSIENT SMA_MODEL_FAILURE_TRANSIENT
 #define RATE SMA_MODEL_FAILURE_RATE
@@ -55,6 +58,7 @@ static struct sma_failure_verdict judge(const struct failure_case *wanted)
         .http_status = wanted->status,
         .retry_after_ms = -1,
         .wall_ms = 1795299420000, /* 2026-11-21 22:17:00 UTC */
+        .has_files = shows,
     };
     sma_wire_error_parse(sma_str(wanted->body), &failure.error);
     struct sma_failure_verdict verdict;
@@ -461,6 +465,49 @@ static void resets_in_headers_are_read(void)
         CHECK_INT(cases[i].ms, sma_retry_reset_parse(sma_str(cases[i].text), 1795299420000));
 }
 
+#define PICTURE NO, SMA_MODEL_FAILURE_PICTURE, 0
+/* Of a request that shows something; the same words about another request are about that. */
+static void refusals_of_pictures_are_told_apart(void)
+{
+    static const struct failure_case cases[] = {
+        {"anthropic", 400,
+         ERROR("\"type\":\"invalid_request_error\",\"message\":\"messages.0.content.0.image.source."
+               "base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes\""),
+         PICTURE, "", 0},
+        {"anthropic", 400, ERROR("\"type\":\"image_dimensions_too_large\",\"message\":\"no\""),
+         PICTURE, "", 0},
+        {"anthropic", 400,
+         SAID(
+             "The image was specified using the image/jpeg media type, but the image appears to be "
+             "a image/png image"),
+         PICTURE, "", 0},
+        {"openai", 400, ERROR("\"code\":\"invalid_image_url\",\"message\":\"bad\""), PICTURE, "",
+         0},
+        {NULL, 400, SAID("Too many images in request: 31 > 30"), PICTURE, SMA_PARTS_TOO_MANY, 0},
+        {"dashscope", 400, SAID("Exceeded limit on max bytes per data-uri item : 10485760"),
+         PICTURE, "", 0},
+        {"zhipu", 400, ERROR("\"code\":\"1210\",\"message\":\"图片输入格式/解析错误\""), PICTURE,
+         SMA_REFUSES_DATA_URLS, 0},
+        {NULL, 400,
+         SAID("Failed to deserialize the JSON body: messages[0]: unknown variant `image_url`, "
+              "expected `text`"),
+         PICTURE, SMA_REFUSES_IMAGES, 0},
+        {NULL, 404, SAID("No endpoints found that support image input"), PICTURE,
+         SMA_REFUSES_IMAGES, 0},
+        {NULL, 400, SAID("file inputs are not supported"), PICTURE, SMA_REFUSES_DOCUMENTS, 0},
+        {NULL, 400, SAID("this model does not support audio"), PICTURE, SMA_REFUSES_AUDIO, 0},
+        {NULL, 503, SAID("image service unavailable"), YES, TRANSIENT, 0, "", 0},
+    };
+    static const struct failure_case others[] = {
+        {NULL, 400, SAID("image exceeds 5 MB maximum"), NO, SESSION, 0, "", 0},
+        {NULL, 503, SAID("image service unavailable"), YES, TRANSIENT, 0, "", 0},
+    };
+    shows = true;
+    check_all(cases, SMA_COUNT_OF(cases));
+    shows = false;
+    check_all(others, SMA_COUNT_OF(others));
+}
+
 int main(void)
 {
     RUN(one_sentence_means_what_its_provider_means);
@@ -471,6 +518,7 @@ int main(void)
     RUN(waits_are_found_in_bodies_of_every_shape);
     RUN(long_waits_are_reported_not_slept);
     RUN(the_header_that_tells_to_repeat_wins);
+    RUN(refusals_of_pictures_are_told_apart);
     RUN(our_own_side_is_not_repeated);
     RUN(resets_in_headers_are_read);
     return check_summary();

@@ -4,6 +4,7 @@
  *      cure. Method: configurations by hand, bytes compared.
  */
 #include "runtime/model/target.h"
+#include "runtime/model/wire_part.h"
 #include "support.h"
 
 static struct sma_config_llm llm_of(enum sma_llm_api api, const char *provider, const char *url,
@@ -458,6 +459,37 @@ static void ids_of_calls_fit_everywhere(void)
     sma_buf_fini(&again);
 }
 
+/* -- pictures ---------------------------------------------------------------------------------- */
+/* Measured: protocols/models.md §4.3. */
+static void a_picture_costs_what_its_provider_counts(void)
+{
+    static const struct
+    {
+        const char *provider, *url, *model;
+        enum sma_llm_api api;
+        uint32_t width, height, tokens;
+    } rows[] = {
+        {"anthropic", "https://api.anthropic.com", "claude-opus-5-5", SMA_LLM_MESSAGES, 1024, 1024,
+         1369},
+        {"anthropic", "https://api.anthropic.com", "claude-opus-5-5", SMA_LLM_MESSAGES, 1920, 1080,
+         2691},
+        {"anthropic", "https://api.anthropic.com", "claude-sonnet-4-5", SMA_LLM_MESSAGES, 1568,
+         1568, 1568},
+        {"openai", "https://api.openai.com/v1", "gpt-4o", SMA_LLM_CHAT, 1024, 1024, 765},
+        {"gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro",
+         SMA_LLM_CHAT, 4000, 4000, 1101},
+        {"deepseek", "https://api.deepseek.com", "deepseek-flash", SMA_LLM_CHAT, 2000, 2000, 384},
+        {"moonshot", "https://api.moonshot.cn/v1", "kimi-k3", SMA_LLM_CHAT, 500, 500, 1024},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_profile profile =
+            profile_of(rows[i].api, rows[i].provider, rows[i].url, rows[i].model);
+        struct sma_part part = {
+            .kind = SMA_PART_IMAGE, .width = rows[i].width, .height = rows[i].height};
+        CHECK_INT(rows[i].tokens, sma_part_tokens(&profile, &part));
+    }
+}
+
 int main(void)
 {
     RUN(the_address_says_whose_rules_hold);
@@ -473,5 +505,6 @@ int main(void)
     RUN(who_caches_by_marks);
     RUN(foreign_calls_have_the_form_each_provider_takes);
     RUN(ids_of_calls_fit_everywhere);
+    RUN(a_picture_costs_what_its_provider_counts);
     return check_summary();
 }
