@@ -23,6 +23,8 @@ const char fake_telegram_commands[] =
     "        anything that is put into the Message as it is\n"
     "        -> message_id, is_queued (false: its type is not allowed, or privacy mode\n"
     "        hides it)\n"
+    "  edit chat user message_id [text entities]  its author writes a message anew; without\n"
+    "        a text it looks the same, as when a link gets its preview -> as of say\n"
     "  press chat user message_id data | button  a button is pressed -> id of the callback\n"
     "        query, is_queued. button: its\n"
     "        number (0, 1, ... over all rows) or its text; data: whatever a made-up client\n"
@@ -214,8 +216,8 @@ static bool is_shown_to_bot(const struct fake_telegram *fake, const struct chat 
 }
 
 /* Finish the message and queue its update. */
-static json_t *publish(struct fake_telegram *fake, struct chat *chat, struct message *message,
-                       json_t *tree)
+static json_t *publish_as(struct fake_telegram *fake, struct chat *chat, struct message *message,
+                          json_t *tree, const char *type)
 {
     struct sma_buf member;
     message->json = json_dumps(tree, JSON_COMPACT);
@@ -223,14 +225,20 @@ static json_t *publish(struct fake_telegram *fake, struct chat *chat, struct mes
         message->text = fake_copy(SMA_STR(""));
     bool is_queued = is_shown_to_bot(fake, chat, tree);
     sma_buf_init(&member, 16u << 20);
-    sma_buf_put_text(&member, "\"message\":");
+    sma_buf_printf(&member, "\"%s\":", type);
     sma_buf_put_text(&member, message->json);
     if (is_queued)
-        is_queued = fake_queue_update(fake, "message", member.ptr, chat->id, message->id);
+        is_queued = fake_queue_update(fake, type, member.ptr, chat->id, message->id);
     sma_buf_fini(&member);
     json_decref(tree);
     return json_pack("{s:I,s:b,s:I}", "message_id", (json_int_t)message->id, "is_queued", is_queued,
                      "update_id", (json_int_t)(fake->next_update_id - 1));
+}
+
+static json_t *publish(struct fake_telegram *fake, struct chat *chat, struct message *message,
+                       json_t *tree)
+{
+    return publish_as(fake, chat, message, tree, "message");
 }
 
 static json_t *begin(struct fake_telegram *fake, const struct chat *chat,
@@ -273,6 +281,29 @@ static json_t *say(struct fake_telegram *fake, const json_t *command)
             json_pack("{s:s,s:i,s:b}", "text", quote, "position", 0, "is_manual", 1));
     json_object_update(tree, json_object_get(command, "members"));
     return publish(fake, chat, message, tree);
+}
+
+static json_t *edit(struct fake_telegram *fake, const json_t *command)
+{
+    struct chat *chat = fake_chat(fake, number_of(command, "chat"));
+    struct message *message = fake_message(chat, number_of(command, "message_id"));
+    if (message == NULL || message->is_ours || message->from != number_of(command, "user"))
+        return problem("no such message of this user");
+    json_t *tree = json_loads(message->json, 0, NULL);
+    bool has_caption = json_object_get(tree, "caption") != NULL;
+    if (has_caption && text_of(command, "text", NULL) != NULL) {
+        json_decref(tree);
+        return problem("a message with a file has a caption");
+    }
+    if (text_of(command, "text", text_of(command, "caption", NULL)) != NULL) {
+        json_object_del(tree, "entities");
+        json_object_del(tree, "caption_entities");
+        free(message->text);
+        add_words(command, tree, message);
+    }
+    json_object_set_new(tree, "edit_date", json_integer(fake_date(fake)));
+    free(message->json);
+    return publish_as(fake, chat, message, tree, "edited_message");
 }
 
 static json_t *add_topic(struct fake_telegram *fake, const json_t *command)
@@ -728,6 +759,7 @@ json_t *fake_control(struct fake_telegram *fake, const json_t *command)
                     {"chat", add_chat},
                     {"topic", add_topic},
                     {"say", say},
+                    {"edit", edit},
                     {"press", press},
                     {"toast", tell_toast},
                     {"migrate", migrate},

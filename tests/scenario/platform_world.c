@@ -27,7 +27,7 @@ static const char *or_else(const char *text, const char *fallback)
 
 static void configure(struct platform_world *world, const struct platform_options *options)
 {
-    char block[1024], json[4096];
+    char block[1024], json[4096], llm[256];
     const struct platform_kind *kind = world->kind;
     put_block(block, sizeof block, or_else(options->block, kind->block), world->client.port);
     int len = snprintf(json, sizeof json,
@@ -38,8 +38,8 @@ static void configure(struct platform_world *world, const struct platform_option
                        options->knows_no_group ? "" : kind->groups, or_else(options->members, ""),
                        or_else(options->root, ""));
     CHECK(len > 0 && (size_t)len < sizeof json);
-    world_configure(&world->world, world->world.fake_port, "\"apiKey\":\"" WORLD_API_KEY "\"",
-                    json);
+    snprintf(llm, sizeof llm, "\"apiKey\":\"" WORLD_API_KEY "\"%s", or_else(options->llm, ""));
+    world_configure(&world->world, world->world.fake_port, llm, json);
 }
 
 void platform_world_create(struct platform_world *world, const struct platform_kind *kind,

@@ -61,6 +61,7 @@ struct platform_options
     const char *concurrency; /* of the agent; NULL = "4" */
     const char *access;      /* as JSON; NULL = "\"anyone\"" */
     const char *root;        /* more of ship.json: ",\"permissions\":{...}" */
+    const char *llm;         /* more of its "llm": ",\"api\":\"messages\"" */
     bool knows_no_group;     /* else ship.json lets the groups of the kind in */
 };
 
