@@ -76,7 +76,7 @@ static void await_metric(const struct platform_world *world, const char *name, l
 }
 
 /* The first piece is answered at once; what came meanwhile is answered together, by the same run. */
-static void additions_go_into_the_open_run(const char *api)
+static void additions_go_into_the_open_run_on(const char *api)
 {
     struct platform_world world;
     start(&world, api, "steer");
@@ -100,6 +100,13 @@ static void additions_go_into_the_open_run(const char *api)
     CHECK_INT(2, (int)platform_asked(&world, "and the cat"));
     platform_settle(&world);
     platform_world_stop(&world);
+}
+
+static void additions_go_into_the_open_run(void)
+{
+    static const char *const apis[] = {"chat", "responses", "messages"};
+    for (size_t i = 0; i < SMA_COUNT_OF(apis); i++)
+        additions_go_into_the_open_run_on(apis[i]);
 }
 
 /* Killed while it waits, and again behind it: once in the answer, once in the history. */
@@ -249,9 +256,7 @@ int main(int argc, char **argv)
     CHECK(argc >= 3);
     binary = argv[1];
     fake_model = argv[2];
-    additions_go_into_the_open_run("chat");
-    additions_go_into_the_open_run("responses");
-    additions_go_into_the_open_run("messages");
+    RUN(additions_go_into_the_open_run);
     RUN(a_kill_loses_and_doubles_nothing);
     RUN(in_serial_mode_each_has_a_run_of_its_own);
     RUN(in_collect_mode_pieces_are_one_request);

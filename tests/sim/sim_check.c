@@ -331,6 +331,22 @@ static void check_no_late_wait(struct world *world, const struct event *event, u
     }
 }
 
+/* Messages that were added while this run was open: each may have an answer of its own. */
+static uint32_t count_added(struct world *world, uint64_t run, bool *ret_has_tell)
+{
+    uint32_t count = 0;
+    for (uint64_t seq = 1; seq < SEQ_COUNT_MAX && world->config.queue_mode == SMA_QUEUE_STEER;
+         seq++) {
+        struct sma_state_head head;
+        const struct event *event = event_by_seq[seq];
+        if (event == NULL || !find_head(world, event, &head) || head.run_seq != run)
+            continue;
+        count++;
+        *ret_has_tell |= event->type == EVENT_TELL;
+    }
+    return count;
+}
+
 /* Every delivery of this message to its own chat that is an answer to it, not a remark about
  * waiting. */
 static void check_answer(struct world *world, const struct event *event,
@@ -342,6 +358,9 @@ static void check_answer(struct world *world, const struct event *event,
     /* It may tell its own chat something, and answer as well. */
     SMA_ASSERT(run < SEQ_COUNT_MAX);
     bool is_tell = event_by_seq[run] != NULL && event_by_seq[run]->type == EVENT_TELL;
+    bool has_tell = false;
+    uint32_t added_count = count_added(world, run, &has_tell);
+    is_tell |= has_tell;
     for (size_t i = 0; i < SMA_COUNT_OF(rows_by_seq[run]) && rows_by_seq[run][i] != NULL; i++) {
         const struct row *row = rows_by_seq[run][i];
         bool is_busy_notice = sma_state_outbox_step(row->outbox_id) == STORE_NOTICE_STEP &&
@@ -354,9 +373,9 @@ static void check_answer(struct world *world, const struct event *event,
         seen += is_seen(row);
         sure += is_seen(row) && !row->is_hopeless && !is_tell;
     }
-    if (!is_tell)
+    if (!is_tell && added_count == 0) /* else it waits for the answer to what was added */
         check_no_late_wait(world, event, run);
-    if (sure > 1) {
+    if (sure > 1 + added_count) {
         complain(world, "%s was answered %u times under different keys", event->id, sure);
         for (size_t i = 0; i < SMA_COUNT_OF(rows_by_seq[run]) && rows_by_seq[run][i] != NULL; i++)
             describe_row(rows_by_seq[run][i]);
@@ -364,6 +383,33 @@ static void check_answer(struct world *world, const struct event *event,
     if (seen == 0 && !is_tried && !has_later_command(world, event, run, false))
         complain(world, "%s (message %" PRIu64 ", run %" PRIu64 ", row state %u) has no answer: %s",
                  event->id, event->seq, run, head->state, event->text);
+}
+
+/* ... or to one that was added to its run. */
+static bool is_of_added(struct world *world, uint64_t run, const char *text)
+{
+    char token[24];
+    for (uint64_t seq = 1; seq < SEQ_COUNT_MAX; seq++) {
+        struct sma_state_head head;
+        const struct event *event = event_by_seq[seq];
+        if (event == NULL || !find_head(world, event, &head) || head.run_seq != run)
+            continue;
+        snprintf(token, sizeof token, "#%s#", event->id + 1);
+        if (strstr(text, token) != NULL || strstr(text, event->text) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* What another message's run took has no answer of its own. */
+static void check_taken(struct world *world, const struct event *event,
+                        const struct sma_state_head *head)
+{
+    for (size_t i = 0;
+         i < SMA_COUNT_OF(rows_by_seq[head->seq]) && rows_by_seq[head->seq][i] != NULL; i++)
+        if (rows_by_seq[head->seq][i]->intent == SMA_INTENT_ASSISTANT_TEXT)
+            complain(world, "%s was taken by run %" PRIu64 " and answered by itself", event->id,
+                     head->run_seq);
 }
 
 /* The words of the answer to a plain message belong to that message. */
@@ -377,7 +423,8 @@ static void check_words(struct world *world, const struct event *event,
         const struct row *row = rows_by_seq[head->seq][i];
         bool is_answer = row->intent == SMA_INTENT_ASSISTANT_TEXT && row->parts[0].text != NULL;
         if (is_answer && strncmp(row->parts[0].text, "You said: ", 10) == 0 &&
-            strstr(row->parts[0].text, token) == NULL)
+            strstr(row->parts[0].text, token) == NULL &&
+            !is_of_added(world, head->seq, row->parts[0].text))
             complain(world, "%s got the answer of somebody else: %s", event->id,
                      row->parts[0].text);
     }
@@ -394,6 +441,8 @@ static void check_event(struct world *world, const struct event *event)
         check_answer(world, event, &head);
         if (event->type == EVENT_PLAIN && head.run_seq == 0)
             check_words(world, event, &head);
+        if (head.run_seq != 0)
+            check_taken(world, event, &head);
         return;
     case SMA_ROW_GIVEN_UP:
         world->given_up_count++;

@@ -218,6 +218,16 @@ static void draw_choices(struct world *world)
     world->config.chat_count = 1;
 }
 
+/* What comes while a run is open; of later seeds only, as above, and without a draw. */
+static void choose_mode(struct world *world)
+{
+    uint64_t seed = world->options.seed;
+    if (seed >= 5000 && seed % 4 == 2)
+        world->config.queue_mode = SMA_QUEUE_STEER;
+    if (seed >= 5000 && seed % 4 == 3)
+        world->config.queue_quiet_ms = 1500;
+}
+
 static void draw_settings(struct world *world)
 {
     static const int concurrencies[] = {1, 3, 16}, bounds[] = {64, 64, 3};
@@ -262,6 +272,7 @@ static void draw_settings(struct world *world)
     world->is_chatty = draw(chance, 3) == 0;
     draw_people(world);
     draw_choices(world);
+    choose_mode(world);
     world->has_consent = world->options.seed % 3 == 2 || world->options.seed >= 1000;
     world->has_outages = world->options.seed >= 1000 && world->options.seed % 3 != 0;
 }
