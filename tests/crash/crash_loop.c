@@ -152,7 +152,7 @@ static void make_project(struct world *world)
                  world->saw);
     snprintf(text, sizeof text,
              "{\"name\":\"crash\",\"llm\":{\"provider\":\"offline\"},\"agent\":{\"concurrency\":3},"
-             "\"queue\":{\"chatWaitingMax\":1000},"
+             "\"queue\":{\"chatWaitingMax\":1000,\"mode\":\"serial\"},"
              "\"access\":\"anyone\","
              "\"budgets\":{\"perPerson\":{\"runs\":{\"day\":1000000000}},"
              "\"total\":{\"tokens\":{\"month\":1000000000000}}},"

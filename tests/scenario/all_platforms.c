@@ -88,7 +88,8 @@ static void configure(struct town *town)
     int qq_port = fake_qq_port(town->fake_qq);
     snprintf(json, sizeof json,
              "{\"name\":\"town\",\"llm\":{\"provider\":\"offline\"},"
-             "\"agent\":{\"concurrency\":64},\"access\":\"anyone\",\"adapters\":{"
+             "\"queue\":{\"mode\":\"serial\"},\"agent\":{\"concurrency\":64},\"access\":\"anyone\","
+             "\"adapters\":{"
              "\"terminal\":{\"enabled\":false},\"http\":{\"enabled\":true},"
              "\"telegram\":{\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://"
              "127.0.0.1:%d\",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}},"

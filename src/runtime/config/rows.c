@@ -206,7 +206,7 @@ static const struct sma_param ROWS[] = {
     {"queue", OBJECT},
     {"queue.order", SMA_PARAM_WORD("fifo,fair", 1), AT(queue_is_fair),
      .doc = "first accepted first, or chats take turns"},
-    {"queue.mode", SMA_PARAM_WORD("serial,collect,steer", 0), LIVE, AT(queue_mode),
+    {"queue.mode", SMA_PARAM_WORD("serial,collect,steer", 2), LIVE, AT(queue_mode),
      .doc = "what people add while their run is open: `steer` gives it to that run, `collect` to "
             "the next one together, `serial` each to a run of its own"},
     {"queue.quietMs", SMA_PARAM_INTEGER(0, 60000, 1500), LIVE, AT(queue_quiet_ms),

@@ -87,7 +87,7 @@ static void only_agent_md_is_required(void)
     CHECK_INT(1, config->agent_concurrency);
     CHECK_INT(1000, config->queue_chat_waiting_max);
     CHECK_INT(200000, config->queue_waiting_max);
-    CHECK(config->queue_is_fair && config->queue_mode == SMA_QUEUE_SERIAL);
+    CHECK(config->queue_is_fair && config->queue_mode == SMA_QUEUE_STEER);
     sma_config_destroy(config);
     write_file("Agent.md", NULL);
     refuse("no Agent.md here");
