@@ -5,12 +5,16 @@ _shipmyagent() {
         mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage compact simulate alias policy help" -- "$word"; compgen -d -- "$word")
         return
     fi
+    if [[ $command == chat && ${COMP_WORDS[COMP_CWORD - 1]} =~ ^(-a|--attach)$ ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    fi
     if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --role ]]; then
         mapfile -t COMPREPLY < <(compgen -W "member admin owner" -- "$word")
         return
     fi
     case $command in
-    chat) options="--name --provider" ;;
+    chat) options="--name --provider --attach" ;;
     init) options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox" ;;
     status) options="--json" ;;
     trace) options="--message --json" ;;
