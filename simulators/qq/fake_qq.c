@@ -173,7 +173,8 @@ size_t fake_qq_add_file(struct fake_qq *fake, const char *name, struct sma_str b
     fake->files[fake->file_count] = (struct file){.id = platform_copy(sma_str(id)),
                                                   .name = platform_copy(sma_str(name)),
                                                   .bytes = platform_copy(bytes),
-                                                  .len = bytes.len};
+                                                  .len = bytes.len,
+                                                  .given_ms = fake_qq_now_ms(fake)};
     return fake->file_count++;
 }
 

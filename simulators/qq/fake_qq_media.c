@@ -290,7 +290,8 @@ void fake_qq_do_download(struct rest *rest)
 {
     const struct fake_qq *fake = rest->fake;
     for (size_t i = 0; i < fake->file_count; i++)
-        if (strcmp(fake->files[i].id, rest->parts[1]) == 0) {
+        if (strcmp(fake->files[i].id, rest->parts[1]) == 0 &&
+            fake_qq_now_ms(fake) - fake->files[i].given_ms < QQ_LINK_MS) {
             platform_respond(&rest->call, 200, "Content-Type: application/octet-stream\r\n",
                              (struct sma_str){fake->files[i].bytes, fake->files[i].len});
             return;

@@ -20,6 +20,7 @@
 #define QQ_INTENT_AUDIT (UINT32_C(1) << 27)
 #define QQ_INTENT_PUBLIC (UINT32_C(1) << 30)
 #define QQ_NO_PAYLOAD SIZE_MAX
+#define QQ_LINK_MS 3600000 /* of an attachment; the platform says no more than that it ends */
 
 enum scene
 {
@@ -115,6 +116,7 @@ struct file /* for people's attachments and the bot's uploads */
 {
     char *id, *name, *bytes;
     size_t len;
+    int64_t given_ms; /* when its link was made, by the platform's clock */
 };
 struct upload /* in parts */
 {

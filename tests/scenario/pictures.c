@@ -186,6 +186,26 @@ static void pictures_of_qq_are_shown(void)
     free(quoted);
 }
 
+/* The link of a picture ends before it could be fetched: the model is told, and is shown nothing. */
+static void a_picture_whose_link_has_ended_is_named(void)
+{
+    struct platform_world world;
+    char *photo = png(43);
+    start(&world, &qq_kind);
+    platform_status(&world, "download", 503, 0, 1);
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:[{s:s,s:s,s:s}]}", "do", "say", "chat", QQ_ANN,
+                  "text", "what is it?", "attachments", "type", "image/png", "name", "a.png",
+                  "base64", photo);
+    while (platform_calls(&world, "download") == 0)
+        process_pause_ms(5);
+    platform_tell(&world.client, "{s:s,s:i}", "do", "clock", "seconds", 3601);
+    chat_expect(&world, QQ_ANN, "what is it?");
+    expect_shown(&world.world, "what is it?", photo, false);
+    CHECK(platform_asked(&world, "could not be fetched") > 0);
+    platform_world_stop(&world);
+    free(photo);
+}
+
 /* -- HTTP, the terminal, a kill ---------------------------------------------------------------- */
 static void post(const struct world *world, const char *headers, int status, const char *words,
                  const char *attachments)
@@ -304,6 +324,7 @@ int main(int argc, char **argv)
     RUN(a_photo_that_is_answered_is_shown);
     RUN(pictures_of_feishu_are_shown);
     RUN(pictures_of_qq_are_shown);
+    RUN(a_picture_whose_link_has_ended_is_named);
     RUN(attachments_are_shown_on_every_wire);
     RUN(documents_and_sounds_are_shown);
     RUN(a_file_of_the_terminal_is_shown);

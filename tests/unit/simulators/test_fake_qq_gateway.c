@@ -360,6 +360,11 @@ static void attachments_can_be_fetched_without_a_token(void)
     answer = qq_ask("GET", "/download/f99", "", NULL);
     CHECK_INT(404, answer.status);
     http_answer_fini(&answer);
+    platform_tell(&tester.client, "{s:s,s:i}", "do", "clock", "seconds", 3601); /* it has ended */
+    answer = qq_ask("GET", strstr(url, "/download"), "", NULL);
+    CHECK_INT(404, answer.status);
+    http_answer_fini(&answer);
+    platform_tell(&tester.client, "{s:s,s:i}", "do", "clock", "seconds", 0);
     json_decref(event);
     raw_ws_close(&ws);
 }
