@@ -298,6 +298,7 @@ static bool take_slot(struct sma_stream *stream, uint64_t now_ns)
         return false;
     }
     streams->slot_ns = now_ns + SMA_NS_PER_S / ops->per_second;
+    streams->turn = (size_t)(stream - streams->places) + 1; /* the others before it again */
     return true;
 }
 
@@ -401,8 +402,9 @@ static void tick_stream(struct sma_stream *stream, uint64_t now_ns)
 uint64_t sma_streams_tick(struct sma_streams *streams, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
+    size_t first = streams->turn;
     for (size_t i = 0; streams->count > 0 && i < SMA_STREAM_COUNT_MAX; i++) {
-        struct sma_stream *stream = &streams->places[i];
+        struct sma_stream *stream = &streams->places[(first + i) % SMA_STREAM_COUNT_MAX];
         if (stream->seq != 0 && stream->call == NULL && stream->due_ns <= now_ns)
             tick_stream(stream, now_ns);
         if (stream->seq != 0 && stream->call == NULL)

@@ -126,6 +126,7 @@ struct sma_streams
     struct sma_stream *places; /* NULL: this platform shows none */
     size_t count;              /* of places in use */
     uint64_t slot_ns, hold_ns; /* when any stream may ask again */
+    size_t turn;               /* the place that asks first then */
     bool is_file_told;
 };
 /** Read what the last life left. OK | NOMEM */
