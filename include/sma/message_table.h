@@ -573,6 +573,7 @@ BODY(sma_history_ask)
     FIELD(uint64_t, session_first_seq)       /* 0 = the session is empty */
     TEXTS(session_id_count, session_ids)
     TEXT(given) /* lines not to be given: their sma_line_mark, 8 bytes each */
+    FIELD(bool, is_session)                  /* only what was said since it was cleared last */
 END
 
 BODY(sma_history_line)

@@ -140,10 +140,12 @@ static SMA_CHECKED enum sma_err place_change_line(struct sma_store *store, struc
 
 /* The meta object of a line that is a command or a decision: those are for the program, and a model
  * that reads the history would take them for words to itself. */
-static void put_aside_meta(struct sma_buf *meta, struct sma_str own)
+static void put_aside_meta(struct sma_buf *meta, struct sma_str own, unsigned control)
 {
     bool has_own = own.len > 2 && own.ptr[0] == '{' && own.ptr[own.len - 1] == '}';
-    sma_buf_put_text(meta, "{\"aside\":true");
+    bool is_clear = control == SMA_CONTROL_CLEAR || control == SMA_CONTROL_NEW;
+    const char *what = is_clear ? "clear" : control != SMA_CONTROL_NONE ? "command" : "decision";
+    sma_buf_printf(meta, "{\"aside\":\"%s\"", what);
     if (has_own) {
         sma_buf_put_char(meta, ',');
         sma_buf_put(meta, own.ptr + 1, own.len - 1);
@@ -168,7 +170,8 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
     sma_buf_init(&marked, SMA_META_BYTES_MAX + 64);
     bool is_aside = how->is_aside || in->kind == SMA_EVENT_CONTROL;
     if (is_aside)
-        put_aside_meta(&marked, in->meta_json);
+        put_aside_meta(&marked, in->meta_json,
+                       in->kind == SMA_EVENT_CONTROL ? in->control : SMA_CONTROL_NONE);
     if (marked.err != SMA_ERR_OK)
         return marked.err;
     return sma_store_place_line(

@@ -235,6 +235,7 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.session_id_count = asked->session_id_count;
         query.session_ids = asked->session_ids;
         query.given = asked->given;
+        query.ends_at_clear = asked->is_session;
     }
     if (query.limit == 0)
         query.limit = 1;

@@ -263,7 +263,8 @@ static void start(struct sma_run *run)
         run_act(run, SMA_RUN_ASK_HISTORY)->history =
             (struct sma_history_ask){.chat_key = order->route.chat_key,
                                      .limit = SMA_HISTORY_LOAD_COUNT_MAX,
-                                     .current_seq = order->seq};
+                                     .current_seq = order->seq,
+                                     .is_session = true};
     } else {
         begin(run);
     }

@@ -323,6 +323,7 @@ struct sma_history_query
     int64_t from_ms, to_ms;            /* bounds of ts, inclusive; 0 = none */
     /* sma_line_mark of lines that are not wanted again, 8 bytes each; copied */
     struct sma_str given;
+    bool ends_at_clear; /* nothing from before the newest /clear or /new */
 };
 struct sma_history_item
 {

@@ -209,6 +209,20 @@ static bool is_bare_command(struct sma_str text)
     return true;
 }
 
+static bool is_clearing(const struct sma_history_entry *entry, struct sma_str aside)
+{
+    static const char *const words[] = {"/clear", "/new"};
+    struct sma_str text = sma_str_trim(entry->text);
+    const char *at = text.len == 0 ? NULL : memchr(text.ptr, '@', text.len);
+    if (at != NULL)
+        text.len = (size_t)(at - text.ptr);
+    for (size_t i = 0; i < SMA_COUNT_OF(words) && aside.len == 0; i++)
+        if (sma_str_is_equal(entry->role, SMA_STR("user")) &&
+            sma_str_is_equal_nocase(text, sma_str(words[i])))
+            return true;
+    return sma_str_is_equal(aside, SMA_STR("clear"));
+}
+
 enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
                            struct history_parsed *ret_parsed)
 {
@@ -220,7 +234,10 @@ enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
     }
     const json_t *meta = json_object_get(root, "meta");
     parsed.is_notice = json_is_true(json_object_get(meta, "notice"));
-    parsed.is_aside = json_is_true(json_object_get(meta, "aside")) ||
+    struct sma_str aside;
+    (void)get_string(meta, "aside", &aside);
+    parsed.is_clear = is_clearing(&parsed.entry, aside);
+    parsed.is_aside = aside.len > 0 || parsed.is_clear ||
                       (sma_str_is_equal(parsed.entry.role, SMA_STR("user")) &&
                        is_bare_command(parsed.entry.text));
     /* json_object_get accepts NULL and other types */

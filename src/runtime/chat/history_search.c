@@ -34,7 +34,7 @@ struct sma_history_reader
     struct sma_str chat_key, *session_ids, given;
     bool accepts_any_key;
     uint32_t session_id_count, limit;
-    bool is_raw;
+    bool is_raw, ends_at_clear;
     int64_t from_ms, to_ms;
     char *stem;
     struct history_matcher *matcher; /* NULL = recent */
@@ -157,6 +157,7 @@ static enum sma_err fill_reader(struct sma_history_reader *reader,
     if (reader->limit > SMA_HISTORY_LOAD_COUNT_MAX)
         reader->limit = SMA_HISTORY_LOAD_COUNT_MAX;
     reader->is_raw = query->is_raw;
+    reader->ends_at_clear = query->ends_at_clear;
     reader->from_ms = query->from_ms;
     reader->to_ms = query->to_ms;
     reader->items = calloc(reader->limit, sizeof *reader->items);
@@ -443,6 +444,8 @@ static enum sma_err consider(struct sma_history_reader *reader, struct sma_str r
         return SMA_ERR_OK;
     }
     if (!is_wanted(reader, &parsed, offset)) {
+        if (parsed.is_clear && reader->ends_at_clear)
+            stop(reader, false);
         json_decref(parsed.root);
         return SMA_ERR_OK;
     }

@@ -188,8 +188,9 @@ static void commands_and_decisions_are_not_given(void)
     struct sma_buf file;
     sma_buf_init(&file, 1 << 16);
     put_line(&file, "user", "\"q\"", ",\"meta\":{\"username\":\"ann\"}");
-    put_line(&file, "user", "\"yes, all\"", ",\"meta\":{\"aside\":true,\"username\":\"ann\"}");
-    put_line(&file, "user", "\"/status please\"", ",\"meta\":{\"aside\":true}");
+    put_line(&file, "user", "\"yes, all\"",
+             ",\"meta\":{\"aside\":\"decision\",\"username\":\"ann\"}");
+    put_line(&file, "user", "\"/status please\"", ",\"meta\":{\"aside\":\"command\"}");
     put_line(&file, "user", "\" /stop@bot \"", ""); /* from before they were marked */
     put_line(&file, "user", "\"/clear\"", "");
     put_line(&file, "user", "\"/etc/passwd is what?\"", "");
@@ -201,6 +202,38 @@ static void commands_and_decisions_are_not_given(void)
     sma_buf_fini(&file);
     sma_history_close(history);
     drop_directory();
+}
+
+static void a_session_holds_nothing_from_before_it_was_cleared(void)
+{
+    static const struct
+    {
+        const char *text, *more;
+        bool is_end;
+    } rows[] = {{"\"/clear\"", "", true},
+                {"\"/new@bot\"", "", true},
+                {"\"\u6e05\u9664\"", ",\"meta\":{\"aside\":\"clear\"}", true},
+                {"\"/status\"", ",\"meta\":{\"aside\":\"command\"}", false},
+                {"\"/clear the table\"", "", false}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        make_directory();
+        struct sma_buf file;
+        sma_buf_init(&file, 1 << 16);
+        put_line(&file, "user", "\"before\"", "");
+        put_line(&file, "user", rows[i].text, rows[i].more);
+        put_line(&file, "assistant", "\"after\"", "");
+        put_file(NAME, file.ptr, file.len);
+        struct sma_history *history = open_history();
+        struct sma_history_query query = {
+            .chat_key = SMA_STR(KEY), .limit = 9, .ends_at_clear = true};
+        bool has_before = strstr(query_texts(history, &query), "before") != NULL;
+        CHECK_INT(!rows[i].is_end, has_before);
+        query.ends_at_clear = false;
+        CHECK(strstr(query_texts(history, &query), "before") != NULL);
+        sma_buf_fini(&file);
+        sma_history_close(history);
+        drop_directory();
+    }
 }
 
 static void what_was_given_makes_room_for_older_lines(void)
@@ -528,6 +561,7 @@ int main(void)
     RUN(damaged_lines_are_skipped_and_reported_once);
     RUN(notices_and_other_roles_are_not_given);
     RUN(commands_and_decisions_are_not_given);
+    RUN(a_session_holds_nothing_from_before_it_was_cleared);
     RUN(what_was_given_makes_room_for_older_lines);
     RUN(places_hold_through_rotations);
     RUN(reading_goes_on_beside_writing_and_rotation);
