@@ -95,6 +95,10 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
         return;
     if (change_form(run, answer))
         return;
+    if (run_parts_suspect(run, answer)) {
+        run_ask_model(run);
+        return;
+    }
     if (moves_on(trouble)) {
         size_t index = run->target_index;
         sma_cooldown_fail(&run->settings->cooldowns[index], trouble, answer->retry_after_ms,
@@ -130,7 +134,7 @@ static void note_success(struct sma_run *run, const struct sma_model_answer *ans
  * left is left out; then the honest notice. */
 static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    if (run_parts_repair(run, answer)) {
+    if (run_parts_suspect(run, answer)) {
         run_ask_model(run);
         return;
     }

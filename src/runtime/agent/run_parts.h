@@ -101,6 +101,9 @@ void run_parts_looked(struct sma_run *run, const struct sma_model_answer *answer
 /* The request failed. true: what made it fail is a line now, or the target is known better: the
  * caller asks again. */
 bool run_parts_repair(struct sma_run *run, const struct sma_model_answer *answer);
+/* Likewise when nobody says why: what is new in it is what was attached. For when another form of
+ * the conversation was no cure, and for what is too large in bytes. */
+bool run_parts_suspect(struct sma_run *run, const struct sma_model_answer *answer);
 /* The request passed. */
 void run_parts_accepted(struct sma_run *run);
 

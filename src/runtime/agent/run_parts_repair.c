@@ -129,26 +129,40 @@ static bool drop_suspects(struct sma_run *run)
 static bool repair(struct sma_run *run, const struct sma_model_answer *answer)
 {
     enum sma_model_failure trouble = (enum sma_model_failure)answer->trouble;
-    bool is_odd =
-        answer->http_status == 400 || answer->http_status == 413 || answer->http_status == 422;
+    bool are_too_many = sma_str_is_equal(answer->refused_member, SMA_STR(SMA_PARTS_TOO_MANY));
     if (trouble == SMA_MODEL_FAILURE_FILE)
         return drop_gone(run, answer->refused_member);
-    if (run->see.repair_count >= REPAIR_COUNT_MAX)
+    if (trouble != SMA_MODEL_FAILURE_PICTURE || run->see.repair_count >= REPAIR_COUNT_MAX)
         return false;
-    if (trouble == SMA_MODEL_FAILURE_PICTURE && answer->refused_member.len > 0 &&
-        !sma_str_is_equal(answer->refused_member, SMA_STR(SMA_PARTS_TOO_MANY)))
-        return learn(run, answer->refused_member) || drop_refused(run, false);
-    if (trouble == SMA_MODEL_FAILURE_PICTURE)
-        return drop_refused(run, answer->refused_member.len > 0);
-    bool is_unsaid = trouble == SMA_MODEL_FAILURE_REQUEST || trouble == SMA_MODEL_FAILURE_SESSION ||
-                     answer->status == SMA_MODEL_CONTEXT_LENGTH;
-    return is_unsaid && is_odd && drop_suspects(run);
+    if (answer->refused_member.len > 0 && !are_too_many && learn(run, answer->refused_member))
+        return true;
+    return drop_refused(run, are_too_many);
 }
 
 bool run_parts_repair(struct sma_run *run, const struct sma_model_answer *answer)
 {
     if (run->see.file_count == 0 || !repair(run, answer))
         return false;
+    run->see.repair_count++;
+    run_mark_moved(run, 0);
+    run_rebuild(run);
+    return true;
+}
+
+bool run_parts_suspect(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    enum sma_model_failure trouble = (enum sma_model_failure)answer->trouble;
+    bool is_large = answer->status == SMA_MODEL_CONTEXT_LENGTH && answer->http_status == 413;
+    bool is_odd = answer->status == SMA_MODEL_FAILED &&
+                  (trouble == SMA_MODEL_FAILURE_REQUEST || trouble == SMA_MODEL_FAILURE_SESSION) &&
+                  (answer->http_status == 400 || answer->http_status == 422);
+    if (run->see.file_count == 0 || run->see.repair_count >= REPAIR_COUNT_MAX ||
+        (!is_large && !is_odd))
+        return false;
+    if (!(is_large && drop_of_session(run) > 0) && !drop_suspects(run))
+        return false;
+    run->form = RUN_FORM_OWN; /* it was not the conversation */
+    run->form_round_count = 0;
     run->see.repair_count++;
     run_mark_moved(run, 0);
     run_rebuild(run);

@@ -332,6 +332,49 @@ static void no_eyes_are_learned_from_a_silent_refusal(void)
     driver_fini(&driver);
 }
 
+/* It may be the conversation: that is tried first, and the picture stays. */
+static void a_conversation_that_is_refused_costs_no_picture(void)
+{
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, NULL, 0);
+    driver_start(&driver);
+    finish(&driver, "hello");
+    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
+    driver.order.part_count = 1;
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
+    CHECK(driver_sends(&driver, "<aaaa>"));
+    model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
+    driver_check_kinds(&driver, "M");
+    CHECK(!driver_sends(&driver, "<aaaa>"));
+    model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
+    model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
+    CHECK(driver_find(&driver, SMA_RUN_STORE_DONE) != NULL); /* and it ends */
+    driver_fini(&driver);
+}
+
+/* Too large in bytes: the old ones go first. */
+static void a_request_that_is_too_large_leaves_old_pictures_out(void)
+{
+    struct driver driver;
+    struct sma_model_answer answer = {.status = SMA_MODEL_CONTEXT_LENGTH, .http_status = 413};
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    finish(&driver, "I see");
+    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
+    driver.order.part_count = 1;
+    driver_start(&driver);
+    driver_encoded(&driver, "bbbb", NULL);
+    answer.seq = driver.order.seq;
+    driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+    CHECK(!driver_sends(&driver, "<aaaa>") && driver_sends(&driver, "<bbbb>"));
+    driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+    CHECK(!driver_sends(&driver, "<bbbb>"));
+    driver_fini(&driver);
+}
+
 /* GLM takes bare base64 only. */
 static void a_refused_data_url_goes_bare(void)
 {
@@ -694,6 +737,8 @@ int main(void)
     RUN(a_file_that_is_gone_is_a_line);
     RUN(no_eyes_are_learned);
     RUN(no_eyes_are_learned_from_a_silent_refusal);
+    RUN(a_conversation_that_is_refused_costs_no_picture);
+    RUN(a_request_that_is_too_large_leaves_old_pictures_out);
     RUN(a_refused_data_url_goes_bare);
     RUN(a_result_shows_its_picture);
     RUN(a_result_that_failed_shows_its_picture_behind_all_results);
