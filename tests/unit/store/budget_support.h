@@ -158,12 +158,17 @@ static inline void set_clock(struct world *world, int year, int month, int day, 
     sma_sim_shift_wall(world->system, (int64_t)mktime(&local) * 1000 - now);
 }
 
-/* SIGHUP with world->config as it is now. */
-static inline void reload(struct world *world)
+/* SIGHUP with world->config as it is now; on its way. */
+static inline void send_reload(struct world *world)
 {
     struct sma_msg *msg = sma_msg_make_reload(&(struct sma_reload){.config = &world->config});
     CHECK_OK(
         sma_ctx_send(sma_system_ctx(world->system, SMA_ACTOR_SUPERVISOR), SMA_ACTOR_STORE, &msg));
+}
+
+static inline void reload(struct world *world)
+{
+    send_reload(world);
     run(world);
 }
 

@@ -449,6 +449,24 @@ static void what_was_used_before_counts(void)
     end_world(&w);
 }
 
+/* The table is filled by the transaction that brings usage: that stands in both. */
+static void usage_that_comes_with_the_budgets_counts_once(void)
+{
+    begin_world(NULL, 0);
+    uint64_t first = begins("a", "1", "u1"), second = begins("b", "2", "u2");
+    use_step(&w, first, 1, 500);
+    run(&w);
+    w.config.budgets.total.tokens_day = 100000;
+    sma_store_set_budgets(w.store); /* as RELOAD does, in the batch of the steps */
+    use_step(&w, first, 2, 70);
+    use_step(&w, second, 1, 8);
+    run(&w);
+    check_spent(&w);
+    CHECK_INT(578, (long long)ask_db(&w, "SELECT tokens FROM spent WHERE scope=4"));
+    CHECK_INT(1, (long long)ask_db(&w, "SELECT runs FROM spent WHERE scope=4"));
+    end_world(&w);
+}
+
 static void a_limit_that_is_raised_is_told_anew(void)
 {
     begin_world(&(struct sma_config_budgets){.chat.runs_day = 1}, 0);
@@ -574,6 +592,7 @@ int main(void)
     RUN(a_run_over_midnight_counts_where_it_ends);
     RUN(without_budgets_nothing_is_written);
     RUN(what_was_used_before_counts);
+    RUN(usage_that_comes_with_the_budgets_counts_once);
     RUN(a_limit_that_is_raised_is_told_anew);
     RUN(a_person_has_so_many_messages_a_minute);
     RUN(no_minute_has_more);
