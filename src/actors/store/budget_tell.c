@@ -9,15 +9,20 @@ static void put_object(struct sma_buf *json, const char *key)
 }
 
 /* "tokens":{"reserved":n,"day":{"used":n,"limit":n},"month":{...}}; without a limit no limit.
- * Cost in 1e-9, as in usage. */
+ * Cost in 1e-9, as in usage. use NULL: only the limits that there are. */
 static void put_kind(struct sma_buf *json, unsigned kind, const struct store_limits *limits,
                      const struct store_use *use)
 {
+    if (use == NULL && limits->limit[kind][SMA_BUDGET_DAY] == 0 &&
+        limits->limit[kind][SMA_BUDGET_MONTH] == 0)
+        return;
     put_object(json, kind == SMA_BUDGET_COST ? "costNano" : sma_budget_kind_name(kind));
     if (use != NULL)
         sma_buf_put_json_number(json, "reserved", sma_store_amount(&use->reserved, kind));
     for (unsigned period = 0; period < SMA_BUDGET_PERIOD_COUNT; period++) {
         uint64_t limit = limits->limit[kind][period];
+        if (use == NULL && limit == 0)
+            continue;
         put_object(json, sma_budget_period_name(period));
         if (use != NULL)
             sma_buf_put_json_number(json, "used", sma_store_amount(&use->spent[period], kind));
