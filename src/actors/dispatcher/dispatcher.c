@@ -167,17 +167,19 @@ static void on_cancel(struct sma_dispatcher *dispatcher, const struct sma_cancel
 }
 
 /* Pass a signal on to the adapter of its chat, unless that is waiting: what is streamed then would
- * only make it worse. */
+ * only make it worse. That the run is over asks for nothing. */
 static void on_progress(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
                         struct sma_ctx *ctx)
 {
-    const struct sma_route *route = &SMA_MSG_BODY(*msg, struct sma_progress)->route;
+    const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
+    const struct sma_route *route = &progress->route;
     struct platform *platform = sma_dispatcher_platform(dispatcher, route->adapter);
     if (platform == NULL || platform->ops == NULL || dispatcher->is_draining)
         return;
     const struct chat *chat = sma_dispatcher_find_chat(dispatcher, platform, route->chat_key);
     uint64_t now = sma_ctx_now(ctx);
-    if (platform->hold_until_ns > now || (chat != NULL && chat->hold_until_ns > now))
+    bool is_held = platform->hold_until_ns > now || (chat != NULL && chat->hold_until_ns > now);
+    if (is_held && progress->kind != SMA_PROGRESS_FINISHED)
         return;
     sma_ctx_signal(ctx, platform->actor, msg);
 }

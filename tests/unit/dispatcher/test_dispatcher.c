@@ -508,7 +508,7 @@ static void drain_is_bounded(void)
     world_close(&world);
 }
 
-static void signal_progress(const char *chat)
+static void signal_progress(const char *chat, enum sma_progress_kind kind)
 {
     char chat_key[64];
     snprintf(chat_key, sizeof chat_key, "fake:chat:%s", chat);
@@ -517,6 +517,7 @@ static void signal_progress(const char *chat)
     struct sma_msg *msg =
         SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, sma_route_space(&route));
     SMA_MSG_BODY(msg, struct sma_progress)->route = sma_route_dup(msg, &route);
+    SMA_MSG_BODY(msg, struct sma_progress)->kind = (uint8_t)kind;
     sma_ctx_signal(sma_system_ctx(world.system, SMA_ACTOR_AGENT), SMA_ACTOR_DISPATCHER, &msg);
 }
 
@@ -526,10 +527,14 @@ static void progress_is_passed_on_but_not_to_a_held_chat(void)
     (void)world_add(&world, "held", "{after:20000} x");
     world_hand_out(&world);
     world_run(&world, WORLD_SECOND);
-    signal_progress("held");
-    signal_progress("free");
+    signal_progress("held", SMA_PROGRESS_TEXT);
+    signal_progress("free", SMA_PROGRESS_TEXT);
     world_run(&world, WORLD_SECOND);
     CHECK_INT(1, fake_adapter_progress_count(world.fakes[0]));
+    signal_progress("held",
+                    SMA_PROGRESS_FINISHED); /* its streamed message would stay for minutes */
+    world_run(&world, WORLD_SECOND);
+    CHECK_INT(2, fake_adapter_progress_count(world.fakes[0]));
     world_close(&world);
 }
 

@@ -39,6 +39,77 @@ static void not_replied(int64_t code, const char *chat, const char *id, const ch
     free(members);
 }
 
+/* -- messages in pieces ------------------------------------------------------------------------ */
+#define STREAM "/v2/users/" ANN "/stream_messages"
+
+static char *piece_of(const char *id, const char *stream, int index, int state, const char *text)
+{
+    json_t *tree =
+        json_pack("{s:s,s:i,s:i,s:s,s:s,s:s,s:i,s:s*}", "input_mode", "replace", "input_state",
+                  state, "index", index, "content_type", "markdown", "content_raw", text, "msg_id",
+                  id, "msg_seq", 5, "stream_msg_id", stream);
+    char *body = json_dumps(tree, JSON_COMPACT);
+    json_decref(tree);
+    return body;
+}
+
+/* @return the id it is answered with; static */
+static const char *piece(const char *id, const char *stream, int index, int state, const char *text)
+{
+    static char answered[80];
+    char *body = piece_of(id, stream, index, state, text);
+    json_t *tree = qq_call(200, "POST", STREAM, body);
+    snprintf(answered, sizeof answered, "%s", talk_text(tree, "id"));
+    json_decref(tree);
+    free(body);
+    usleep(300 * 1000); /* the platform's own pace */
+    return answered;
+}
+
+static void no_piece(int64_t code, const char *id, const char *stream, int index, const char *text)
+{
+    char *body = piece_of(id, stream, index, 1, text);
+    qq_refused(400, code, "POST", STREAM, body);
+    free(body);
+}
+
+static void pieces_come_in_order_and_change_nothing(void)
+{
+    char *id = qq_say(ANN_CHAT, "tell me"), stream[80];
+    no_piece(40006, id, NULL, 1, "a\n");
+    no_piece(50006, id, NULL, 0, " ");
+    no_piece(40034024, "ROBOT1.0_none", NULL, 0, "a\n");
+    qq_refused(400, 12002, "POST", STREAM,
+               "{\"input_state\":1,\"index\":0,\"content_type\":\"text\",\"content_raw\":\"a\"}");
+    snprintf(stream, sizeof stream, "%s", piece(id, NULL, 0, 1, "a\n"));
+    no_piece(40054005, id, NULL, 0, "a\n"); /* its number was used */
+    no_piece(40034024, id, "another", 1, "a\nb");
+    no_piece(40006, id, stream, 2, "a\nb");
+    no_piece(40007, id, stream, 1, "other");
+    CHECK_INT(1, platform_get(&tester.client, "unfinished", "{s:s,s:b}", "do", "counters",
+                              "unfinished", 1));
+    (void)piece(id, stream, 1, 1, "a\nb\n");
+    char *quick = piece_of(id, stream, 2, 1, "a\nb\nc");
+    json_decref(qq_call(200, "POST", STREAM, quick));
+    free(quick);
+    no_piece(50002, id, stream, 3, "a\nb\ncd");
+    usleep(300 * 1000);
+    (void)piece(id, stream, 3, 10, "a\nb\ncd");
+    no_piece(40054005, id, stream, 4, "a\nb\ncde");
+    /* all of it is one answer of four */
+    for (int i = 0; i < 3; i++) {
+        char rest[64];
+        snprintf(rest, sizeof rest, "\"content\":\"x\",\"msg_seq\":%d", 20 + i);
+        replied(ANN_CHAT, id, rest);
+    }
+    not_replied(40034128, ANN_CHAT, id, "\"content\":\"x\",\"msg_seq\":30");
+    struct http_answer answer =
+        qq_ask("POST", "/v2/groups/" TEAM "/stream_messages", tester.token, "{}");
+    CHECK_INT(404, answer.status); /* groups have no such call */
+    http_answer_fini(&answer);
+    free(id);
+}
+
 static void clock_ahead(int seconds)
 {
     platform_tell(&tester.client, "{s:s,s:i}", "do", "clock", "seconds", seconds);
@@ -575,6 +646,7 @@ int main(void)
     RUN(active_messages_have_limits);
     RUN(a_day_has_its_active_messages);
     RUN(chats_may_refuse);
+    RUN(pieces_come_in_order_and_change_nothing);
     RUN(audits_recalls_and_typing);
     RUN(interactions_are_acknowledged_in_time);
     RUN(uploads_are_checked);
