@@ -12,54 +12,54 @@
 
 #include "sma/buf.h"
 
-#define SMA_COUNTER_MAP(X)                                                                      \
-    X(ingress_accepted_total, "messages accepted, durable")                                     \
-    X(ingress_duplicate_total, "messages recognised as already accepted")                       \
-    X(ingress_ignored_total, "messages recorded or dropped by policy, not run")                 \
-    X(ingress_refused_total, "messages refused, the platform delivers again")                   \
-    X(ingress_busy_total, "messages claimed, recorded and visibly refused")                     \
-    X(ingress_over_budget_total, "of these, for a budget that was used up")                     \
-    X(ingress_too_fast_total, "of these, for limits.perPersonPerMinute")                        \
-    X(runs_over_budget_total, "runs ended between two requests: a budget was used up")          \
-    X(store_commits_total, "transactions committed and synced")                                 \
-    X(store_lazy_commits_total, "transactions committed whose sync rides on a later one")       \
-    X(store_commit_failures_total, "transactions that failed and were undone")                  \
-    X(store_syncs_total, "fdatasync and fsync calls of the commit path")                        \
-    X(store_rotations_total, "history files rotated into archives")                             \
-    X(runs_started_total, "runs started")                                                       \
-    X(runs_done_total, "runs finished, any outcome")                                            \
-    X(compactions_total, "summaries that took the place of older turns")                        \
-    X(compactions_failed_total, "summaries that were asked for and not usable")                 \
-    X(context_clears_total, "times that old results of tools were cleared")                     \
-    X(runs_failed_total, "runs finished with a failure")                                        \
-    X(runs_resumed_total, "runs continued after a restart")                                     \
-    X(runs_waited_total, "times a run began to wait because no model could be reached")         \
-    X(runs_given_up_total, "runs given up after three attempts without a step")                 \
-    X(messages_withdrawn_total, "messages taken back before their run began")                   \
-    X(messages_steered_total, "messages that went into a run that was open")                    \
-    X(steps_total, "run steps made durable")                                                    \
-    X(model_requests_total, "model requests sent")                                              \
-    X(model_retries_total, "model requests repeated")                                           \
-    X(model_errors_total, "model requests ended in an error")                                   \
-    X(model_input_tokens_total, "tokens sent to the model, as the provider counted")            \
-    X(model_cached_tokens_total, "of these, served from the provider's prompt cache")           \
-    X(model_output_tokens_total, "tokens received from the model")                              \
-    X(deliveries_sent_total, "deliveries the platform took")                                    \
-    X(deliveries_failed_total, "deliveries given up, visibly")                                  \
-    X(deliveries_unknown_total, "attempts whose outcome is unknown")                            \
-    X(deliveries_repeated_total, "attempts repeated after a crash: the duplicate window")       \
-    X(deliveries_retried_total, "attempts repeated after a refusal or rate limit")              \
-    X(platform_events_total, "events received from chat platforms")                             \
-    X(platform_failures_total, "polls and connections to chat platforms that failed")           \
-    X(attachments_fetched_total, "attachments downloaded")                                      \
-    X(attachments_failed_total, "attachments that could not be downloaded")                     \
-    X(strangers_dropped_total, "messages of strangers beyond their bounds: claimed, not kept")  \
-    X(http_requests_total, "HTTP requests")                                                     \
-    X(http_rejected_total, "HTTP requests refused before the core")                             \
-    X(commands_total, "commands of exec_shell started")                                         \
-    X(commands_ended_total, "commands ended by a limit, a timeout or a person")                 \
-    X(signals_dropped_total, "signals dropped because their lane was full")                     \
-    X(log_dropped_total, "log lines dropped because the log lane was full")                     \
+#define SMA_COUNTER_MAP(X)                                                                     \
+    X(ingress_accepted_total, "messages accepted, durable")                                    \
+    X(ingress_duplicate_total, "messages recognised as already accepted")                      \
+    X(ingress_ignored_total, "messages recorded or dropped by policy, not run")                \
+    X(ingress_refused_total, "messages refused, the platform delivers again")                  \
+    X(ingress_busy_total, "messages claimed, recorded and visibly refused")                    \
+    X(ingress_over_budget_total, "of these, for a budget that was used up")                    \
+    X(ingress_too_fast_total, "of these, for limits.perPersonPerMinute")                       \
+    X(runs_over_budget_total, "runs ended between two requests: a budget was used up")         \
+    X(store_commits_total, "transactions committed and synced")                                \
+    X(store_lazy_commits_total, "transactions committed whose sync rides on a later one")      \
+    X(store_commit_failures_total, "transactions that failed and were undone")                 \
+    X(store_syncs_total, "fdatasync and fsync calls of the commit path")                       \
+    X(store_rotations_total, "history files rotated into archives")                            \
+    X(runs_started_total, "runs started")                                                      \
+    X(runs_done_total, "runs finished, any outcome")                                           \
+    X(compactions_total, "summaries that took the place of older turns")                       \
+    X(compactions_failed_total, "summaries that were asked for and not usable")                \
+    X(context_clears_total, "times that old results of tools were cleared")                    \
+    X(runs_failed_total, "runs finished with a failure")                                       \
+    X(runs_resumed_total, "runs continued after a restart")                                    \
+    X(runs_waited_total, "times a run began to wait because no model could be reached")        \
+    X(runs_given_up_total, "runs given up after three attempts without a step")                \
+    X(messages_withdrawn_total, "messages taken back before their run began")                  \
+    X(messages_steered_total, "messages that went into a run that was open")                   \
+    X(steps_total, "run steps made durable")                                                   \
+    X(model_requests_total, "model requests sent")                                             \
+    X(model_retries_total, "model requests repeated")                                          \
+    X(model_errors_total, "model requests ended in an error")                                  \
+    X(model_input_tokens_total, "tokens sent to the model, as the provider counted")           \
+    X(model_cached_tokens_total, "of these, served from the provider's prompt cache")          \
+    X(model_output_tokens_total, "tokens received from the model")                             \
+    X(deliveries_sent_total, "deliveries the platform took")                                   \
+    X(deliveries_failed_total, "deliveries given up, visibly")                                 \
+    X(deliveries_unknown_total, "attempts whose outcome is unknown")                           \
+    X(deliveries_repeated_total, "attempts repeated after a crash: the duplicate window")      \
+    X(deliveries_retried_total, "attempts repeated after a refusal or rate limit")             \
+    X(platform_events_total, "events received from chat platforms")                            \
+    X(platform_failures_total, "polls and connections to chat platforms that failed")          \
+    X(attachments_fetched_total, "attachments downloaded")                                     \
+    X(attachments_failed_total, "attachments that could not be downloaded")                    \
+    X(strangers_dropped_total, "messages of strangers beyond their bounds: claimed, not kept") \
+    X(http_requests_total, "HTTP requests")                                                    \
+    X(http_rejected_total, "HTTP requests refused before the core")                            \
+    X(commands_total, "commands of exec_shell started")                                        \
+    X(commands_ended_total, "commands ended by a limit, a timeout or a person")                \
+    X(signals_dropped_total, "signals dropped because their lane was full")                    \
+    X(log_dropped_total, "log lines dropped because the log lane was full")                    \
     X(log_blocks_dropped_total, "requests and answers of models not written to their log")
 
 #define SMA_GAUGE_MAP(X)                                                                  \
