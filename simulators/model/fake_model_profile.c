@@ -126,6 +126,10 @@ static void decide(const struct fake_visit *visit, const struct fake_steps *step
                    struct fake_answer *answer, struct sma_buf *scratch)
 {
     struct sma_offline_turn turn;
+    if (!fake_has(visit->root, "tools") && fake_answer_notes(visit->body, answer, scratch))
+        return;
+    if (has_steps && fake_answer_recall(visit->body, steps->directive, answer, scratch))
+        return;
     if (has_steps) {
         fake_steps_answer(steps, answer, scratch);
         return;

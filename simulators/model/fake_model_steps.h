@@ -18,5 +18,11 @@ bool fake_steps_read(const json_t *messages, struct fake_steps *steps);
 /** The step that is due. `scratch` holds what is not in the tree. */
 void fake_steps_answer(const struct fake_steps *steps, struct fake_answer *answer,
                        struct sma_buf *scratch);
+/* fake_model_notes.c. */
+/** The request wants notes of a conversation: they hold its facts. */
+bool fake_answer_notes(struct sma_str body, struct fake_answer *answer, struct sma_buf *scratch);
+/** The steps are "recall NAME": the fact, if it stands in the request. */
+bool fake_answer_recall(struct sma_str body, struct sma_str directive, struct fake_answer *answer,
+                        struct sma_buf *scratch);
 
 #endif
