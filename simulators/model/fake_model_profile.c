@@ -126,7 +126,8 @@ static void decide(const struct fake_visit *visit, const struct fake_steps *step
                    struct fake_answer *answer, struct sma_buf *scratch)
 {
     struct sma_offline_turn turn;
-    if (!fake_has(visit->root, "tools") && fake_answer_notes(visit->body, answer, scratch))
+    if (!fake_has(visit->root, "tools") &&
+        fake_answer_notes(fake_messages(visit->api, visit->root), answer, scratch))
         return;
     if (has_steps && fake_answer_recall(visit->body, steps->directive, answer, scratch))
         return;

@@ -34,7 +34,7 @@ static struct sma_str text_of(const json_t *value)
                : (struct sma_str){"", 0};
 }
 
-static struct sma_str directive_in(struct sma_str text)
+struct sma_str fake_directive_in(struct sma_str text)
 {
     const char *start = text.len == 0 ? NULL : memmem(text.ptr, text.len, "[[do:", 5);
     const char *end =
@@ -48,15 +48,25 @@ static struct sma_str directive_in(struct sma_str text)
 struct walk
 {
     struct fake_steps *steps;
+    struct sma_str notes; /* of what was before */
     bool was_result;
 };
 
+static void take_notes(struct walk *walk, struct sma_str text)
+{
+    if (text.len > 0 && memmem(text.ptr, text.len, FAKE_STEPS_DONE, sizeof FAKE_STEPS_DONE - 1))
+        walk->notes = text;
+}
+
 static void take_text(struct walk *walk, struct sma_str text)
 {
-    struct sma_str directive = directive_in(text);
+    struct sma_str directive = fake_directive_in(text);
     walk->was_result = false;
+    take_notes(walk, text);
     if (directive.len > 0)
-        *walk->steps = (struct fake_steps){.directive = directive, .text = text};
+        *walk->steps = (struct fake_steps){.directive = directive,
+                                           .text = text,
+                                           .index = fake_steps_noted(walk->notes, directive)};
     else
         walk->steps->index++;
 }
@@ -74,6 +84,8 @@ static void take_user(struct walk *walk, const json_t *content)
     bool has_result = false;
     if (json_is_string(content))
         take_text(walk, text_of(content));
+    for (size_t i = 0; i < count; i++)
+        take_notes(walk, text_of(json_object_get(json_array_get(content, i), "text")));
     for (size_t i = 0; i < count; i++)
         if (strcmp(fake_text(json_array_get(content, i), "type"), "tool_result") == 0) {
             take_result(walk, text_of(json_object_get(json_array_get(content, i), "content")));

@@ -19,8 +19,13 @@ bool fake_steps_read(const json_t *messages, struct fake_steps *steps);
 void fake_steps_answer(const struct fake_steps *steps, struct fake_answer *answer,
                        struct sma_buf *scratch);
 /* fake_model_notes.c. */
+#define FAKE_STEPS_DONE "STEPS-DONE "
+/** How many steps of this directive the notes say are done. */
+size_t fake_steps_noted(struct sma_str notes, struct sma_str directive);
+/** The steps of the message that is being worked on. */
+struct sma_str fake_directive_in(struct sma_str text);
 /** The request wants notes of a conversation: they hold its facts. */
-bool fake_answer_notes(struct sma_str body, struct fake_answer *answer, struct sma_buf *scratch);
+bool fake_answer_notes(const json_t *messages, struct fake_answer *answer, struct sma_buf *scratch);
 /** The steps are "recall NAME": the fact, if it stands in the request. */
 bool fake_answer_recall(struct sma_str body, struct sma_str directive, struct fake_answer *answer,
                         struct sma_buf *scratch);

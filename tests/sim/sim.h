@@ -131,8 +131,10 @@ struct world
     uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
         disk_percent;
     bool is_chatty;
-    bool has_people;              /* groups, roles, attachments, albums */
-    bool has_moves;               /* chats get another id */
+    bool has_people;       /* groups, roles, attachments, albums */
+    bool has_moves;        /* chats get another id */
+    bool has_small_window; /* older messages become summaries */
+    uint64_t notes_count;
     bool has_choices;             /* /model and /new are among the commands */
     struct sma_config_llm second; /* has_choices: the other model */
     bool has_consent;             /* some sends elsewhere are refused, some asked */

@@ -228,6 +228,14 @@ static void choose_mode(struct world *world)
         world->config.queue_quiet_ms = 1500;
 }
 
+/* A model that holds a few messages: older ones become summaries all the time. Of later seeds. */
+static void draw_window(struct world *world)
+{
+    world->has_small_window = world->options.seed >= 5000 && world->options.seed % 5 < 2;
+    if (world->has_small_window)
+        world->config.llm.context_tokens = 4500; /* head and tools take most of it */
+}
+
 static void draw_settings(struct world *world)
 {
     static const int concurrencies[] = {1, 3, 16}, bounds[] = {64, 64, 3};
@@ -271,6 +279,7 @@ static void draw_settings(struct world *world)
     world->disk_percent = draw(chance, 3) == 0 ? 4 : 0;
     world->is_chatty = draw(chance, 3) == 0;
     draw_people(world);
+    draw_window(world);
     draw_choices(world);
     choose_mode(world);
     world->has_consent = world->options.seed % 3 == 2 || world->options.seed >= 1000;
@@ -386,8 +395,30 @@ static bool is_model_away(const struct world *world, uint64_t now)
     return world->has_outages && now / SECOND % 64 < 16;
 }
 
+/* Notes of a conversation; one in eight is not what was asked for. */
+static bool takes_notes(struct sma_msg *msg, struct sma_ctx *ctx)
+{
+    static const char notes[] = "## Goal\nto talk\n## Facts\nnone\n## Done\nnone\n"
+                                "## Decisions\nnone\n## Open\nnone\n## Identifiers\nnone";
+    const struct sma_model_ask *ask = SMA_MSG_BODY(msg, struct sma_model_ask);
+    if (!the_world->has_small_window ||
+        memmem(ask->body.ptr, ask->body.len, "<conversation>", 14) == NULL)
+        return false;
+    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_MODEL_ANSWER, struct sma_model_answer, 512);
+    SMA_ASSERT(answer != NULL);
+    struct sma_model_answer *body = SMA_MSG_BODY(answer, struct sma_model_answer);
+    the_world->notes_count++;
+    body->seq = ask->seq;
+    body->text =
+        sma_msg_dup(answer, the_world->notes_count % 8 == 0 ? SMA_STR("Hello!") : sma_str(notes));
+    sma_ctx_answer(ctx, msg, &answer);
+    return true;
+}
+
 static void model_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
+    if ((*msg)->kind == SMA_MSG_MODEL && takes_notes(*msg, ctx))
+        return;
     if ((*msg)->kind == SMA_MSG_MODEL)
         parts_judge_request(the_world, SMA_MSG_BODY(*msg, struct sma_model_ask));
     if ((*msg)->kind != SMA_MSG_MODEL || !is_model_away(the_world, sma_ctx_now(ctx))) {
