@@ -36,15 +36,26 @@ static uint32_t window_of(const struct sma_run *run)
     return sma_context_window(run->target, known_of(run));
 }
 
+/* The summary, which stands for what is older, is sent in any case. */
+static uint32_t summary_count(const struct sma_session *session)
+{
+    return session->turn_count > 0 && session->turns[0]->is_summary;
+}
+
+bool run_is_skipped(const struct sma_run *run, uint32_t index)
+{
+    uint32_t first = summary_count(run->session);
+    return index >= first && index < first + run->compact.skip_count;
+}
+
 struct sma_context_size run_context_size(const struct sma_run *run)
 {
     const struct sma_session *session = run->session;
     uint64_t bytes = 0;
     return (struct sma_context_size){
-        .part_count =
-            run->see.count + sma_session_count_parts(session, run->target, &bytes),
+        .part_count = run->see.count + sma_session_count_parts(session, run->target, &bytes),
         .head = run->head->len + run->settings->tails[run->target_index].len,
-        .messages = session->bytes + session->turn_count + run->turn.len,
+        .messages = session->bytes + session->turn_count - run->compact.skip_bytes + run->turn.len,
         .message_count = session->message_count + run->message_count};
 }
 
@@ -175,9 +186,9 @@ static bool clear_old(struct sma_run *run)
 static struct split find_split(const struct sma_run *run, size_t keep)
 {
     const struct sma_session *session = run->session;
-    bool has_summary = session->turn_count > 0 && session->turns[0]->is_summary;
-    struct split split = {
-        .first = has_summary, .turn_end = session->turn_count, .round_end = run->round_count};
+    struct split split = {.first = summary_count(session),
+                          .turn_end = session->turn_count,
+                          .round_end = run->round_count};
     size_t bytes = 0;
     while (split.round_end > run->compact.round_count) {
         size_t more = round_bytes(&run->rounds[split.round_end - 1]);
@@ -319,10 +330,43 @@ static bool ask(struct sma_run *run, uint64_t keep, uint64_t gain_min)
     return true;
 }
 
+/* It stands in for the chat's own model, which holds more: what it cannot hold is left out for it,
+ * and nothing is given up for good. */
+static bool is_stand_in(const struct sma_run *run)
+{
+    const struct sma_run_settings *settings = run->settings;
+    size_t own = run->chat.first;
+    return run->target_index != own &&
+           window_of(run) < sma_context_window(&settings->targets[own], &settings->known[own]);
+}
+
+static void skip_old(struct sma_run *run)
+{
+    struct run_compact *compact = &run->compact;
+    const struct sma_session *session = run->session;
+    uint64_t limit = sma_context_limit(run->target, known_of(run));
+    uint32_t first = summary_count(session);
+    compact->skip_count = 0;
+    compact->skip_bytes = 0;
+    if (!is_stand_in(run))
+        return;
+    uint64_t tokens = tokens_of(run);
+    while (tokens > limit && first + compact->skip_count < session->turn_count) {
+        size_t bytes = session->turns[first + compact->skip_count]->bytes.len + 1;
+        uint64_t less = sma_context_tokens(run->target, known_of(run), bytes);
+        compact->skip_count++;
+        compact->skip_bytes += bytes;
+        tokens = tokens > less ? tokens - less : 0;
+    }
+}
+
 bool run_compact_when_due(struct sma_run *run)
 {
     struct run_compact *compact = &run->compact;
     uint32_t window = window_of(run);
+    skip_old(run);
+    if (compact->skip_count > 0)
+        return false;
     uint64_t tokens = tokens_of(run), limit = sma_context_limit(run->target, known_of(run));
     bool is_border = run->round_count == 0; /* of two turns: the cache is lost once, not later */
     uint64_t clear_at = is_border && limit > window / 10 * 7 ? window / 10 * 7 : limit;
@@ -339,7 +383,7 @@ bool run_compact_when_due(struct sma_run *run)
 bool run_compact_forced(struct sma_run *run)
 {
     struct run_compact *compact = &run->compact;
-    if (compact->was_forced || run->is_draining)
+    if (compact->was_forced || run->is_draining || is_stand_in(run))
         return false;
     if (clear_old(run) || run->state == RUN_FINISHING)
         return true;
@@ -463,6 +507,8 @@ bool run_compact_resume(struct sma_run *run, struct sma_str data)
 
 void run_compact_cleared(struct sma_run *run)
 {
+    run->compact.skip_count = 0;
+    run->compact.skip_bytes = 0;
     sma_buf_fini(&run->compact.request);
     run->compact.is_void = run->compact.is_step;
 }

@@ -22,6 +22,8 @@ struct run_compact
     struct sma_buf note, text, chat; /* of the newest summary */
     struct sma_buf event;            /* of SMA_PROGRESS_COMPACTION */
     struct sma_context_size sent;    /* the last request for an answer */
+    uint32_t skip_count;             /* oldest turns that this target is not sent */
+    size_t skip_bytes;               /* ... with their commas */
     uint32_t count;                  /* summaries asked for in this life */
     uint32_t command_turns;          /* /compact: so many turns in all */
     uint64_t command_before;         /* ... and tokens before the first of its summaries */
@@ -50,6 +52,8 @@ void run_compact_durable(struct sma_run *run);
 bool run_compact_resume(struct sma_run *run, struct sma_str data);
 /* The session lost its turns under the run. */
 void run_compact_cleared(struct sma_run *run);
+/* This turn is not sent to the target that is asked. */
+bool run_is_skipped(const struct sma_run *run, uint32_t index);
 struct sma_context_size run_context_size(const struct sma_run *run);
 
 #endif

@@ -60,8 +60,9 @@ size_t sma_run_request_size(const struct sma_run *run)
     if (run->compact.request.len > 0)
         return run->compact.request.len;
     struct marks marks = find_marks(run);
-    return run->head->len + session->bytes + session->turn_count + run->turn.len +
-           marks.count * marks.bytes.len + run->settings->tails[run->target_index].len;
+    return run->head->len + session->bytes + session->turn_count - run->compact.skip_bytes +
+           run->turn.len + marks.count * marks.bytes.len +
+           run->settings->tails[run->target_index].len;
 }
 
 static char *copy(char *at, struct sma_str text)
@@ -115,6 +116,8 @@ static void write_turns(const struct sma_run *run, char *bytes, struct sma_model
     const struct sma_session *session = run->session;
     char *at = copy(bytes, sma_buf_str(run->head));
     for (uint32_t i = 0; i < session->turn_count; i++) {
+        if (run_is_skipped(run, i))
+            continue;
         at = copy(at, session->turns[i]->bytes);
         *at++ = ',';
     }
@@ -226,6 +229,8 @@ bool run_shorten_own(struct sma_run *run)
 
 bool run_shrink(struct sma_run *run)
 {
+    run->compact.skip_count = 0;
+    run->compact.skip_bytes = 0;
     if (run->shrink_count >= SMA_SHRINK_COUNT_MAX)
         return false;
     run->shrink_count++;
@@ -247,6 +252,8 @@ bool run_shrink(struct sma_run *run)
 
 bool run_make_fit(struct sma_run *run)
 {
+    run->compact.skip_count = 0; /* of this target and these turns: it is counted anew */
+    run->compact.skip_bytes = 0;
     enum sma_err err = run_take_head(run);
     if (err == SMA_ERR_OK)
         err =

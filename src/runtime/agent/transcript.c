@@ -183,6 +183,7 @@ void sma_transcript_put_turn(struct sma_buf *buf, const struct sma_stored_turn *
 void sma_transcript_put_round(struct sma_buf *buf, const struct sma_stored_answer *answer,
                               const struct sma_stored_results *results)
 {
+    sma_buf_put_text(buf, "[step]\n");
     put_said(buf, "[assistant] ", answer->text);
     for (uint32_t i = 0; i < answer->call_count; i++) {
         put_call(buf, answer->calls[i].name, answer->calls[i].arguments);

@@ -216,6 +216,36 @@ static void a_target_with_a_smaller_window_gets_the_talk_in_pieces(void)
     talk_fini(&talk);
 }
 
+static void a_stand_in_gets_what_it_holds_and_nothing_is_given_up(void)
+{
+    static struct talk talk;
+    talk_init(&talk, SMA_LLM_CHAT, 200000);
+    struct sma_config_llm small = talk.llm;
+    small.model = "small";
+    small.context_tokens = 16000;
+    const struct sma_config_llm *both[] = {&talk.llm, &small};
+    driver_targets(&talk.d, both, 2);
+    for (unsigned i = 0; i < 60; i++)
+        say_nothing(&talk, i, 4000);
+    uint32_t turns = talk.turn_count;
+    size_t whole = talk.last_len;
+    talk.may_break = true;
+    talk.window = 16000;
+    talk.d.settings->cooldowns[0].until_ns = UINT64_MAX;
+    say_nothing(&talk, 60, 100);
+    CHECK_INT(SMA_OUTCOME_OK, talk.d.done_outcome);
+    CHECK_INT(0, talk.overflow_count);
+    CHECK(talk.last_len < 16000 * 4);
+    CHECK(strstr(talk.last, "note 59 ") != NULL && strstr(talk.last, "note 5 ") == NULL);
+    talk.window = 200000;
+    talk.d.settings->cooldowns[0].until_ns = 0;
+    say_nothing(&talk, 61, 100);
+    CHECK_INT(0, talk.past_count);
+    CHECK_INT(turns + 2, talk.turn_count);
+    CHECK(talk.last_len > whole && strstr(talk.last, "note 5 ") != NULL);
+    talk_fini(&talk);
+}
+
 /* -- /compact ---------------------------------------------------------------------------------- */
 static void a_person_may_have_it_summed_up(void)
 {
@@ -258,6 +288,7 @@ int main(void)
     RUN(without_a_summary_the_talk_goes_on);
     RUN(a_model_with_a_smaller_window_than_known_is_learned);
     RUN(a_target_with_a_smaller_window_gets_the_talk_in_pieces);
+    RUN(a_stand_in_gets_what_it_holds_and_nothing_is_given_up);
     RUN(a_person_may_have_it_summed_up);
     return check_summary();
 }
