@@ -186,7 +186,7 @@ static void pictures_of_qq_are_shown(void)
     free(quoted);
 }
 
-/* The link of a picture ends before it could be fetched: the model is told, and is shown nothing. */
+/* The link of a picture ends before it is fetched: the model is told, and is shown nothing. */
 static void a_picture_whose_link_has_ended_is_named(void)
 {
     struct platform_world world;

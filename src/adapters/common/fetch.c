@@ -117,6 +117,11 @@ const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job)
     return &SMA_MSG_BODY(job->msg, struct sma_prepare)->route;
 }
 
+uint64_t sma_fetch_seq(const struct sma_fetch_job *job)
+{
+    return SMA_MSG_BODY(job->msg, struct sma_prepare)->seq;
+}
+
 static void answer_if_finished(struct sma_fetch_job *job)
 {
     if (job->is_open && is_finished(job))
@@ -182,7 +187,7 @@ static void settle(struct sma_fetch *fetch)
 
 static unsigned long long seq_of(const struct sma_fetch *fetch)
 {
-    return SMA_MSG_BODY(fetch->job->msg, struct sma_prepare)->seq;
+    return sma_fetch_seq(fetch->job);
 }
 
 static void note_missing(struct sma_fetch *fetch, const char *why)

@@ -85,6 +85,8 @@ void sma_fetches_destroy(struct sma_fetches *fetches);
 /* -- called by the ops ------------------------------------------------------------------------- */
 /** Where the message of this job comes from. */
 const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job);
+/** Number of that message: the same when it is asked for again. */
+uint64_t sma_fetch_seq(const struct sma_fetch_job *job);
 /** The bytes are all in fetch->fd. Set fetch->call to NULL first, here and below. */
 void sma_fetch_done(struct sma_fetch *fetch);
 /** The look-up is over: what it found is in sma_fetch_context, sma_fetch_more and

@@ -274,13 +274,13 @@ static void on_message(void *state, void *user, const struct sma_net_answer *ans
 
 /* A topic's first message is shown with the first message that answers it, and again when others
  * were looked at since. */
-static bool was_shown(struct feishu *feishu, struct sma_str message_id)
+static bool was_shown(struct feishu *feishu, struct sma_str message_id, uint64_t seq)
 {
     uint64_t hash = hash_of(message_id);
     for (size_t i = 0; i < FEISHU_TOPIC_COUNT_MAX; i++)
-        if (feishu->topics[i] == hash)
-            return true;
-    feishu->topics[feishu->topic_next] = hash;
+        if (feishu->topics[i].hash == hash)
+            return feishu->topics[i].seq != seq;
+    feishu->topics[feishu->topic_next] = (struct feishu_topic){hash, seq};
     feishu->topic_next = (feishu->topic_next + 1) % FEISHU_TOPIC_COUNT_MAX;
     return false;
 }
@@ -301,7 +301,8 @@ void feishu_look_up(void *user, struct sma_fetch *fetch)
     struct sma_str message_id = sma_json_str(item->json, "message_id");
     bool is_name = sma_str_is_equal(item->kind, SMA_STR(FEISHU_LOOK_NAME));
     if ((is_name && put_known_name(feishu, fetch)) ||
-        (json_is_true(sma_json_get(item->json, "is_first")) && was_shown(feishu, message_id))) {
+        (json_is_true(sma_json_get(item->json, "is_first")) &&
+         was_shown(feishu, message_id, sma_fetch_seq(fetch->job)))) {
         sma_fetch_looked(fetch);
         return;
     }

@@ -180,6 +180,11 @@ void feishu_typing_drop(struct feishu *feishu);
 #define FEISHU_NAME_COUNT_MAX 512
 #define FEISHU_NAME_WAY_COUNT 4 /* places that one id may have */
 #define FEISHU_TOPIC_COUNT_MAX 64
+struct feishu_topic
+{
+    uint64_t hash; /* of its first message's id */
+    uint64_t seq;  /* with which message it was shown: asked for again, that one has it again */
+};
 struct feishu_known_name
 {
     uint64_t hash, until_ns; /* hash of the id; 0 = free */
@@ -198,8 +203,8 @@ struct feishu
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;
     struct feishu_known_name names[FEISHU_NAME_COUNT_MAX];
-    uint64_t names_refused_ns;               /* until then names are not asked for; 0 = they are */
-    uint64_t topics[FEISHU_TOPIC_COUNT_MAX]; /* whose first message was shown lately, hashed */
+    uint64_t names_refused_ns; /* until then names are not asked for; 0 = they are */
+    struct feishu_topic topics[FEISHU_TOPIC_COUNT_MAX]; /* whose first message was shown lately */
     size_t topic_next;
     bool has_no_kit; /* CardKit was refused: plain cards */
     struct feishu_typing typing[FEISHU_TYPING_COUNT_MAX];
