@@ -34,6 +34,8 @@ enum sma_command_trait
     X(USAGE, "usage", "用量", SMA_COMMAND_PLAIN, "Show what the models used here", "查看用量") \
     X(MODEL, "model", "模型", SMA_COMMAND_RULES, "List the models, or choose one for this chat", \
       "列出模型，或为本会话选择模型") \
+    X(RETRY, "retry", "重试", SMA_COMMAND_PLAIN, "Answer my last message again", \
+      "重新回复我的上一条消息") \
     X(NEW, "new", "新会话", SMA_COMMAND_PLAIN, "Begin a new conversation", "开始新的会话") \
     X(COMPACT, "compact", "整理", SMA_COMMAND_PLAIN, \
       "Sum up what was said before; words behind it say what to keep", \

@@ -472,7 +472,8 @@ END
 
 /* Store -> agent, already durable. Acts on everything of the chat with seq < mark_seq. */
 BODY(sma_control_order)
-    /* STOP: cancel the running run. CLEAR: cancel it and drop the session */
+    /* STOP: cancel the running run. CLEAR: cancel it and drop the session. RETRY: drop the turn of
+     * mark_seq */
     FIELD(uint8_t, control)
     FIELD(uint64_t, mark_seq)
     TEXT(chat_key)

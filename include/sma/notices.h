@@ -46,6 +46,17 @@
       "A new conversation begins. What was said before stays in this chat's history, where I can " \
       "look it up.", \
       "新的会话开始了。之前的内容保留在本会话的历史记录中，需要时我可以查阅。") \
+    X(RETRY_NOTHING, "There is no message here that I could answer again.", \
+      "这里没有可以重新回复的消息。") \
+    X(RETRY_NOT_YOURS, \
+      "The last message here is somebody else's: only they can have it answered again.", \
+      "这里的上一条消息是别人发的，只有本人可以要求重新回复。") \
+    X(RETRY_BUSY, "I am not done here yet. /stop cancels what is running.", \
+      "这里还有未完成的任务。发送 /停止 可取消。") \
+    X(RETRY_EFFECTS, \
+      "The last answer has used tools that change things (%s), and that is not undone. \"/retry " \
+      "anyway\" answers the message again all the same.", \
+      "上一次回复用过会做改动的工具（%s），这些改动不会撤销。发送“/重试 仍然”可照样重新回复。") \
     X(MODEL_LIST, \
       "Models:%s\n/model NAME or /model NUMBER chooses one for this chat, /model default goes " \
       "back to the configured one.", \

@@ -26,8 +26,9 @@ void complain(struct world *world, const char *format, ...)
 
 /* -- events ------------------------------------------------------------------------------------ */
 static const char *const commands[] = {"/stop", "/clear", "/status", "/help", "/nonsense", "/停止"};
-static const char *const choices[] = {"/model 1",  "/model second", "/model default", "/model",
-                                      "/model no", "/new",          "/stop"};
+static const char *const choices[] = {"/model 1", "/model second", "/model default",
+                                      "/model",   "/model no",     "/new",
+                                      "/stop",    "/retry",        "/retry anyway"};
 
 static uint8_t draw_type(struct world *world)
 {

@@ -258,6 +258,8 @@ static void on_steer(struct sma_agent *agent, struct sma_msg **msg)
 static void on_control(struct sma_agent *agent, const struct sma_control_order *order)
 {
     struct sma_session *session = sma_session_find(agent->sessions, order->chat_key);
+    if (session != NULL && order->control == SMA_CONTROL_RETRY)
+        sma_session_remove(agent->sessions, session, order->mark_seq); /* its turn is gone */
     if (session == NULL ||
         (order->control != SMA_CONTROL_STOP && order->control != SMA_CONTROL_CLEAR))
         return;

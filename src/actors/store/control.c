@@ -86,8 +86,8 @@ void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *do
 }
 
 /* Under every key the chat has had: what was handed out before a move is known by a former one. */
-static void tell_agent(struct sma_store *store, const struct store_chat *chat,
-                       enum sma_control control, uint64_t mark)
+void sma_store_tell_agent(struct sma_store *store, const struct store_chat *chat,
+                          enum sma_control control, uint64_t mark)
 {
     for (const struct sma_state_chat *at = chat->state; at != NULL;
          at = sma_state_chat_next_former(at)) {
@@ -126,7 +126,7 @@ static enum sma_err stop(struct sma_store *store, const struct store_command *co
     SMA_TRY(cancel_run(store, chat, seq, &count));
     SMA_TRY(cancel_waiting(store, chat, seq, &count));
     SMA_TRY(sma_store_cancel_rows(store, chat, seq));
-    tell_agent(store, chat, SMA_CONTROL_STOP, seq);
+    sma_store_tell_agent(store, chat, SMA_CONTROL_STOP, seq);
     if (chat->first != NULL)
         tell_dispatcher(store, chat, seq);
     /* Last: the cards that tell of it are not to be stopped with the rest. */
@@ -141,7 +141,7 @@ static SMA_CHECKED enum sma_err forget_talk(struct sma_store *store,
     uint32_t count = 0;
     SMA_TRY(sma_state_chat_set_clear_mark(store->state, chat->state, command->seq));
     SMA_TRY(cancel_run(store, chat, command->seq, &count));
-    tell_agent(store, chat, SMA_CONTROL_CLEAR, command->seq);
+    sma_store_tell_agent(store, chat, SMA_CONTROL_CLEAR, command->seq);
     return sma_store_cancel_parked(store, chat, command->seq, &count);
 }
 
@@ -198,25 +198,27 @@ static store_command_fn *const commands[] = {
     [SMA_CONTROL_STOP] = stop,          [SMA_CONTROL_CLEAR] = clear,
     [SMA_CONTROL_STATUS] = show_status, [SMA_CONTROL_HELP] = show_help,
     [SMA_CONTROL_USAGE] = show_usage,   [SMA_CONTROL_MODEL] = sma_store_choose_model,
-    [SMA_CONTROL_NEW] = begin_anew,
+    [SMA_CONTROL_NEW] = begin_anew,     [SMA_CONTROL_RETRY] = sma_store_retry,
     [SMA_CONTROL_COMPACT] = refuse_compaction,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                const struct sma_ingress *ingress, uint64_t seq)
 {
+    bool becomes_run = false;
     struct store_command command = {.chat = chat,
                                     .ingress = ingress,
                                     .seq = seq,
                                     .argument = sma_control_argument(ingress->text),
                                     .language = sma_store_language(store, &ingress->route),
-                                    .text = &store->scratch.text};
+                                    .text = &store->scratch.text,
+                                    .becomes_run = &becomes_run};
     store_command_fn *carry_out =
         ingress->control < SMA_COUNT_OF(commands) ? commands[ingress->control] : NULL;
     sma_buf_clear(&store->scratch.text);
     enum sma_err err = carry_out == NULL ? put_notice(&command, SMA_NOTICE_UNKNOWN_COMMAND)
                                          : carry_out(store, &command);
-    if (err != SMA_ERR_OK)
+    if (err != SMA_ERR_OK || becomes_run)
         return err;
 
     struct sma_step_delivery reply = {.intent = SMA_INTENT_NOTICE,

@@ -28,6 +28,7 @@
 #define FACTS_TAIL_PARTS 'P'
 #define FACTS_TAIL_CHANGE 'c' /* one byte */
 #define FACTS_TAIL_APART 'a'  /* without bytes */
+#define FACTS_TAIL_RETRY 'r'  /* likewise */
 
 static size_t field_count(int version)
 {
@@ -84,6 +85,10 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
         sma_buf_put_char(buf, FACTS_TAIL_CHANGE);
         put_field(buf, (struct sma_str){(const char *)&facts->change, 1});
     }
+    if (facts->is_retry) {
+        sma_buf_put_char(buf, FACTS_TAIL_RETRY);
+        put_field(buf, SMA_STR(""));
+    }
     if (facts->is_apart) {
         sma_buf_put_char(buf, FACTS_TAIL_APART);
         put_field(buf, SMA_STR(""));
@@ -105,6 +110,7 @@ static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_fac
         if (mark == FACTS_TAIL_CHANGE && len == 1)
             facts->change = (uint8_t)bytes.ptr[0];
         facts->is_apart |= mark == FACTS_TAIL_APART;
+        facts->is_retry |= mark == FACTS_TAIL_RETRY;
         bytes = (struct sma_str){bytes.ptr + len, bytes.len - len};
     }
     return SMA_ERR_OK;

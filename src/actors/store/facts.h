@@ -19,6 +19,7 @@ struct store_facts
     struct sma_str preparation;
     bool wants_role;
     uint8_t control; /* of a command that waits for the role of its author, or for its turn */
+    bool is_retry;   /* of a command: it is answered like the message whose words are here */
     bool is_apart;   /* not its author's own words: never a part of a run that is open */
     bool is_group,
         is_admin;    /* where it was said; the platform calls its author an administrator there */

@@ -133,6 +133,7 @@ enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_stat
         SMA_ERR_OK) /* of others the run will say it */
         return is_control ? hold_damaged(store, message) : SMA_ERR_OK;
     bool has_question = facts.preparation.len > 0 || facts.wants_role || facts.may_answer;
+    is_control = is_control && !facts.is_retry;
     *ret_is_held = !is_control && is_platform_absent(store, &facts.route);
     if (*ret_is_held)
         return SMA_ERR_OK;

@@ -201,8 +201,16 @@ struct store_command
     struct sma_str argument; /* what stands behind it, trimmed */
     enum sma_language language;
     struct sma_buf *text; /* what it answers; cleared when it begins */
+    bool *becomes_run;    /* set: its row waits for a run, and nothing is answered */
 };
 typedef enum sma_err store_command_fn(struct sma_store *store, const struct store_command *command);
+
+/* -- retry.c ----------------------------------------------------------------------------------- */
+/** /retry: the last message of its author is answered again. */
+store_command_fn sma_store_retry;
+/** The agent's session of this chat, under each key that it has had. */
+void sma_store_tell_agent(struct sma_store *store, const struct store_chat *chat,
+                          enum sma_control control, uint64_t mark);
 
 /* -- model_choice.c ---------------------------------------------------------------------------- */
 /** /model: list, or choose. */

@@ -453,6 +453,19 @@ SMA_CHECKED enum sma_err sma_state_past_get(struct sma_state *state,
                                             const struct sma_state_chat *chat, struct sma_buf *out);
 /** The chat has a turn after its clear mark, or a summary. One look; false also when that fails. */
 bool sma_state_has_past(struct sma_state *state, const struct sma_state_chat *chat);
+/** The newest run of a chat that is over and whose message is there: it has a turn after the clear
+ *  mark, or is one of the last SMA_STATE_LAST_ROW_COUNT rows before `before_seq`. NOTFOUND. */
+#define SMA_STATE_LAST_ROW_COUNT 10000
+SMA_CHECKED enum sma_err sma_state_last_run(struct sma_state *state,
+                                            const struct sma_state_chat *chat, uint64_t before_seq,
+                                            uint64_t *ret_seq);
+/** The other messages that this run has answered, in their order: at most count_max, of its
+ *  neighbours in the file. */
+SMA_CHECKED enum sma_err sma_state_run_messages(struct sma_state *state, uint64_t seq,
+                                                uint64_t *seqs, uint32_t count_max,
+                                                uint32_t *ret_count);
+/** Nothing happens when it is not there. */
+SMA_CHECKED enum sma_err sma_state_turn_remove(struct sma_state *state, uint64_t seq);
 /** The last turns of a chat, oldest first: after the clear mark, seq < before_seq, at most
  *  turns_max of at most bytes_max together (newest win). */
 SMA_CHECKED enum sma_err sma_state_each_turn(struct sma_state *state,

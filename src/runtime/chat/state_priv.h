@@ -79,6 +79,12 @@
     X(MESSAGE_EVENT,                                                                               \
       "SELECT seq FROM messages WHERE event=?1 AND seq>?2 AND kind<3 ORDER BY seq DESC LIMIT 1")   \
     X(MESSAGE_DELETE, "DELETE FROM messages WHERE seq=?1")                                         \
+    X(MESSAGE_LAST,                                                                                \
+      "SELECT m.seq FROM messages m JOIN runs r ON r.seq=m.seq WHERE m.seq>?2 AND m.seq<?3 "       \
+      "AND m.chat=?1 AND m.kind=0 AND m.run=0 ORDER BY m.seq DESC LIMIT 1")                        \
+    X(MESSAGE_COLLECTED,                                                                           \
+      "SELECT seq FROM messages WHERE seq>=?2 AND seq<=?3 AND run=?1 AND kind=0 AND state<>11 "    \
+      "ORDER BY seq LIMIT ?4")                                                                     \
     X(CHAT_INSERT, "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark,seen) "       \
                    "VALUES(?1,?2,?3,0,0,0,?4)")                                                    \
     X(CHAT_UPDATE,                                                                                 \
@@ -162,6 +168,7 @@
     X(TURN_GET, "SELECT wire,message,turn FROM turns WHERE seq=?1")                                \
     X(TURN_SIZE, "SELECT length(turn) FROM turns WHERE seq=?1")                                    \
     X(TURN_CLEAR, "DELETE FROM turns WHERE chat=?1 AND seq<?2")                                    \
+    X(TURN_REMOVE, "DELETE FROM turns WHERE seq=?1")                                               \
     X(OUTBOX_INSERT,                                                                               \
       "INSERT INTO outbox(id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,"  \
       "error,route,text,salt,made) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15) "    \

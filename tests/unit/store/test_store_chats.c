@@ -243,8 +243,181 @@ static void a_new_conversation_says_so_and_keeps_the_history(void)
     end_world(&world);
 }
 
+/* -- /retry ------------------------------------------------------------------------------------ */
+/* The next run: its text is checked, its seq returned; it is open. */
+static uint64_t expect_run(struct world *world, const char *text)
+{
+    run(world);
+    struct sma_msg *msg = take(&world->agent, SMA_MSG_RUN);
+    CHECK(msg != NULL);
+    struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK_STR(text, order->text);
+    uint64_t seq = order->seq;
+    sma_msg_destroy(msg);
+    return seq;
+}
+
+static void end_run(struct world *world, uint64_t seq, const char *tool_calls)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DONE, struct sma_done, 4096);
+    struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
+    *body = (struct sma_done){.seq = seq, .outcome = SMA_OUTCOME_OK};
+    body->output = sma_msg_dup(msg, SMA_STR("ok"));
+    body->tool_calls_json = sma_msg_dup(msg, sma_str(tool_calls));
+    body->turn = sma_msg_dup(msg, SMA_STR("{\"turn\":1}"));
+    body->wire = sma_msg_dup(msg, SMA_STR("chat"));
+    ask_as_agent(world, msg);
+    run(world);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
+}
+
+static uint64_t ask_and_answer(struct world *world, const char *who, const char *text,
+                               const char *tool_calls)
+{
+    (void)say_as(world, TEST, GIVE(who, "a", .text = text));
+    uint64_t seq = expect_run(world, text);
+    end_run(world, seq, tool_calls);
+    drop_kept(&world->test);
+    return seq;
+}
+
+static void check_forgotten(struct world *world, uint64_t seq)
+{
+    struct sma_msg *msg = take(&world->agent, SMA_MSG_CONTROL);
+    CHECK(msg != NULL);
+    const struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
+    CHECK_INT(SMA_CONTROL_RETRY, order->control);
+    CHECK_INT(seq, order->mark_seq);
+    CHECK_STR("test:chat:a", order->chat_key);
+    sma_msg_destroy(msg);
+}
+
+static bool has_past(struct world *world)
+{
+    return sma_state_has_past(world->store->state,
+                              sma_state_chat_get(world->store->state, SMA_STR("test:chat:a")));
+}
+
+static void the_last_message_is_answered_again(void)
+{
+    struct world world;
+    open_with_models(&world);
+    uint64_t first = ask_and_answer(&world, "ann", "one", "[]");
+    uint64_t second = ask_and_answer(&world, "ann", "two", "[{\"tool\":\"read_file\"}]");
+    CHECK_TEXT("", command_with(&world, GIVE("ann", "a", .text = "/retry")));
+    check_forgotten(&world, second);
+    uint64_t third = expect_run(&world, "two");
+    CHECK(third > second);
+    CHECK(has_past(&world)); /* the first one's turn */
+    end_run(&world, third, "[]");
+    CHECK_TEXT("", command_with(&world, GIVE("ann", "a", .text = "/retry"))); /* and again */
+    check_forgotten(&world, third);
+    end_run(&world, expect_run(&world, "two"), "[]");
+    CHECK(strstr(history(&world, "test%3Achat%3Aa"), "/retry") != NULL);
+    CHECK(first < second);
+    end_world(&world);
+}
+
+/* At each step the program is killed: the message is answered again all the same, and once. */
+static void a_retry_survives_every_death(void)
+{
+    struct world world;
+    open_with_models(&world);
+    uint64_t asked = ask_and_answer(&world, "ann", "one", "[]");
+    (void)say_as(&world, TEST, GIVE("bob", "b", .text = "busy")); /* takes the only place */
+    (void)expect_run(&world, "busy");
+    CHECK_TEXT("", command_with(&world, GIVE("ann", "a", .text = "/retry")));
+    CHECK(run_seq(&world) == 0); /* it waits */
+    CHECK(!has_past(&world));
+    crash_world(&world);
+    end_run(&world, expect_run(&world, "busy"), "[]");
+    uint64_t again = expect_run(&world, "one");
+    CHECK(again > asked);
+    crash_world(&world); /* begun */
+    CHECK_INT(again, expect_run(&world, "one"));
+    end_run(&world, again, "[]");
+    crash_world(&world); /* over */
+    run(&world);
+    CHECK(run_seq(&world) == 0);
+    CHECK(has_past(&world));
+    end_world(&world);
+}
+
+static void pieces_and_what_they_brought_are_answered_together(void)
+{
+    struct world world;
+    open_with_models(&world);
+    for (int i = 0; i < 3; i++) {
+        static const char *const texts[] = {"", "look", "at these"};
+        (void)say_as(&world, TEST,
+                     GIVE("ann", "a", .text = texts[i], .group_key = "album",
+                          .context = i == 1 ? "quoted" : NULL));
+    }
+    pass(&world, 10);
+    struct sma_msg *msg = take(&world.agent, SMA_MSG_RUN);
+    CHECK(msg != NULL);
+    uint64_t seq = SMA_MSG_BODY(msg, struct sma_run_order)->seq;
+    CHECK_INT(2, SMA_MSG_BODY(msg, struct sma_run_order)->collected_count);
+    sma_msg_destroy(msg);
+    end_run(&world, seq, "[]");
+    drop_kept(&world.test);
+    CHECK_TEXT("", command_with(&world, GIVE("ann", "a", .text = "/重试")));
+    run(&world);
+    msg = take(&world.agent, SMA_MSG_RUN);
+    CHECK(msg != NULL);
+    CHECK_STR("look\n\nat these", SMA_MSG_BODY(msg, struct sma_run_order)->text);
+    CHECK_STR("quoted", SMA_MSG_BODY(msg, struct sma_run_order)->context);
+    sma_msg_destroy(msg);
+    end_world(&world);
+}
+
+static void what_has_changed_something_is_repeated_only_when_that_is_said(void)
+{
+    struct world world;
+    open_with_models(&world);
+    uint64_t seq = ask_and_answer(&world, "ann", "one",
+                                  "[{\"tool\":\"write_file\"},{\"tool\":\"read_file\"},"
+                                  "{\"tool\":\"exec_shell\"},{\"tool\":\"write_file\"}]");
+    const char *text = command_with(&world, GIVE("ann", "a", .text = "/retry"));
+    CHECK(strstr(text, "(write_file, exec_shell)") != NULL);
+    CHECK(run_seq(&world) == 0 && has_past(&world));
+    CHECK_TEXT("", command_with(&world, GIVE("ann", "a", .text = "/retry Anyway")));
+    check_forgotten(&world, seq);
+    end_run(&world, expect_run(&world, "one"), "[]");
+    seq = ask_and_answer(&world, "ann", "two", "[{\"tool\":"); /* cannot be read */
+    text = command_with(&world, GIVE("ann", "a", .text = "/retry"));
+    CHECK(strstr(text, "(?)") != NULL);
+    end_world(&world);
+}
+
+static void what_cannot_be_answered_again_is_said(void)
+{
+    struct world world;
+    open_with_models(&world);
+    static const char nothing[] = "There is no message here that I could answer again.";
+    CHECK_TEXT(nothing, command_with(&world, GIVE("ann", "a", .text = "/retry")));
+    (void)ask_and_answer(&world, "ann", "mine", "[]");
+    const char *text = command_with(&world, GIVE("boss", "a", .text = "/retry"));
+    CHECK(strstr(text, "somebody else's") !=
+          NULL); /* not even the owner: it would be in his name */
+    (void)say_as(&world, TEST, GIVE("ann", "a", .text = "more"));
+    uint64_t seq = expect_run(&world, "more");
+    text = command_with(&world, GIVE("ann", "a", .text = "/retry"));
+    CHECK_TEXT("I am not done here yet. /stop cancels what is running.", text);
+    end_run(&world, seq, "[]");
+    (void)command_with(&world, GIVE("ann", "a", .text = "/clear"));
+    CHECK_TEXT(nothing, command_with(&world, GIVE("ann", "a", .text = "/retry")));
+    CHECK(run_seq(&world) == 0);
+    end_world(&world);
+}
+
 int main(void)
 {
+    RUN(the_last_message_is_answered_again);
+    RUN(a_retry_survives_every_death);
+    RUN(pieces_and_what_they_brought_are_answered_together);
+    RUN(what_has_changed_something_is_repeated_only_when_that_is_said);
+    RUN(what_cannot_be_answered_again_is_said);
     RUN(the_owner_chooses_a_model_for_one_chat);
     RUN(others_choose_only_where_the_configuration_lets_them);
     RUN(an_administrator_of_the_group_chooses_there);
