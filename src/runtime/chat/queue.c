@@ -352,6 +352,22 @@ void sma_queue_clear(struct sma_queue *queue)
 }
 
 /* -- in ---------------------------------------------------------------------------------------- */
+/* Before everything that was not begun, in the order of their numbers: whoever has its turn as the
+ * first of them (suspects) must not stand behind one that is held until then. */
+static void put_resumed(struct sma_queue *queue, struct chat *chat, uint32_t place)
+{
+    struct slot *slot = &queue->slots[place];
+    uint32_t before = SLOT_NONE, at = chat->head;
+    while (at != SLOT_NONE && queue->slots[at].is_resumed && queue->slots[at].seq < slot->seq) {
+        before = at;
+        at = queue->slots[at].next;
+    }
+    slot->next = at;
+    *(before == SLOT_NONE ? &chat->head : &queue->slots[before].next) = place;
+    if (at == SLOT_NONE)
+        chat->tail = place;
+}
+
 static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq,
                                     bool is_resumed, bool is_held)
 {
@@ -368,8 +384,7 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
     if (chat->waiting == 0) {
         chat->head = chat->tail = place;
     } else if (is_resumed) {
-        slot->next = chat->head;
-        chat->head = place;
+        put_resumed(queue, chat, place);
     } else {
         queue->slots[chat->tail].next = place;
         chat->tail = place;

@@ -105,6 +105,30 @@ static void resumed_messages_go_first(void)
     sma_queue_destroy(queue);
 }
 
+/* A run that goes on after consent and another of its chat, both begun when the program died: the
+ * older one is first, however they come; else it stands behind one that is held until it is over. */
+static void begun_runs_of_one_chat_stand_in_the_order_of_their_numbers(void)
+{
+    static const uint64_t orders[][3] = {{3, 5, 7}, {7, 5, 3}, {5, 7, 3}};
+    for (size_t i = 0; i < SMA_COUNT_OF(orders); i++) {
+        struct sma_queue *queue = make(false, 4, 8);
+        CHECK_OK(sma_queue_push(queue, 1, 1));
+        for (size_t k = 0; k < SMA_COUNT_OF(orders[i]); k++) {
+            CHECK_OK(sma_queue_push_resumed(queue, 1, orders[i][k]));
+            sma_queue_set_held(queue, 1, orders[i][k], true);
+        }
+        CHECK_OK(sma_queue_push_accepted(queue, 1, 9));
+        static const uint64_t wanted[] = {3, 5, 7, 1, 9};
+        for (size_t k = 0; k < SMA_COUNT_OF(wanted); k++) {
+            uint32_t chat = 0;
+            sma_queue_set_held(queue, 1, wanted[k], false);
+            CHECK_INT((long long)wanted[k], (long long)start_next(queue, &chat));
+            sma_queue_finish(queue, 1);
+        }
+        sma_queue_destroy(queue);
+    }
+}
+
 static void bounds_hold_exactly(void)
 {
     struct sma_queue *queue = make(false, 3, 5);
@@ -302,6 +326,7 @@ int main(void)
     RUN(fair_lets_chats_take_turns);
     RUN(position_of_a_fair_queue_is_not_the_flood_of_another_chat);
     RUN(resumed_messages_go_first);
+    RUN(begun_runs_of_one_chat_stand_in_the_order_of_their_numbers);
     RUN(held_message_keeps_its_place_and_its_chat_waits);
     RUN(any_waiting_message_can_be_removed);
     RUN(bounds_hold_exactly);
