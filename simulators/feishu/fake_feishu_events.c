@@ -109,12 +109,32 @@ static json_t *file_content(struct fake_feishu *fake, struct note *note, const j
     return json_pack("{s:s,s:s}", "file_key", file->key, "file_name", name);
 }
 
+/* Rich text as people write it: words, and pictures below them. */
+static json_t *post_with_images(struct fake_feishu *fake, struct note *note, const json_t *command)
+{
+    const json_t *images = json_object_get(command, "images");
+    json_t *rows =
+        json_pack("[[{s:s,s:s}]]", "tag", "text", "text", platform_text(command, "text", ""));
+    for (size_t i = 0; i < json_array_size(images); i++) {
+        size_t len;
+        char *bytes = platform_bytes(json_array_get(images, i), 10, &len);
+        struct file *file =
+            fake_feishu_add_file(fake, "img_v3_", "image", "", (struct sma_str){bytes, len});
+        free(bytes);
+        snprintf(file->note, sizeof file->note, "%s", note->id);
+        json_array_append_new(rows, json_pack("[{s:s,s:s}]", "tag", "img", "image_key", file->key));
+    }
+    return json_pack("{s:s,s:o}", "title", "", "content", rows);
+}
+
 static json_t *content_of(struct fake_feishu *fake, struct note *note, const json_t *command)
 {
     const json_t *given = json_object_get(command, "content"),
                  *file = json_object_get(command, "file");
     if (file != NULL)
         return file_content(fake, note, file);
+    if (json_array_size(json_object_get(command, "images")) > 0)
+        return post_with_images(fake, note, command);
     if (given == NULL) {
         struct sma_buf text;
         sma_buf_init(&text, FEISHU_JSON_MAX);

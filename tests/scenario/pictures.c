@@ -154,6 +154,12 @@ static void pictures_of_feishu_are_shown(void)
     chat_expect(&world, FEISHU_TEAM, "what does he show?");
     expect_shown(&world.world, "what does he show?", quoted, true);
     json_decref(said);
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:s,s:s,s:[{s:s},{s:s}]}", "do", "say", "chat",
+                  FEISHU_CHAT, "user", FEISHU_ANN, "type", "post", "text", "compare these two",
+                  "images", "base64", photo, "base64", quoted);
+    chat_expect(&world, FEISHU_CHAT, "compare these two");
+    expect_shown(&world.world, "compare these two", quoted, true);
+    expect_shown(&world.world, "compare these two", photo, true);
     platform_world_stop(&world);
     free(photo);
     free(quoted);
