@@ -150,6 +150,34 @@ static void at_any_point_there_is_one_answer(const struct place *place)
         killed_at(place, points[i], strcmp(points[i], "after_stream") == 0 ? place->orphan_max : 0);
 }
 
+/* Moments nobody has named: each life gets a little further, or not. */
+static void killed_again_and_again(const struct place *place)
+{
+    static const int lives_ms[] = {2700, 900, 3600, 1800};
+    struct platform_world world;
+    start(&world, place);
+    world.world.may_prefix_move = true;
+    say(&world, place);
+    for (size_t i = 0; i < SMA_COUNT_OF(lives_ms); i++) {
+        process_pause_ms(lives_ms[i] * PATIENCE);
+        service_kill(&world.world.service);
+        service_start(&world.world.service, binary, &world.world.folder);
+    }
+    json_decref(chat_await_in(&world, chat_of(place), END));
+    platform_settle(&world);
+    if (shown(&world, place, END) != 1)
+        chat_show_of(&world, chat_of(place));
+    CHECK_INT(1, shown(&world, place, END));
+    platform_world_stop(&world);
+}
+
+static void however_often_it_is_killed_there_is_one_answer(void)
+{
+    killed_again_and_again(&telegram);
+    killed_again_and_again(&feishu);
+    killed_again_and_again(&qq);
+}
+
 static void a_telegram_group_sees_it_grow(void)
 {
     the_answer_grows(&telegram);
@@ -192,5 +220,6 @@ int main(int argc, char **argv)
     RUN(killed_at_any_point_telegram_shows_one_answer);
     RUN(killed_at_any_point_feishu_shows_one_answer);
     RUN(killed_at_any_point_qq_shows_one_answer);
+    RUN(however_often_it_is_killed_there_is_one_answer);
     return check_summary();
 }
