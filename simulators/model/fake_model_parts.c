@@ -170,6 +170,39 @@ size_t fake_count_pictures(const json_t *value)
     return count;
 }
 
+/* -- GLM: bare base64, no data: URL ------------------------------------------------------------ */
+/* As if it had been a data: URL, so that what follows judges the bytes. */
+static void make_url(json_t *holder, const char *bare)
+{
+    static const char *const rows[][2] = {{"iVBOR", "image/png"},
+                                          {"/9j/", "image/jpeg"},
+                                          {"R0lG", "image/gif"},
+                                          {"UklG", "image/webp"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strncmp(bare, rows[i][0], strlen(rows[i][0])) == 0) {
+            json_t *url = json_sprintf("data:%s;base64,%s", rows[i][1], bare);
+            json_object_set_new(holder, "url", url);
+            return;
+        }
+}
+
+bool fake_take_bare_pictures(const json_t *messages)
+{
+    size_t i, k;
+    json_t *message, *block;
+    json_array_foreach(messages, i, message)
+        json_array_foreach(json_object_get(message, "content"), k, block)
+    {
+        json_t *holder = json_object_get(block, "image_url");
+        const char *url = text_of(holder, "url");
+        if (strncmp(url, "data:", 5) == 0)
+            return false;
+        if (holder != NULL && strncmp(url, "https://", 8) != 0)
+            make_url(holder, url);
+    }
+    return true;
+}
+
 const char *fake_check_pictures(const json_t *messages, bool is_blind)
 {
     static char complaint[80];

@@ -162,6 +162,9 @@ static bool refuse(struct fake_visit *visit, struct fake_question *question,
     snprintf(visit->model, sizeof visit->model, "%s", question->model);
     bool is_refused = fake_refuse(question, &refusal);
     visit->echo_misses = question->echo_misses;
+    if (!is_refused && visit->profile->shape == FAKE_SHAPE_ZHIPU &&
+        !fake_take_bare_pictures(fake_messages(visit->api, visit->root)))
+        is_refused = fake_refused(&refusal, 400, "1210", "", "图片输入格式/解析错误");
     if (!is_refused &&
         (bad = fake_check(visit->api, visit->root,
                           &(struct fake_check_options){.has_profile = true})) != NULL)

@@ -33,6 +33,8 @@ static void write_png(size_t len)
     free(text);
 }
 
+static bool is_bare; /* the target is known to take no data: URLs */
+
 static size_t ask(struct harness *harness, const struct sma_config_llm *llm, const char *mime,
                   const char *text, size_t len)
 {
@@ -44,6 +46,7 @@ static size_t ask(struct harness *harness, const struct sma_config_llm *llm, con
     struct sma_str block = sma_str(text), hash, bytes;
     size_t at = 0, start;
     sma_target_init(&target, llm);
+    CHECK(!is_bare || sma_target_refuse(&target, SMA_STR(SMA_REFUSES_DATA_URLS)));
     sma_buf_init(&body, SMA_REQUEST_BYTES_MAX);
     target.wire->put_head(&body, &target, (struct sma_str){0}, NULL, 0);
     sma_wire_put_user_parts(&body, target.wire, &target, &block, 1, &place, 1);
@@ -110,6 +113,25 @@ static void refusals_say_what_is_refused(void)
     record = harness_wait(harness, ask(harness, &llm, "image/png", "hi", 5242884));
     CHECK_INT(SMA_MODEL_FAILURE_PICTURE, record->trouble);
     CHECK(strstr(record->error, "image exceeds 5 MB") != NULL);
+    harness_destroy(harness);
+}
+
+static void glm_takes_bare_base64(void)
+{
+    const char *const glm[] = {"--profile", "glm", NULL};
+    struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
+    llm.model = "glm-5.3-flash";
+    struct harness *harness = harness_create(&llm, glm);
+    llm.base_url = harness_url(harness);
+    write_png(4000);
+    const struct harness_record *record =
+        harness_wait(harness, ask(harness, &llm, "image/png", "hi", 4000));
+    CHECK_INT(SMA_MODEL_FAILURE_PICTURE, record->trouble);
+    CHECK_TEXT(SMA_REFUSES_DATA_URLS, record->refused);
+    is_bare = true;
+    record = harness_wait(harness, ask(harness, &llm, "image/png", "hi", 4000));
+    is_bare = false;
+    CHECK_INT(SMA_MODEL_OK, record->status);
     harness_destroy(harness);
 }
 
@@ -250,6 +272,7 @@ int main(void)
     RUN(each_wire_sends_a_picture);
     RUN(a_picture_goes_out_again_with_each_repetition);
     RUN(refusals_say_what_is_refused);
+    RUN(glm_takes_bare_base64);
     RUN(what_is_gone_or_changed_is_named);
     RUN(the_log_shows_no_bytes);
     RUN(every_byte_is_that_of_the_file);
