@@ -465,8 +465,8 @@ static SMA_CHECKED enum sma_err leave_recorded(struct sma_store *store, struct s
                                                const struct sma_msg *msg, uint64_t seq,
                                                const struct store_share *share)
 {
-    SMA_TRY(sma_store_share_notice(
-        store, chat, SMA_MSG_BODY((struct sma_msg *)msg, struct sma_ingress), seq, share));
+    const struct sma_ingress *in = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_ingress);
+    SMA_TRY(sma_store_share_notice(store, chat, &in->route, seq, share));
     sma_store_accept_later(store, msg,
                            &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
     return SMA_ERR_OK;

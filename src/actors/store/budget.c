@@ -322,29 +322,6 @@ void sma_store_share_learn(struct sma_store *store, const struct store_run *run)
     }
 }
 
-enum sma_err sma_store_share_cover(struct sma_store *store, const struct store_run *run,
-                                   enum sma_standing standing)
-{
-    struct sma_state_head head;
-    char person[STORE_NAME_BYTES];
-    /* What is answered besides is part of this run from now on. */
-    for (uint32_t i = 0; i < run->collected_count && store->budget->shares.count > 0; i++)
-        SMA_TRY(sma_store_share_leave(store, run->collected[i]));
-    if (!store->budget->is_on || sma_store_is_exempt(store, standing) ||
-        sma_store_share_of(store, run->seq) != NULL)
-        return SMA_ERR_OK;
-    SMA_TRY(sma_state_head_get(store->state, run->seq, &head));
-    struct sma_str channel = run->chat->state->channel;
-    struct sma_state_share share = {
-        .seq = run->seq,
-        .chat_id = run->chat->id,
-        .person = sma_store_person_name(person, sizeof person, channel, head.user_id),
-        .platform = channel,
-        .held = {.runs = run->usage.request_count == 0}};
-    sma_store_share_estimate(store, run->chat, &share.held);
-    return sma_store_share_write(store, &share);
-}
-
 /* -- release ----------------------------------------------------------------------------------- */
 /* Whatever ended its message: the share goes with the transaction in which the row is over. */
 static SMA_CHECKED enum sma_err release_finished(struct sma_store *store, uint64_t seq)

@@ -40,13 +40,22 @@ SMA_CHECKED enum sma_err sma_store_share_take(struct sma_store *store,
                                               const struct store_chat *chat,
                                               const struct sma_route *route, uint64_t seq,
                                               const struct store_share *share);
-/** A queued run starts without a share, though budgets count: it gets one, whatever is left. */
+/** A queued run starts; one that has no share, though budgets count, gets one. over: it is new, and
+ *  nothing is left for it. In the open transaction. */
+struct store_cover
+{
+    enum sma_standing standing;
+    bool is_new;
+};
 SMA_CHECKED enum sma_err sma_store_share_cover(struct sma_store *store, const struct store_run *run,
-                                               enum sma_standing standing);
+                                               const struct store_cover *how,
+                                               struct store_share *ret_share);
 /** Its person is told what is used up: once a period and budget. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_share_notice(struct sma_store *store, struct store_chat *chat,
-                                                const struct sma_ingress *in, uint64_t seq,
+                                                const struct sma_route *route, uint64_t seq,
                                                 const struct store_share *share);
+/** The same for programs, in scratch.text; counted as refused. */
+struct sma_str sma_store_share_reason(struct sma_store *store, const struct store_share *share);
 /** Claim and record it, tell its person, answer BUSY. */
 SMA_CHECKED enum sma_err sma_store_share_refuse(struct sma_store *store, struct store_chat *chat,
                                                 struct sma_msg *msg,

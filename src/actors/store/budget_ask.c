@@ -8,6 +8,7 @@
 #include "budget_priv.h"
 #include "outbox.h"
 #include "people.h"
+#include "runs.h"
 #include "runtime/text/budget_text.h"
 
 #include "intake_priv.h"
@@ -162,6 +163,42 @@ enum sma_err sma_store_share_take(struct sma_store *store, const struct store_ch
                    .held = share->size});
 }
 
+/* A new run asks as a message does. One that was begun before budgets were set goes on. */
+static SMA_CHECKED enum sma_err cover(struct sma_store *store, const struct store_run *run,
+                                      bool is_new, struct store_share *ret_share)
+{
+    struct sma_state_head head;
+    struct store_names names;
+    char person[STORE_NAME_BYTES];
+    SMA_TRY(sma_state_head_get(store->state, run->seq, &head));
+    const struct sma_route route = {.user_id = head.user_id};
+    struct sma_str channel = run->chat->state->channel;
+    struct store_share share = {.is_taken = true, .size = {.runs = run->usage.request_count == 0}};
+    sma_store_share_estimate(store, run->chat, &share.size);
+    sma_store_names_init(&names, channel, run->chat->id,
+                         sma_store_person_name(person, sizeof person, channel, route.user_id));
+    if (is_new)
+        SMA_TRY(
+            look_at_all(store, &names, &(struct look){.size = &share.size, .over = &share.over}));
+    *ret_share = share;
+    return share.over.scope != SMA_BUDGET_NONE
+               ? SMA_ERR_OK
+               : sma_store_share_take(store, run->chat, &route, run->seq, &share);
+}
+
+enum sma_err sma_store_share_cover(struct sma_store *store, const struct store_run *run,
+                                   const struct store_cover *how, struct store_share *ret_share)
+{
+    *ret_share = (struct store_share){0};
+    /* What is answered besides is part of this run from now on. */
+    for (uint32_t i = 0; i < run->collected_count && store->budget->shares.count > 0; i++)
+        SMA_TRY(sma_store_share_leave(store, run->collected[i]));
+    if (!store->budget->is_on || sma_store_is_exempt(store, how->standing) ||
+        sma_store_share_of(store, run->seq) != NULL)
+        return SMA_ERR_OK;
+    return cover(store, run, how->is_new, ret_share);
+}
+
 enum sma_err sma_store_share_check(struct sma_store *store, uint64_t seq,
                                    struct sma_budget_over *ret_over)
 {
@@ -213,21 +250,39 @@ static void put_text(struct sma_store *store, struct sma_buf *text, enum sma_lan
 }
 
 enum sma_err sma_store_share_notice(struct sma_store *store, struct store_chat *chat,
-                                    const struct sma_ingress *in, uint64_t seq,
+                                    const struct sma_route *route, uint64_t seq,
                                     const struct store_share *share)
 {
     bool may = false;
-    if (sma_store_is_channel_quiet(&in->route))
+    if (sma_store_is_channel_quiet(route))
         return SMA_ERR_OK;
     if (share->over.kind == SMA_BUDGET_MESSAGES)
         may = sma_store_rate_may_tell(store, share->person);
     else
-        SMA_TRY(may_tell(store, chat, &in->route, &share->over, &may));
+        SMA_TRY(may_tell(store, chat, route, &share->over, &may));
     if (!may)
         return SMA_ERR_OK;
     sma_buf_clear(&store->scratch.text);
-    put_text(store, &store->scratch.text, sma_store_language(store, &in->route), &share->over);
-    return sma_store_deliver_text(store, &in->route, seq, sma_buf_str(&store->scratch.text), false);
+    put_text(store, &store->scratch.text, sma_store_language(store, route), &share->over);
+    struct sma_step_delivery delivery = {.call = STORE_OVER_CALL,
+                                         .intent = SMA_INTENT_NOTICE,
+                                         .route = *route,
+                                         .text = sma_buf_str(&store->scratch.text)};
+    struct sma_step_delivery_state state;
+    return sma_store_deliver(store,
+                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+                             &delivery, &state);
+}
+
+struct sma_str sma_store_share_reason(struct sma_store *store, const struct store_share *share)
+{
+    sma_buf_clear(&store->scratch.text);
+    put_text(store, &store->scratch.text, SMA_LANGUAGE_EN, &share->over);
+    if (share->over.kind == SMA_BUDGET_MESSAGES)
+        SMA_METRIC_ADD(ingress_too_fast_total, 1);
+    else
+        SMA_METRIC_ADD(ingress_over_budget_total, 1);
+    return sma_buf_str(&store->scratch.text);
 }
 
 enum sma_err sma_store_share_refuse(struct sma_store *store, struct store_chat *chat,
@@ -240,14 +295,8 @@ enum sma_err sma_store_share_refuse(struct sma_store *store, struct store_chat *
                                     .retry_after_ms = left_ms < 1 ? 1 : (uint32_t)left_ms,
                                     .over = share->over};
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
-    SMA_TRY(sma_store_share_notice(store, chat, in, accepted.seq, share));
-    if (share->over.kind == SMA_BUDGET_MESSAGES)
-        SMA_METRIC_ADD(ingress_too_fast_total, 1);
-    else
-        SMA_METRIC_ADD(ingress_over_budget_total, 1);
-    sma_buf_clear(&store->scratch.text);
-    put_text(store, &store->scratch.text, SMA_LANGUAGE_EN, &share->over);
-    accepted.reason = sma_buf_str(&store->scratch.text);
+    SMA_TRY(sma_store_share_notice(store, chat, &in->route, accepted.seq, share));
+    accepted.reason = sma_store_share_reason(store, share);
     sma_store_accept_later(store, msg, &accepted);
     return store->scratch.text.err;
 }

@@ -313,12 +313,24 @@ static SMA_CHECKED enum sma_err take_first(struct sma_store *store, const struct
     return add_run(store, chat, seq, ret_run);
 }
 
-static SMA_CHECKED enum sma_err set_budget(struct sma_store *store, const struct start *start,
-                                           struct sma_run_order *order)
+/* Its share, or what it is over; then the run is finished with a notice. */
+static SMA_CHECKED enum sma_err set_budget(struct sma_store *store, struct store_run *run,
+                                           bool is_new, struct sma_run_order *order,
+                                           bool *ret_is_over)
 {
-    SMA_TRY(sma_store_share_cover(store, start->order.run, (enum sma_standing)order->standing));
-    return start->order.is_resumed ? sma_store_share_check(store, order->seq, &order->over)
-                                   : SMA_ERR_OK;
+    struct store_share share;
+    const struct store_cover how = {.standing = (enum sma_standing)order->standing,
+                                    .is_new = is_new};
+    SMA_TRY(sma_store_share_cover(store, run, &how, &share));
+    *ret_is_over = share.over.scope != SMA_BUDGET_NONE;
+    if (!*ret_is_over)
+        return is_new ? SMA_ERR_OK : sma_store_share_check(store, run->seq, &order->over);
+    SMA_TRY(sma_store_share_notice(store, run->chat, &order->route, run->seq, &share));
+    struct sma_state_finish finish = {.seq = run->seq,
+                                      .state = SMA_ROW_FAILED,
+                                      .outcome = SMA_OUTCOME_FAILED,
+                                      .output = sma_store_share_reason(store, &share)};
+    return sma_store_finish_run(store, run, &finish);
 }
 
 static enum sma_err start_queued(struct sma_store *store, void *ctx)
@@ -343,7 +355,13 @@ static enum sma_err start_queued(struct sma_store *store, void *ctx)
         return sma_store_give_up_run(store, run, "interrupted three times without a step");
     struct sma_msg *msg;
     SMA_TRY(sma_store_order_from_rows(store, &start->order, &msg));
-    SMA_TRY(set_budget(store, start, SMA_MSG_BODY(msg, struct sma_run_order)));
+    bool is_over = false;
+    enum sma_err err = set_budget(store, run, !start->order.is_resumed,
+                                  SMA_MSG_BODY(msg, struct sma_run_order), &is_over);
+    if (err != SMA_ERR_OK || is_over) {
+        sma_msg_destroy(msg);
+        return err;
+    }
     if (run->is_suspect && store->runs->quarantine_ns == 0)
         store->runs->quarantine_ns = run->started_ns + STORE_QUARANTINE_S * UINT64_C(1000000000);
     SMA_METRIC_ADD(runs_started_total, 1);

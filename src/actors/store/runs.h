@@ -9,6 +9,7 @@
 
 #define STORE_COLLECT_COUNT_MAX 64 /* messages one run answers together */
 #define STORE_GIVEN_UP_CALL 1u     /* ... of the notice that a run was given up */
+#define STORE_OVER_CALL 7u         /* ... that a budget is used up */
 #define STORE_REFUSED_CALL 3u /* ... of the notice that the platform does not show the answer */
 
 /* A run in the agent: one credit. The row has the rest. */

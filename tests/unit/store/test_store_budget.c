@@ -467,6 +467,33 @@ static void usage_that_comes_with_the_budgets_counts_once(void)
     end_world(&w);
 }
 
+/* What came to the queue by another way than the door: paired, judged, from before the budgets. */
+static void what_waits_without_a_share_asks_when_its_turn_comes(void)
+{
+    begin_world(NULL, 0);
+    uint64_t first = begins("a", "1", "u1");
+    uint64_t second = say_now("a", "2", "u1").seq, third = say_now("a", "3", "u1").seq;
+    struct sma_state_head head;
+    w.config.budgets.person.tokens_day = 1000;
+    reload(&w);
+    (void)said(&w);
+    ends(first, 1000);
+    CHECK(run_seq(&w) == 0);
+    CHECK(strstr(said(&w), "Your budget for today is used up (tokens)") != NULL);
+    CHECK_INT(1, (long long)ask_db(&w, "SELECT count(*) FROM outbox WHERE text LIKE "
+                                       "'%is used up%'")); /* once for both */
+    CHECK_OK(sma_state_head_get(w.store->state, second, &head));
+    CHECK_INT(SMA_ROW_FAILED, head.state);
+    CHECK_OK(sma_state_head_get(w.store->state, third, &head));
+    CHECK_INT(SMA_ROW_FAILED, head.state);
+    check_shares(&w);
+    w.config.budgets.person.tokens_day = 2000;
+    reload(&w);
+    ends(begins("a", "4", "u1"), 10);
+    check_spent(&w);
+    end_world(&w);
+}
+
 static void a_limit_that_is_raised_is_told_anew(void)
 {
     begin_world(&(struct sma_config_budgets){.chat.runs_day = 1}, 0);
@@ -593,6 +620,7 @@ int main(void)
     RUN(without_budgets_nothing_is_written);
     RUN(what_was_used_before_counts);
     RUN(usage_that_comes_with_the_budgets_counts_once);
+    RUN(what_waits_without_a_share_asks_when_its_turn_comes);
     RUN(a_limit_that_is_raised_is_told_anew);
     RUN(a_person_has_so_many_messages_a_minute);
     RUN(no_minute_has_more);
