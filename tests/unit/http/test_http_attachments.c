@@ -3,7 +3,11 @@
 #include "harness.h"
 #include "support/pictures.h"
 
+#include "sma/sys.h"
+
 #include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -327,9 +331,39 @@ static void text_and_names_are_bounded_together(void)
     clean();
 }
 
+static atomic_bool is_full;
+
+static ssize_t write_or_be_full(void *self, int fd, const void *bytes, size_t len, off_t offset)
+{
+    if (!atomic_load(&is_full))
+        return sma_sys_real()->pwrite(self, fd, bytes, len, offset);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* It is ours to mend, not the caller's: come again. */
+static void a_full_disk_is_answered_503_and_leaves_nothing(void)
+{
+    static const char body[] = "{\"attachments\":[{\"data\":\"YWJj\",\"name\":\"n\"}]}";
+    unsigned before = harness_accepted_count(harness);
+    atomic_store(&is_full, true);
+    struct reply reply = request_once(harness, "POST /api/execute", "", body);
+    CHECK_INT(503, reply.status);
+    CHECK(reply_has(&reply, "Retry-After: ") && reply_has(&reply, "attachments[0]: "));
+    reply_free(&reply);
+    CHECK_INT(0, kept_count(false));
+    CHECK_INT(before, harness_accepted_count(harness));
+    atomic_store(&is_full, false);
+    CHECK_INT(202, execute(body, NULL, 0));
+    CHECK_INT(1, kept_count(false));
+    clean();
+}
+
 int main(void)
 {
-    harness = harness_start(&(struct harness_options){0});
+    struct sma_sys sys = *sma_sys_real();
+    sys.pwrite = write_or_be_full;
+    harness = harness_start(&(struct harness_options){.sys = &sys});
     RUN(bytes_are_kept_and_are_a_part);
     RUN(paths_of_the_project_are_parts);
     RUN(id_covers_the_attachments);
@@ -338,6 +372,7 @@ int main(void)
     RUN(number_of_attachments_is_bounded);
     RUN(size_of_an_attachment_is_bounded);
     RUN(text_and_names_are_bounded_together);
+    RUN(a_full_disk_is_answered_503_and_leaves_nothing);
     harness_stop(harness);
     return check_summary();
 }
