@@ -25,7 +25,7 @@ static struct world w;
 static struct event events[EVENT_COUNT];
 static uint32_t event_count;
 static bool has_moved; /* the group m0 is m1 */
-static uint32_t moved_total;
+static uint32_t moved_total, changed_total;
 
 static void say_event(struct event *event)
 {
@@ -127,9 +127,29 @@ static void move_group(void)
     say_event(event);
 }
 
+/* Somebody edits or recalls what he, or another, has said; or was not heard to say. */
+static void say_change(void)
+{
+    const struct event *target = event_count > 0 ? &events[roll(event_count)] : NULL;
+    bool is_message = target != NULL && target->saying.kind == SMA_EVENT_MESSAGE;
+    struct event *event = is_message && target->adapter == TEST ? new_event(target->chat) : NULL;
+    if (event == NULL)
+        return;
+    bool is_edit = roll(2) == 0;
+    event->text[0] = '\0'; /* no line of its own words */
+    event->saying.text = is_edit ? "anew" : "";
+    event->saying.user = roll(4) == 0 ? "eve" : target->saying.user;
+    event->saying.kind = SMA_EVENT_NOTE;
+    event->saying.addressed = SMA_ADDRESSED_NONE;
+    event->saying.is_group = target->saying.is_group;
+    event->saying.change = is_edit ? SMA_CHANGE_EDIT : SMA_CHANGE_RECALL;
+    event->saying.target = target->id;
+    say_event(event);
+}
+
 static void say_new(void)
 {
-    uint64_t what = roll(20);
+    uint64_t what = roll(22);
     if (what < 11)
         say_privately();
     else if (what < 13)
@@ -140,6 +160,8 @@ static void say_new(void)
         say_in_group(has_moved && roll(3) > 0 ? "m1" : "m0");
     else if (what < 19)
         say_over_api();
+    else if (what >= 20)
+        say_change();
     else if (event_count > EVENT_COUNT / 3)
         move_group();
 }
@@ -164,7 +186,10 @@ static void take_accepted(const struct sma_msg *msg, unsigned adapter)
     event->is_open = false;
     if (answer->verdict == SMA_VERDICT_REFUSED)
         return;
-    CHECK(!event->is_accepted || event->seq == answer->seq);
+    /* What nobody knew of before may be known by now. */
+    CHECK(!event->is_accepted || event->seq == answer->seq ||
+          (event->saying.change != 0 && event->seq == 0));
+    changed_total += event->seq == 0 && answer->seq != 0 && event->saying.change != 0;
     event->is_accepted = true;
     event->seq = answer->seq;
     moved_total += event->saying.migrated_from != NULL;
