@@ -80,7 +80,7 @@ struct event
     /* the chat's id on the platform: chat, or chat + CHAT_COUNT_MAX when it has moved */
     uint8_t place;
     uint8_t addressed, first_addressed;
-    bool is_acked, is_upgraded, is_accepted_told;
+    bool is_acked, is_upgraded, is_accepted_told, has_run_without;
     uint8_t verdict; /* the first one */
     uint64_t ask_id; /* open question, 0 = none */
     uint64_t seq;

@@ -73,11 +73,13 @@ static void judge_message(struct world *world, const struct sma_collected *messa
     }
     id = sma_str(event->id);
     bool is_fetched = event->preparation[0] != '\0';
+    struct event *noted = &world->events[event - world->events];
     bool may_miss = is_fetched && (world->silent_percent > 0 || world->has_late_prepare ||
-                                   is_given_up(world, id));
+                                   noted->has_run_without || is_given_up(world, id));
     uint32_t wanted = is_fetched || parts_come_with(world, event) ? 1 : 0;
     struct sma_part part = is_fetched ? parts_fetched(path, id) : parts_said(path, event);
     bool is_good = count == wanted || (may_miss && count == 0);
+    noted->has_run_without |= may_miss && count == 0; /* nobody asks again in a later life */
     bool is_moved = count == 1 && message->message_id.len == 0 &&
                     sma_str_is_equal(parts[0].path, SMA_STR("fetched/")); /* asked after it had */
     if (is_good && count == 1)
