@@ -106,7 +106,7 @@ static void resumed_messages_go_first(void)
 }
 
 /* A run that goes on after consent and another of its chat, both begun when the program died: the
- * older one is first, however they come; else it stands behind one that is held until it is over. */
+ * older one is first, however they come; else it stands behind one that is held until then. */
 static void begun_runs_of_one_chat_stand_in_the_order_of_their_numbers(void)
 {
     static const uint64_t orders[][3] = {{3, 5, 7}, {7, 5, 3}, {5, 7, 3}};
