@@ -132,12 +132,20 @@ static bool wants_answer(const struct run_added *added)
     return false;
 }
 
+/* Where the platform counts answers to a message, this one and the last must still be taken: with a
+ * run of its own the next message has answers of its own. */
+static bool has_reply_left(const struct sma_run *run)
+{
+    uint32_t left = run->order->replies_left;
+    return left == 0 || run->added.end_count + 2 <= left;
+}
+
 bool run_added_go_on(struct sma_run *run, const struct sma_model_answer *answer)
 {
     bool is_end = answer->call_count == 0 && answer->finish != SMA_FINISH_LENGTH &&
                   answer->finish != SMA_FINISH_FILTERED && answer->finish != SMA_FINISH_REFUSED;
     if (!is_end || !run_added_is_due(run) || !wants_answer(&run->added) ||
-        run->added.end_count >= RUN_ADDED_END_COUNT_MAX ||
+        run->added.end_count >= RUN_ADDED_END_COUNT_MAX || !has_reply_left(run) ||
         whole_text(run, answer->text).len > SMA_TEXT_BYTES_MAX || run->added.text.err != SMA_ERR_OK)
         return false;
     struct sma_model_answer spoken = *answer;

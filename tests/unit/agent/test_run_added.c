@@ -405,6 +405,23 @@ static void a_run_goes_on_so_often_and_then_ends(void)
     CHECK(false);
 }
 
+/* QQ takes so many answers to one message; the last one is kept for the end. */
+static void a_run_does_not_use_up_the_answers_that_are_left(void)
+{
+    struct play play = {.standing = SMA_STANDING_OWNER};
+    struct driver *d = &play.d;
+    driver_init(d, SMA_LLM_CHAT);
+    d->order.replies_left = 2;
+    driver_start(d);
+    tell(&play, 0);
+    driver_answer(d, "one", SMA_FINISH_STOP, NULL);
+    driver_durable(d);
+    tell(&play, 1);
+    driver_answer(d, "two", SMA_FINISH_STOP, NULL);
+    CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
+    driver_fini(d);
+}
+
 static void what_the_store_tells_again_is_given_once(void)
 {
     struct play play;
@@ -578,6 +595,7 @@ int main(void)
     RUN(an_empty_answer_is_not_sent_and_what_was_added_asks_for_one);
     RUN(parts_of_a_long_answer_are_sent_together_before_the_run_goes_on);
     RUN(a_run_goes_on_so_often_and_then_ends);
+    RUN(a_run_does_not_use_up_the_answers_that_are_left);
     RUN(what_the_store_tells_again_is_given_once);
     RUN(the_run_may_do_what_the_least_of_those_who_wrote_may);
     RUN(a_draining_run_takes_nothing);
