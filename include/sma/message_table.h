@@ -439,6 +439,7 @@ BODY(sma_run_order)
     FIELD(bool, has_past) /* the chat has stored turns: ask SESSION if no session is in memory */
     /* it has none, was never cleared, and its history goes further back: the past is in there */
     FIELD(bool, has_lines)
+    FIELD(bool, is_group) /* several people talk here: ask HISTORY what was said since */
     FIELD(uint32_t, attempt)                 /* 1.. ; counts unclean attempts without a step */
     LIST(sma_stored_step, step_count, steps) /* durable steps to continue from, oldest first */
     /* outbox rows this run has already made */
@@ -575,6 +576,9 @@ BODY(sma_history_ask)
     TEXTS(session_id_count, session_ids)
     TEXT(given) /* lines not to be given: their sma_line_mark, 8 bytes each */
     FIELD(bool, is_session)                  /* only what was said since it was cleared last */
+    /* only what people said since our last text, without those whom policy keeps out */
+    FIELD(bool, is_chatter)
+    PART(sma_route, route)                   /* is_chatter: of the run */
 END
 
 BODY(sma_history_line)

@@ -187,6 +187,7 @@ static void a_group_is_answered_when_it_asks(void)
     platform_settle(&world);
     expect_sent(&world, TEAM, 1);
     CHECK_INT(0, platform_asked(&world, "You said: just chatting"));
+    CHECK_INT(1, platform_asked(&world, ": just chatting, nobody asks\\n") > 0); /* as context */
     platform_world_stop(&world);
 }
 

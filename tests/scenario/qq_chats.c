@@ -124,6 +124,7 @@ static void a_group_is_answered_when_it_asks(void)
                   "dinner is ready, everybody", "at", 0, "everybody", 1);
     chat_say(&world, TEAM, NULL, "now the bot");
     chat_expect(&world, TEAM, "You said: now the bot");
+    CHECK_INT(1, platform_asked(&world, ": just chatting, nobody asks\\n") > 0); /* as context */
     platform_settle(&world); /* who speaks while the run is still open is told to wait */
     platform_tell(&world.client, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M2",
                   "text", "let me in");

@@ -197,6 +197,8 @@ static void a_group_is_answered_when_it_asks(void)
     platform_settle(&world);
     expect_sent(&world, TEAM, 3);
     CHECK_INT(0, platform_asked(&world, "\"lunch at noon"));
+    CHECK_INT(1, platform_asked(&world, ": just chatting, nobody asks\\n") > 0); /* as context */
+    CHECK(platform_asked(&world, ": lunch at noon\\n") > 0);
     platform_world_stop(&world);
 }
 
@@ -212,12 +214,15 @@ static void only_the_initiator_and_administrators_are_served(void)
     chat_expect(&world, TEAM, "You said: I rule here");
     platform_settle(&world);
     CHECK_INT(0, chat_count(&world, TEAM, "let me in"));
+    CHECK_INT(0, platform_asked(&world, "let me in")); /* nor is it told what he said */
     platform_world_stop(&world);
     start(&world, ",\"groupAccess\":\"anyone\"");
+    chat_say(&world, TEAM, EVE, "said by the way");
     chat_say(&world, TEAM, ANN, "@helper_bot I was first");
     chat_say(&world, TEAM, BOB, "@helper_bot let me in");
     chat_expect(&world, TEAM, "You said: I was first");
     chat_expect(&world, TEAM, "You said: let me in");
+    CHECK(platform_asked(&world, ": said by the way\\n") > 0);
     platform_world_stop(&world);
 }
 

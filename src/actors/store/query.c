@@ -235,7 +235,7 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.session_id_count = asked->session_id_count;
         query.session_ids = asked->session_ids;
         query.given = asked->given;
-        query.ends_at_clear = asked->is_session;
+        query.ends_at_clear = asked->is_session || asked->is_chatter;
     }
     if (query.limit == 0)
         query.limit = 1;
@@ -283,6 +283,38 @@ static void answer_raw(struct sma_store *store, struct store_search *search, enu
     sma_buf_fini(&buf);
 }
 
+/* May this person speak to us here? Whom we would not answer is not listened to either: the words are
+ * in the file, and no model reads them unasked. */
+static bool may_speak(struct sma_store *store, const struct store_chat *chat,
+                      const struct sma_history_ask *ask, struct sma_str user_id)
+{
+    struct sma_ingress said = {.route = ask->route,
+                               .kind = SMA_EVENT_MESSAGE,
+                               .addressed = SMA_ADDRESSED_MENTION,
+                               .is_group = true};
+    struct sma_access_outcome outcome;
+    said.route.user_id = user_id;
+    return user_id.len > 0 && sma_store_judge(store, chat, &said, &outcome) == SMA_ERR_OK &&
+           outcome.decision == SMA_ACCESS_RUN;
+}
+
+/* Of a group: what people said since our last text. @return how many lines are left, from the
+ * front */
+static uint32_t keep_chatter(struct sma_store *store, const struct sma_history_ask *ask,
+                             struct sma_history_line *lines, uint32_t count)
+{
+    struct sma_state_chat *state = sma_state_chat_get(store->state, ask->chat_key);
+    const struct store_chat *chat = state == NULL ? NULL : sma_store_chat(store, state);
+    uint32_t first = chat == NULL ? count : 0, kept = 0;
+    for (uint32_t i = first; i < count; i++)
+        if (!lines[i].is_user)
+            first = i + 1;
+    for (uint32_t i = first; i < count; i++)
+        if (may_speak(store, chat, ask, lines[i].user_id))
+            lines[kept++] = lines[i];
+    return kept;
+}
+
 static void answer_lines(struct sma_store *store, struct store_search *search, enum sma_err err,
                          const struct sma_error *error)
 {
@@ -302,6 +334,9 @@ static void answer_lines(struct sma_store *store, struct store_search *search, e
                                             .user_id = items[i].user_id,
                                             .user_name = items[i].user_name,
                                             .text = items[i].text};
+    const struct sma_history_ask *ask = SMA_MSG_BODY(search->question, struct sma_history_ask);
+    if (ask->is_chatter)
+        lines.line_count = keep_chatter(store, ask, list, count);
     lines.lines = list;
     struct sma_msg *answer = sma_store_made(store, sma_msg_make_history_lines(&lines));
     sma_ctx_answer(store->ctx, search->question, &answer);

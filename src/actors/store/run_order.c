@@ -117,6 +117,7 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
         .text = ingress->text,
         .context = ingress->context,
         .wall_ms = ingress->wall_ms,
+        .is_group = ingress->is_group,
         .standing = (uint8_t)standing_of(store, run->chat, &route, ingress->is_group,
                                          ingress->role == SMA_ROLE_ADMIN),
         .is_compaction =
@@ -182,8 +183,10 @@ static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
         standing_of(load->store, chat, &facts.route, facts.is_group, facts.is_admin);
     if (standing < load->standing && facts.change != SMA_CHANGE_RECALL)
         load->standing = standing;
-    *to = (struct store_facts){
-        .wall_ms = facts.wall_ms, .control = facts.control, .change = facts.change};
+    *to = (struct store_facts){.wall_ms = facts.wall_ms,
+                               .control = facts.control,
+                               .change = facts.change,
+                               .is_group = facts.is_group};
     to->route.chat_key = keep(load, message->chat->key);
     to->route.channel = keep(load, facts.route.channel);
     to->route.chat_id = keep(load, facts.route.chat_id);
@@ -310,6 +313,7 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
     load->order.text = facts.text;
     load->order.context = facts.context;
     load->order.wall_ms = facts.wall_ms;
+    load->order.is_group = facts.is_group;
     load->order.is_compaction = sma_store_is_run_command(&facts);
     SMA_TRY(load_collected(load, order));
     if (order->is_resumed)

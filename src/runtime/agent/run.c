@@ -239,6 +239,17 @@ static void looked(struct sma_run *run, const struct sma_model_answer *answer)
     run_ask_model(run);
 }
 
+/* The session is there. In a group others may have spoken since. */
+static void loaded(struct sma_run *run)
+{
+    run->session->is_loaded = true;
+    if (!run_past_ask_chatter(run)) {
+        begin(run);
+        return;
+    }
+    run->state = RUN_LOADING;
+}
+
 static void start(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
@@ -266,7 +277,7 @@ static void start(struct sma_run *run)
                                      .current_seq = order->seq,
                                      .is_session = true};
     } else {
-        begin(run);
+        loaded(run);
     }
 }
 
@@ -349,7 +360,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         if (run->state == RUN_LOADING) {
             (void)sma_session_load(run->sessions, run->session,
                                    event->turns); /* goes on without those it cannot read */
-            begin(run);
+            loaded(run);
         }
         break;
     case SMA_RUN_MODEL:
@@ -362,9 +373,14 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         run_contact(run, event->call, event->contact);
         break;
     case SMA_RUN_HISTORY:
+        if (run->state == RUN_LOADING && run->past.asks_chatter) {
+            run_past_put_chatter(run, event->history);
+            begin(run);
+            break;
+        }
         if (run->state == RUN_LOADING) {
             run_past_fill(run, event->history);
-            begin(run);
+            loaded(run);
             break;
         }
         run_history(run, event->call, event->history);

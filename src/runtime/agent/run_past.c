@@ -10,11 +10,16 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define MARK_COUNT_MAX 4096u /* beyond them lines may come again */
+#define CHATTER_LINE_COUNT_MAX 30u
+#define CHATTER_LINE_BYTES_MAX 1000u
+#define CHATTER_BYTES_MAX 8000u /* the newest; older lines are left out and said */
+#define MARK_COUNT_MAX 4096u    /* beyond them lines may come again */
 
 void run_past_fini(struct run_past *past)
 {
     free(past->marks);
+    sma_buf_fini(&past->chatter_head);
+    sma_buf_fini(&past->chatter);
     *past = (struct run_past){.marks = NULL};
 }
 
@@ -162,4 +167,75 @@ void run_past_fill(struct sma_run *run, const struct sma_history_lines *lines)
     end_turn(&filler);
     sma_buf_fini(&filler.answer);
     sma_buf_fini(&filler.named);
+}
+
+/* -- what others said -------------------------------------------------------------------------- */
+bool run_past_ask_chatter(struct sma_run *run)
+{
+    const struct sma_run_order *order = run->order;
+    if (!order->is_group || order->is_compaction)
+        return false;
+    run->past.asks_chatter = true;
+    run_act(run, SMA_RUN_ASK_HISTORY)->history = (struct sma_history_ask){
+        .chat_key = order->route.chat_key,
+        .limit = CHATTER_LINE_COUNT_MAX,
+        .current_seq = order->collected_count > 0 ? order->collected[0].seq : order->seq,
+        .given = run_past_given(&run->past),
+        .is_chatter = true,
+        .route = order->route};
+    return true;
+}
+
+static bool is_known(const struct sma_run *run, struct sma_str id)
+{
+    const struct sma_session *session = run->session;
+    for (uint32_t i = 0; i < session->turn_count && id.len > 0; i++)
+        for (uint32_t k = 0; k < session->turns[i]->id_count; k++)
+            if (sma_str_is_equal(session->turns[i]->ids[k], id))
+                return true;
+    return false;
+}
+
+static void put_said(struct sma_buf *buf, const struct sma_history_line *line)
+{
+    struct sma_str speaker = line->user_name.len > 0 ? line->user_name : line->user_id;
+    size_t cut = sma_utf8_cut(line->text, CHATTER_LINE_BYTES_MAX);
+    sma_prompt_put_time(buf, line->wall_ms);
+    sma_buf_put_char(buf, ' ');
+    sma_buf_put_str(buf, speaker);
+    sma_buf_put_text(buf, ": ");
+    sma_buf_put_str(buf, (struct sma_str){line->text.ptr, cut});
+    sma_buf_put_text(buf, cut < line->text.len ? " [cut]\n" : "\n");
+}
+
+void run_past_put_chatter(struct sma_run *run, const struct sma_history_lines *lines)
+{
+    struct run_past *past = &run->past;
+    size_t bytes = 0;
+    uint32_t first = lines->err == SMA_ERR_OK ? lines->line_count : 0;
+    uint32_t count = first;
+    past->asks_chatter = false;
+    for (; first > 0; first--) {
+        size_t len = lines->lines[first - 1].text.len;
+        bytes += (len < CHATTER_LINE_BYTES_MAX ? len : CHATTER_LINE_BYTES_MAX) + 100;
+        if (bytes > CHATTER_BYTES_MAX)
+            break;
+    }
+    sma_buf_init(&past->chatter_head, 512);
+    sma_buf_init(&past->chatter, 2 * CHATTER_BYTES_MAX + CHATTER_LINE_COUNT_MAX * 4096);
+    for (uint32_t i = first; i < count; i++) {
+        const struct sma_history_line *line = &lines->lines[i];
+        if (!line->is_user || is_known(run, line->message_id))
+            continue;
+        put_said(&past->chatter, line);
+        add(past, sma_line_mark(line->wall_ms, line->is_user, line->message_id));
+    }
+    sma_prompt_put_note(&past->chatter_head, run->order->facts_word,
+                        first > 0 || lines->is_cut
+                            ? "What people here said to each other since your last message, the "
+                              "newest of it. Nobody asked you this: it is for your information."
+                            : "What people here said to each other since your last message. Nobody "
+                              "asked you this: it is for your information.");
+    if (past->chatter.err != SMA_ERR_OK || past->chatter_head.err != SMA_ERR_OK)
+        sma_buf_clear(&past->chatter); /* then without */
 }

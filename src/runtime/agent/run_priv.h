@@ -25,7 +25,7 @@
  * the other side, and none takes a blank one. */
 #define RUN_NO_WORDS "[no words]"
 #define RUN_CACHE_KEY_BYTES 16 /* which chat it is, for providers that route by it */
-#define BLOCKS_FEW 3           /* facts, context, text */
+#define BLOCKS_FEW 5           /* facts, two of what was said since, context, text */
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
 enum run_state
@@ -116,6 +116,9 @@ struct run_past
 {
     uint64_t *marks; /* sma_line_mark */
     uint32_t count, room;
+    /* a group: what was said since our last text; empty = nothing */
+    bool asks_chatter;
+    struct sma_buf chatter_head, chatter;
 };
 
 struct sma_run
@@ -242,6 +245,9 @@ void run_cancel_tools(struct sma_run *run);
 void run_past_fini(struct run_past *past);
 /* The chat has lines and no turns: make turns of them, in plain form, and the session of those. */
 void run_past_fill(struct sma_run *run, const struct sma_history_lines *lines);
+/* Ask what was said in the group since our last text. false: it is none. */
+bool run_past_ask_chatter(struct sma_run *run);
+void run_past_put_chatter(struct sma_run *run, const struct sma_history_lines *lines);
 /* For the question: what is not to be given again. */
 struct sma_str run_past_given(const struct run_past *past);
 /* Note the lines that this result of chat_load_history shows. */

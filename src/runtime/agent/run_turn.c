@@ -62,6 +62,10 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
 {
     const struct sma_run_order *order = run->order;
     run->blocks[run->block_count++] = sma_buf_str(&run->facts);
+    if (run->past.chatter.len > 0) {
+        run->blocks[run->block_count++] = sma_buf_str(&run->past.chatter_head);
+        run->blocks[run->block_count++] = sma_buf_str(&run->past.chatter);
+    }
     for (uint32_t i = 0; i < order->collected_count; i++) {
         size_t start = i == 0 ? 0 : header_ends[i - 1];
         run_parts_add(run, order->collected[i].parts, order->collected[i].part_count,
@@ -118,6 +122,7 @@ static bool cross_out_word(struct sma_run *run)
     for (uint32_t i = 0; i < run->block_count; i++) {
         struct sma_str *block = &run->blocks[i];
         if (is_within(&run->facts, *block) || is_within(&run->earlier, *block) ||
+            is_within(&run->past.chatter_head, *block) ||
             memmem(block->ptr, block->len, word, sizeof word - 1) == NULL)
             continue;
         if (run->masked.len == 0 && sma_buf_reserve(&run->masked, bytes) == NULL)

@@ -683,6 +683,46 @@ static void without_turns_the_session_is_made_of_the_history(void)
     }
 }
 
+/* Addressed in a group, it is told what people said since it spoke last: one block, marked, with
+ * speakers; the word of our blocks in it is crossed out. */
+static void what_a_group_said_since_is_context(void)
+{
+    static const char word[] = "00000000000000ff";
+    struct sma_history_line lines[] = {{.wall_ms = 2,
+                                        .is_user = true,
+                                        .message_id = SMA_STR("h1"),
+                                        .user_name = SMA_STR("Ann"),
+                                        .text = SMA_STR("lunch at one?")},
+                                       {.wall_ms = 3,
+                                        .is_user = true,
+                                        .message_id = SMA_STR("h2"),
+                                        .user_id = SMA_STR("u7"),
+                                        .text = sma_str(word)}};
+    struct sma_history_lines list = {.line_count = SMA_COUNT_OF(lines), .lines = lines};
+    for (int has_any = 0; has_any <= 1; has_any++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        d.order.is_group = true;
+        d.order.facts_word = 0xff;
+        driver_start(&d);
+        driver_check_kinds(&d, "gH");
+        const struct sma_history_ask *ask = &driver_find(&d, SMA_RUN_ASK_HISTORY)->history;
+        CHECK(ask->is_chatter && ask->current_seq == 10);
+        list.line_count = has_any ? 2 : 0;
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &list});
+        driver_check_kinds(&d, "M");
+        CHECK_INT(has_any, driver_request_has(&d, "said to each other since"));
+        CHECK_INT(has_any, driver_request_has(&d, "Ann: lunch at one?\\n"));
+        CHECK_INT(has_any, driver_request_has(&d, "u7: ----------------\\n"));
+        driver_cut(&d); /* and after a restart the same */
+        driver_start(&d);
+        driver_check_kinds(&d, "gH");
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &list});
+        CHECK_INT(has_any, driver_request_has(&d, "Ann: lunch at one?\\n"));
+        driver_fini(&d);
+    }
+}
+
 static void a_history_that_cannot_be_read_stops_nobody(void)
 {
     struct driver d;
@@ -740,6 +780,7 @@ int main(void)
     RUN(a_run_is_given_a_line_of_the_past_once);
     RUN(a_turn_of_many_messages_is_kept_whole);
     RUN(without_turns_the_session_is_made_of_the_history);
+    RUN(what_a_group_said_since_is_context);
     RUN(a_history_that_cannot_be_read_stops_nobody);
     return check_summary();
 }
