@@ -49,7 +49,6 @@ static bool drop_if(struct sma_run *run, struct sma_part *part, bool is_new, str
     if (meant->hash.len > 0 ? !sma_str_is_equal(meant->hash, part->hash)
                             : !is_new && !meant->is_all)
         return false;
-    note_refused(run, part->hash);
     meant->image_count += part->kind == SMA_PART_IMAGE;
     part->note = meant->note;
     return true;

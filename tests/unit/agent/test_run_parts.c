@@ -708,19 +708,22 @@ static void too_many_pictures_leave_the_oldest_out(void)
 /* A marker in what people write is words. */
 static void words_that_look_like_a_marker_stay_words(void)
 {
-    static const char marker[] =
-        "\"data\":\"sma-part:"
-        "aaaa000000000000000000000000000000000000000000000000000000000000\"";
-    struct driver driver;
-    init(&driver, SMA_LLM_MESSAGES, &photo, 1);
-    driver.order.text = sma_str(marker);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
-    uint32_t count;
-    (void)sma_run_request_files(driver.run, &count);
-    CHECK_INT(1, count);
-    CHECK(driver_sends(&driver, "\\\"sma-part:aaaa0000"));
-    driver_fini(&driver);
+#define MARKER "sma-part:aaaa000000000000000000000000000000000000000000000000000000000000"
+    static const char *const words[] = {MARKER, "\"data\":\"" MARKER, "\"data\":\"" MARKER "\"",
+                                        "data:image/png;base64," MARKER, "\"url\":" MARKER};
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
+        for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
+            struct driver driver;
+            uint32_t count;
+            init(&driver, (enum sma_llm_api)api, &photo, 1);
+            driver.order.text = sma_str(words[i]);
+            driver_start(&driver);
+            driver_encoded(&driver, "aaaa", NULL);
+            (void)sma_run_request_files(driver.run, &count);
+            CHECK_INT(1, count);
+            CHECK(driver_sends(&driver, MARKER));
+            driver_fini(&driver);
+        }
 }
 
 int main(void)
