@@ -195,10 +195,14 @@ static enum sma_err refuse_compaction(struct sma_store *store, const struct stor
 
 /* By enum sma_control. A new command: a row of commands.h, and its function here. */
 static store_command_fn *const commands[] = {
-    [SMA_CONTROL_STOP] = stop,          [SMA_CONTROL_CLEAR] = clear,
-    [SMA_CONTROL_STATUS] = show_status, [SMA_CONTROL_HELP] = show_help,
-    [SMA_CONTROL_USAGE] = show_usage,   [SMA_CONTROL_MODEL] = sma_store_choose_model,
-    [SMA_CONTROL_NEW] = begin_anew,     [SMA_CONTROL_RETRY] = sma_store_retry,
+    [SMA_CONTROL_STOP] = stop,
+    [SMA_CONTROL_CLEAR] = clear,
+    [SMA_CONTROL_STATUS] = show_status,
+    [SMA_CONTROL_HELP] = show_help,
+    [SMA_CONTROL_USAGE] = show_usage,
+    [SMA_CONTROL_MODEL] = sma_store_choose_model,
+    [SMA_CONTROL_NEW] = begin_anew,
+    [SMA_CONTROL_RETRY] = sma_store_retry,
     [SMA_CONTROL_COMPACT] = refuse_compaction,
 };
 

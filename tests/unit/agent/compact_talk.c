@@ -78,8 +78,8 @@ static void keep_step(struct talk *talk, const struct sma_step *step)
 {
     bool is_new = step->number > talk->d.step_count;
     struct sma_run_actions all = talk->d.actions;
-    talk->d.actions = (struct sma_run_actions){
-        .count = 1, .list = {{.kind = SMA_RUN_STORE_STEP, .step = *step}}};
+    talk->d.actions =
+        (struct sma_run_actions){.count = 1, .list = {{.kind = SMA_RUN_STORE_STEP, .step = *step}}};
     driver_store(&talk->d); /* this one, not what may stand beside it */
     talk->d.actions = all;
     if (!is_new)

@@ -49,7 +49,7 @@ struct talk
     size_t last_len;
     uint32_t prefix_breaks; /* answers' requests that did not begin with the one before */
     uint64_t past_seen;
-    bool may_break; /* after an overflow results are left out without a step, too */
+    bool may_break;          /* after an overflow results are left out without a step, too */
     char said[4096];         /* the answer of the last run */
     char event[512];         /* the last SMA_PROGRESS_COMPACTION */
     uint32_t usage_requests; /* of all steps and ends */

@@ -1,6 +1,6 @@
 /*
  * Aim: a summary takes the place of turns in one transaction, and nobody sees it again whose chat
- *      was cleared; /compact waits its turn like a message, over crashes, and only those may give it
+ *      was cleared; /compact waits its turn like a message, over crashes, and only those give it
  *      who may.
  */
 #include "store_support.h"
