@@ -87,6 +87,10 @@ static void keep_step(struct talk *talk, const struct sma_step *step)
     talk->usage_requests += (uint32_t)step->usage.request_count;
     if (step->kind != SMA_STEP_COMPACTION)
         return;
+    struct sma_stored_past past;
+    CHECK_OK(sma_codec_get_past(step->data, &past));
+    if (past.round_count > 0)
+        talk->covered_seq = step->seq;
     forget_past(talk);
     talk->past = malloc(step->data.len);
     CHECK(talk->past != NULL);
@@ -276,12 +280,14 @@ static void answer_model(struct talk *talk)
     } else {
         struct sma_model_answer answer = {.finish = SMA_FINISH_STOP};
         struct sma_buf text;
-        char id[32];
+        char id[40];
         sma_buf_init(&text, 1 << 20);
         check_prefix(talk, request, &ask);
+        snprintf(id, sizeof id, "call_%u_0", (unsigned)talk->d.order.seq);
+        CHECK(talk->covered_seq != talk->d.order.seq || strstr(request, id) == NULL);
         talk->answer_count++;
         if (ask.round < talk->tool_rounds) {
-            snprintf(id, sizeof id, "call_%u", ask.round);
+            snprintf(id, sizeof id, "call_%u_%u", (unsigned)talk->d.order.seq, ask.round);
             const struct sma_model_call call = {.id = sma_str(id),
                                                 .name = SMA_STR("exec_shell"),
                                                 .arguments = SMA_STR("{\"command\":\"ls\"}")};

@@ -49,6 +49,7 @@ struct talk
     size_t last_len;
     uint32_t prefix_breaks; /* answers' requests that did not begin with the one before */
     uint64_t past_seen;
+    uint64_t covered_seq;    /* the run whose first rounds a durable summary stands for */
     bool may_break;          /* after an overflow results are left out without a step, too */
     char said[4096];         /* the answer of the last run */
     char event[512];         /* the last SMA_PROGRESS_COMPACTION */

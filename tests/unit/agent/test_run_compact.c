@@ -87,9 +87,10 @@ static void cut_anywhere_nothing_is_lost_or_summed_up_twice(void)
         random_state = seed * 0x9E3779B97F4A7C15u | 1;
         talk_init(&talk, wires[seed % 3], 16000);
         for (unsigned i = 0; i < 120; i++) {
-            talk.cut_at = next_random() % 3 == 0 ? (int)(next_random() % 7) : 0;
-            talk.tool_rounds = next_random() % 8 == 0 ? (uint32_t)(next_random() % 9) : 0;
+            talk.tool_rounds = next_random() % 8 == 0 ? (uint32_t)(next_random() % 12) : 0;
             talk.tool_bytes = next_random() % 9000;
+            talk.cut_at =
+                next_random() % 3 == 0 ? (int)(next_random() % (4 * talk.tool_rounds + 7)) : 0;
             if (i % 12 == 1)
                 tell_fact(&talk, i / 12);
             else
