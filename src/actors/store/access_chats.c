@@ -5,9 +5,36 @@
  * which entry holds is found for each event, by the key of its chat.
  */
 #include "people_priv.h"
+#include "record.h"
 #include "store.h"
 
 #include "sma/chats.h"
+
+struct sma_str sma_store_block_of(const struct sma_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->adapter_count; i++)
+        if (strcmp(config->adapters[i].name, name) == 0)
+            return sma_str(config->adapters[i].json);
+    return SMA_STR("");
+}
+
+enum sma_err sma_store_load_rules_of(struct sma_store *store, struct sma_str json, const char *name,
+                                     struct sma_access_rules **rules)
+{
+    struct sma_access_rules *fresh;
+    struct sma_error error = {0};
+    enum sma_err err = sma_access_rules_parse(json, &fresh, &error);
+    if (err == SMA_ERR_BADINPUT) {
+        sma_store_boot_line(store, SMA_LOG_ERROR, "ship.json: %s: %s; in groups the defaults hold",
+                            name, error.text);
+        err = sma_access_rules_parse(SMA_STR(""), &fresh, &error);
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_access_rules_destroy(*rules);
+    *rules = fresh;
+    return SMA_ERR_OK;
+}
 
 void sma_store_free_chat_rules(struct sma_store *store)
 {

@@ -131,7 +131,7 @@ void telegram_in_put_meta(struct telegram_in *in, const struct telegram_chat *ch
     ingress->meta_json = sma_buf_str(buf);
 }
 
-static struct sma_str put_key(struct telegram_in *in, const char *prefix, int64_t number)
+struct sma_str telegram_in_put_key(struct telegram_in *in, const char *prefix, int64_t number)
 {
     int len = snprintf(in->event_key, sizeof in->event_key, "%s%" PRIi64, prefix, number);
     return (struct sma_str){in->event_key, (size_t)len};
@@ -176,35 +176,7 @@ const char *telegram_in_take_callback(struct telegram_in *in, const json_t *quer
     return NULL;
 }
 
-/* -- edits ------------------------------------------------------------------------------------- */
-/* Read like a message, told as what has become of it. It is no command, and its files are those of
- * the message. */
-const char *telegram_in_take_edit(struct telegram_in *in, const json_t *message,
-                                  struct telegram_event *event)
-{
-    struct sma_ingress *ingress = &event->ingress;
-    int64_t date_s = telegram_in_int(message, "edit_date");
-    const char *why = telegram_in_take_message(in, message, event);
-    if (why != NULL)
-        return why;
-    if (ingress->migrated_from.len > 0 || ingress->route.message_id.len == 0)
-        return "an edit of no message";
-    if (event->update_id == 0)
-        return "an edit without an update id";
-    ingress->kind = SMA_EVENT_NOTE;
-    ingress->change = SMA_CHANGE_EDIT;
-    ingress->target_id = ingress->route.message_id;
-    ingress->event_key = put_key(in, "e", event->update_id);
-    ingress->control = SMA_CONTROL_NONE;
-    ingress->addressed = SMA_ADDRESSED_NONE;
-    ingress->preparation = ingress->group_key = ingress->context = SMA_STR("");
-    if (date_s > 0)
-        ingress->wall_ms = telegram_in_date_ms(in, date_s);
-    return NULL;
-}
-
 /* -- coming and going -------------------------------------------------------------------------- */
-
 static const char *status_of(const json_t *member)
 {
     static const char *const known[] = {"creator",    "administrator", "member",
@@ -235,7 +207,7 @@ const char *telegram_in_take_member(struct telegram_in *in, const json_t *change
     ingress->context = sma_buf_str(&in->context);
     ingress->kind = SMA_EVENT_NOTE;
     ingress->addressed = SMA_ADDRESSED_NONE;
-    ingress->event_key = put_key(in, "u", event->update_id);
+    ingress->event_key = telegram_in_put_key(in, "u", event->update_id);
     ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(change, "date"));
     return NULL;
 }
@@ -262,7 +234,7 @@ const char *telegram_in_take_migration(struct telegram_in *in, const json_t *mes
     ingress->kind = SMA_EVENT_NOTE;
     ingress->addressed = SMA_ADDRESSED_NONE;
     ingress->migrated_from = put_chat_key(in->old_key, from, 0);
-    ingress->event_key = put_key(in, "migrate:", from);
+    ingress->event_key = telegram_in_put_key(in, "migrate:", from);
     ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(message, "date"));
     return NULL;
 }

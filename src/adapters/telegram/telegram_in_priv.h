@@ -150,6 +150,8 @@ void telegram_in_put_chat(struct telegram_in *in, const struct telegram_chat *ch
 void telegram_in_put_user(struct telegram_in *in, const json_t *user, struct sma_ingress *ingress);
 /** A number as decimal text in a caller's field. */
 struct sma_str telegram_in_number(char field[TELEGRAM_ID_TEXT_BYTES], int64_t number);
+/** An event's own key: what it is of, and a number. */
+struct sma_str telegram_in_put_key(struct telegram_in *in, const char *prefix, int64_t number);
 /** The topic that an answer may name, or 0. */
 int64_t telegram_in_thread(const json_t *message);
 /** Unix seconds to ms, never later than now, now when absent. */

@@ -15,225 +15,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX (4 * 1024 * 1024)
-static const char DEFAULT_ROLE[] = "You are a helpful project assistant.\n"
-                                   "Help the people who talk to you with this project.";
-
-/* Owns every string of a config: a list of blocks freed together. */
-struct storage
-{
-    struct storage *next;
-    _Alignas(void *) char bytes[];
-};
-
 static void ignore_warning(void *user, const char *line)
 {
     (void)user;
     (void)line;
-}
-
-/* Room that lives as long as the configuration, aligned for pointers; NULL without memory. */
-void *config_keep_room(struct loading *loading, size_t len)
-{
-    struct storage *block = malloc(sizeof *block + len);
-    if (block == NULL) {
-        loading->is_out_of_memory = true;
-        return NULL;
-    }
-    block->next = loading->config->storage;
-    loading->config->storage = block;
-    return block->bytes;
-}
-
-static const char *keep(struct loading *loading, const char *bytes, size_t len)
-{
-    char *room = config_keep_room(loading, len + 1);
-    if (room == NULL)
-        return "";
-    memcpy(room, bytes, len);
-    room[len] = '\0';
-    return room;
-}
-
-const char *config_keep_text(struct loading *loading, const char *text)
-{
-    return keep(loading, text, strlen(text));
-}
-
-void config_warn(struct loading *loading, const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    loading->warn(loading->user, line);
-}
-
-/* -- missing variables ------------------------------------------------------------------------- */
-void config_note_missing(void *user, const char *path, const char *variable)
-{
-    struct loading *loading = user;
-    if (loading->missing_count == SMA_COUNT_OF(loading->missing_path))
-        return;
-    snprintf(loading->missing_path[loading->missing_count], 128, "%s", path);
-    snprintf(loading->missing_name[loading->missing_count], 128, "%s", variable);
-    loading->missing_count++;
-}
-
-/* The variable whose absence removed `path`, or NULL. */
-const char *config_missing_variable(const struct loading *loading, const char *path)
-{
-    for (size_t i = 0; i < loading->missing_count; i++)
-        if (strcmp(loading->missing_path[i], path) == 0)
-            return loading->missing_name[i];
-    return NULL;
-}
-
-/* -- files ------------------------------------------------------------------------------------- */
-static enum sma_err read_project_file(struct loading *loading, const char *name, char **ret_bytes,
-                                      size_t *ret_len)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, name);
-    return sma_sys_read_file(sma_sys_real(), path, FILE_BYTES_MAX, ret_bytes, ret_len,
-                             loading->error);
-}
-
-/* -- variables --------------------------------------------------------------------------------- */
-static struct env_variable *find_in(const struct env_table *table, const char *name)
-{
-    for (size_t i = 0; i < table->count; i++)
-        if (strcmp(table->items[i].name, name) == 0)
-            return &table->items[i];
-    return NULL;
-}
-
-static bool reserve_one(struct env_table *table)
-{
-    if (table->count < table->capacity)
-        return true;
-    size_t capacity = table->capacity == 0 ? 16 : table->capacity * 2;
-    struct env_variable *items = realloc(table->items, capacity * sizeof *items);
-    if (items == NULL)
-        return false;
-    table->items = items;
-    table->capacity = capacity;
-    return true;
-}
-
-/* dotenv: the last duplicate wins. */
-static void set_variable(void *user, const char *name, const char *value)
-{
-    struct env_table *table = user;
-    struct env_variable *variable = find_in(table, name);
-    char *copy = strdup(value);
-    if (variable != NULL && copy != NULL) {
-        free(variable->value);
-        variable->value = copy;
-        return;
-    }
-    char *name_copy = copy != NULL && reserve_one(table) ? strdup(name) : NULL;
-    if (name_copy == NULL) {
-        free(copy);
-        table->is_out_of_memory = true;
-        return;
-    }
-    table->items[table->count++] = (struct env_variable){name_copy, copy};
-}
-
-static void env_table_fini(struct env_table *table)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        free(table->items[i].name);
-        free(table->items[i].value);
-    }
-    free(table->items);
-}
-
-/* What the first load put into the environment for the libraries that read it (proxies, say). Later
- * loads, which run beside other threads, must not touch the environment; they only have to know
- * which values of it are not the user's. */
-static struct env_table exported;
-static bool has_exported;
-
-static void export_once(struct env_table *table)
-{
-    if (has_exported)
-        return;
-    has_exported = true;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct env_variable *variable = &table->items[i];
-        if (getenv(variable->name) != NULL)
-            continue;
-        if (setenv(variable->name, variable->value, 0) != 0)
-            table->is_out_of_memory = true;
-        set_variable(&exported, variable->name, variable->value);
-    }
-    table->is_out_of_memory = table->is_out_of_memory || exported.is_out_of_memory;
-}
-
-/* dotenv: a variable of the real environment wins over the file. */
-const char *config_find_variable(void *user, const char *name)
-{
-    const struct loading *loading = user;
-    const char *value = getenv(name);
-    const struct env_variable *ours = value == NULL ? NULL : find_in(&exported, name);
-    if (value != NULL && (ours == NULL || strcmp(ours->value, value) != 0))
-        return value;
-    const struct env_variable *variable = find_in(&loading->env, name);
-    return variable == NULL ? NULL : variable->value;
-}
-
-/* The names of this .env and of the one that was exported, so that no child process gets what a
- * .env brought. */
-static void keep_env_names(struct loading *loading)
-{
-    size_t count = loading->env.count + exported.count;
-    const char **names = config_keep_room(loading, (count + 1) * sizeof *names);
-    if (names == NULL)
-        return;
-    size_t kept = 0;
-    for (size_t i = 0; i < loading->env.count; i++)
-        names[kept++] = config_keep_text(loading, loading->env.items[i].name);
-    for (size_t i = 0; i < exported.count; i++)
-        if (find_in(&loading->env, exported.items[i].name) == NULL)
-            names[kept++] = config_keep_text(loading, exported.items[i].name);
-    loading->config->dotenv_names = names;
-    loading->config->dotenv_count = kept;
-}
-
-static enum sma_err load_env(struct loading *loading)
-{
-    SMA_AUTO(sma_freep) char *bytes = NULL;
-    size_t len = 0;
-    enum sma_err err = read_project_file(loading, ".env", &bytes, &len);
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
-        return err;
-    if (err == SMA_ERR_OK)
-        err = sma_env_parse((struct sma_str){bytes, len}, set_variable, &loading->env);
-    export_once(&loading->env);
-    keep_env_names(loading);
-    return loading->env.is_out_of_memory ? SMA_ERR_NOMEM
-           : err == SMA_ERR_NOTFOUND     ? SMA_ERR_OK
-                                         : err;
-}
-
-enum sma_err config_read_prompt(struct loading *loading, const char *name, const char **ret_text)
-{
-    SMA_AUTO(sma_freep) char *bytes = NULL;
-    size_t len = 0;
-    SMA_TRY(read_project_file(loading, name, &bytes, &len));
-    struct sma_str text = {bytes, len};
-    if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0)
-        text = (struct sma_str){text.ptr + 3, text.len - 3};
-    text = sma_str_trim(text);
-    if (!sma_utf8_is_valid(text))
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s/%s: is not valid UTF-8; save it as UTF-8", loading->config->project_dir,
-                        name);
-    *ret_text = text.len == 0 ? DEFAULT_ROLE : keep(loading, text.ptr, text.len);
-    return SMA_ERR_OK;
 }
 
 static enum sma_err load_agent_md(struct loading *loading)
@@ -250,7 +35,7 @@ static enum sma_err load_ship_json(struct loading *loading)
 {
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
-    enum sma_err err = read_project_file(loading, "ship.json", &bytes, &len);
+    enum sma_err err = config_read_project_file(loading, "ship.json", &bytes, &len);
     if (err == SMA_ERR_NOTFOUND) {
         loading->root = json_object();
         return loading->root == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
@@ -366,24 +151,6 @@ static enum sma_err read_permissions(struct loading *loading)
                              : sma_fail(loading->error, err, "%s: %s", loading->file, error.text);
 }
 
-static char *keep_for_row(void *user, const char *text)
-{
-    return (char *)(uintptr_t)config_keep_text(user, text);
-}
-
-/* Where rows of this file are read from. */
-struct sma_param_source config_source(struct loading *loading, const json_t *root,
-                                      const char *place)
-{
-    return (struct sma_param_source){.root = (json_t *)(uintptr_t)root,
-                                     .file = loading->file,
-                                     .place = place,
-                                     .project_dir = loading->config->project_dir,
-                                     .keep = keep_for_row,
-                                     .user = loading,
-                                     .error = loading->error};
-}
-
 static enum sma_err read_general(struct loading *loading,
                                  const struct sma_config_overrides *overrides)
 {
@@ -426,7 +193,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
 {
     SMA_TRY(resolve_dir(loading, dir));
     SMA_TRY(load_agent_md(loading));
-    SMA_TRY(load_env(loading));
+    SMA_TRY(config_load_env(loading));
     SMA_TRY(load_ship_json(loading));
     SMA_TRY(config_read_llm(loading, overrides));
     SMA_TRY(add_adapters(loading, "adapters"));
@@ -456,12 +223,12 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
                               .user = user,
                               .error = error};
     sma_buf_init(&loading.unused, 4096);
-    sma_buf_init(&loading.late, FILE_BYTES_MAX * 2);
+    sma_buf_init(&loading.late, CONFIG_FILE_BYTES_MAX * 2);
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
     json_decref(loading.llm_written);
     json_decref(loading.chats_written);
-    env_table_fini(&loading.env);
+    config_env_fini(&loading.env);
     sma_buf_fini(&loading.unused);
     sma_buf_fini(&loading.late);
     if (err != SMA_ERR_OK) {
@@ -476,11 +243,6 @@ void sma_config_destroy(struct sma_config *config)
 {
     if (config == NULL)
         return;
-    struct storage *block = config->storage;
-    while (block != NULL) {
-        struct storage *next = block->next;
-        free(block);
-        block = next;
-    }
+    config_free_room(config);
     free(config);
 }

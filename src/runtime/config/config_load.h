@@ -11,6 +11,8 @@
 #include "config_priv.h"
 #include "sma/buf.h"
 
+#define CONFIG_FILE_BYTES_MAX (4 * 1024 * 1024)
+
 /* The assignments of a .env file. */
 struct env_variable
 {
@@ -43,19 +45,31 @@ struct loading
     bool is_out_of_memory;
 };
 
+/* -- config_keep.c ----------------------------------------------------------------------------- */
 /** Room that lives as long as the configuration, aligned for pointers; NULL without memory. */
 void *config_keep_room(struct loading *loading, size_t len);
+/** All of it. */
+void config_free_room(struct sma_config *config);
 /** A copy of the text; "" without memory. */
 const char *config_keep_text(struct loading *loading, const char *text);
 void config_warn(struct loading *loading, const char *format, ...) SMA_PRINTF(2, 3);
 /** Rows of `place` are read from root; texts live as long as the configuration. */
 struct sma_param_source config_source(struct loading *loading, const json_t *root,
                                       const char *place);
-/** The value of a variable of the environment or of .env (struct loading *user); NULL = not set. */
-const char *config_find_variable(void *user, const char *name);
 void config_note_missing(void *user, const char *path, const char *variable);
 /** The variable whose absence removed `path`, or NULL. */
 const char *config_missing_variable(const struct loading *loading, const char *path);
+SMA_CHECKED enum sma_err config_read_project_file(struct loading *loading, const char *name,
+                                                  char **ret_bytes, size_t *ret_len);
+/** A text file of the project, trimmed, valid UTF-8: Agent.md and what stands in its place. */
+SMA_CHECKED enum sma_err config_read_prompt(struct loading *loading, const char *name,
+                                            const char **ret_text);
+
+/* -- config_env.c ------------------------------------------------------------------------------ */
+SMA_CHECKED enum sma_err config_load_env(struct loading *loading);
+/** The value of a variable of the environment or of .env (struct loading *user); NULL = not set. */
+const char *config_find_variable(void *user, const char *name);
+void config_env_fini(struct env_table *table);
 
 /* -- unused.c ---------------------------------------------------------------------------------- */
 /** One line that names what ship.json and the folder hold that this version does not use. */
@@ -80,8 +94,5 @@ SMA_CHECKED enum sma_err config_check_header_value(struct loading *loading, cons
 /** `chats`, and the list of models. After config_read_llm. is_alone: the command line has chosen
  *  the model, which is then everybody's. */
 SMA_CHECKED enum sma_err config_read_chats(struct loading *loading, bool is_alone);
-/** A text file of the project, trimmed, valid UTF-8: Agent.md and what stands in its place. */
-SMA_CHECKED enum sma_err config_read_prompt(struct loading *loading, const char *name,
-                                            const char **ret_text);
 
 #endif
