@@ -145,10 +145,14 @@ static void what_is_gone_or_changed_is_named(void)
         harness_wait(harness, ask(harness, &llm, "image/png", "hi", 4004));
     CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
     CHECK_TEXT(path, record->refused);
-    CHECK(unlink(path) == 0 && symlink("/etc/passwd", path) == 0);
+    record = harness_wait(harness, ask(harness, &llm, "image/png", "hi", 3996)); /* it has grown */
+    CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
+    char other[160]; /* a link to a file of this length */
+    snprintf(other, sizeof other, "%s/other", folder);
+    CHECK(rename(path, other) == 0 && symlink(other, path) == 0);
     record = harness_wait(harness, ask(harness, &llm, "image/png", "hi", 4000));
     CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
-    CHECK(unlink(path) == 0);
+    CHECK(unlink(path) == 0 && unlink(other) == 0);
     record = harness_wait(harness, ask(harness, &llm, "image/png", "hi", 4000));
     CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
     CHECK_TEXT(path, record->refused);
