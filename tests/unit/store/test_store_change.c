@@ -430,6 +430,35 @@ static void an_edit_is_never_consent(void)
     end_world(&w);
 }
 
+/* Words that the agent reads as a possible answer stay what they were, over a restart, too. */
+static void words_that_may_be_an_answer_keep_what_they_said(void)
+{
+    static const char words[] = "yes, but only on the test branch please";
+    make_world(&w);
+    w.config.permissions_json = PEOPLE;
+    w.config.queue_mode = SMA_QUEUE_STEER;
+    open_world(&w);
+    uint64_t seq =
+        park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                one_command, 1);
+    struct sma_card card;
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    sma_card_fini(&card);
+    uint64_t said =
+        say_it(&(struct saying){.chat = "a", .id = "2", .text = words, .user = "boss"}).seq;
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_JUDGE);
+    CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_judge)->seq == said);
+    sma_msg_destroy(msg);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, edit_by("boss", "e1", "2", "yes").verdict);
+    crash_world(&w);
+    msg = take(&w.agent, SMA_MSG_JUDGE);
+    CHECK(msg != NULL);
+    CHECK_STR(words, SMA_MSG_BODY(msg, struct sma_judge)->text);
+    sma_msg_destroy(msg);
+    CHECK_INT(SMA_RUN_PARKED, state_of(seq));
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(an_edited_message_is_answered_as_it_reads_now);
@@ -449,5 +478,6 @@ int main(void)
     RUN(a_note_waits_for_its_author);
     RUN(so_many_notes_wait_and_no_more);
     RUN(an_edit_is_never_consent);
+    RUN(words_that_may_be_an_answer_keep_what_they_said);
     return check_summary();
 }
