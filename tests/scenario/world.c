@@ -11,11 +11,12 @@
 void world_configure(const struct world *world, int fake_port, const char *llm, const char *root)
 {
     char json[8192];
+    const char *model = strstr(llm, "\"model\":"), *others = strstr(llm, "\"fallbacks\":");
+    bool has_model = model != NULL && (others == NULL || model < others); /* not a fallback's */
     int len = snprintf(json, sizeof json,
                        "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",%s"
                        "\"baseUrl\":\"http://127.0.0.1:%d/v1\",%s}%s}",
-                       strstr(llm, "\"model\":") != NULL ? "" : "\"model\":\"fake-1\",", fake_port,
-                       llm, root);
+                       has_model ? "" : "\"model\":\"fake-1\",", fake_port, llm, root);
     CHECK(len > 0 && (size_t)len < sizeof json);
     folder_write(&world->folder, "ship.json", json);
 }
