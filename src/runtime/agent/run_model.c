@@ -4,6 +4,9 @@
 
 #include "sma/text.h"
 
+#include <jansson.h>
+#include <stdlib.h>
+
 /* -- who is asked ------------------------------------------------------------------------------ */
 static void set_target(struct sma_run *run, size_t index)
 {
@@ -183,6 +186,41 @@ static void on_summary(struct sma_run *run, const struct sma_model_answer *answe
         run_ask_model(run);
 }
 
+static bool has_marker_in(struct sma_str text)
+{
+    size_t at = 0, start;
+    struct sma_str hash;
+    return sma_part_find_marker(text, &at, &start, &hash);
+}
+
+/* As it is, and as it is when it is written anew, without spaces and escapes. */
+static bool has_marker_for_good(struct sma_str arguments)
+{
+    bool has = has_marker_in(arguments);
+    bool is_doubtful = arguments.len > 0 &&
+                       (memmem(arguments.ptr, arguments.len, SMA_PART_MARKER,
+                               sizeof SMA_PART_MARKER - 1) != NULL ||
+                        memmem(arguments.ptr, arguments.len, "\\u", 2) != NULL);
+    if (has || !is_doubtful)
+        return has;
+    json_t *value = json_loadb(arguments.ptr, arguments.len, 0, NULL);
+    char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT);
+    has = text != NULL && has_marker_in(sma_str(text));
+    free(text);
+    json_decref(value);
+    return has;
+}
+
+/* Arguments made to look like a part of ours. Kept, every later request would carry the file there,
+ * as often as it stands there, or fail with it once it is gone. */
+static bool imitates_part(const struct sma_model_answer *answer)
+{
+    bool has = has_marker_in(answer->fragment);
+    for (uint32_t i = 0; i < answer->call_count && !has; i++)
+        has = has_marker_for_good(answer->calls[i].arguments);
+    return has;
+}
+
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer)
 {
     if (run->state != RUN_MODEL && run->state != RUN_COMPACTING)
@@ -199,9 +237,11 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
     sma_usage_add(&run->usage, &answer->usage);
     if (answer->status == SMA_MODEL_OK) {
         note_success(run, answer);
-        if (run_added_go_on(run, answer) || run_nudge(run, answer))
+        if (imitates_part(answer))
+            run_finish_failed(run, "the model's answer imitates an attached file");
+        else if (run_added_go_on(run, answer) || run_nudge(run, answer))
             return;
-        if (answer->call_count == 0)
+        else if (answer->call_count == 0)
             run_finish_answer(run, answer);
         else
             run_on_answer(run, answer);

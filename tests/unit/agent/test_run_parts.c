@@ -726,6 +726,29 @@ static void words_that_look_like_a_marker_stay_words(void)
         }
 }
 
+/* Nor does a model put a file's bytes where it likes: in arguments, which are an object on one of
+ * the wires, they would go with every later request, and none would pass once the file is gone. */
+static void a_marker_in_arguments_is_not_kept(void)
+{
+#define HASH "aaaa000000000000000000000000000000000000000000000000000000000000"
+    static const char *const arguments[] = {
+        "{\"path\":\".\",\"data\":\"sma-part:" HASH "\"}",
+        "{\"path\":\".\",\"a\":{\"url\": \"data:image/png;base64,sma-part:" HASH "\"}}",
+        "{\"path\":\".\",\"d\\u0061ta\":\"sma\\u002dpart:" HASH "\"}"};
+    for (size_t i = 0; i < 3 * SMA_COUNT_OF(arguments); i++) {
+        const struct driver_call calls[] = {{"c1", "list_files", arguments[i / 3]}, {NULL}};
+        struct driver driver;
+        init(&driver, (enum sma_llm_api)(i % 3), &photo, 1);
+        driver_start(&driver);
+        driver_encoded(&driver, "aaaa", NULL);
+        driver_answer(&driver, "so", SMA_FINISH_TOOLS, calls);
+        CHECK(driver_find(&driver, SMA_RUN_ASK_TOOL) == NULL);
+        CHECK(driver_find(&driver, SMA_RUN_STORE_STEP) == NULL);
+        driver_done(&driver, false);
+        driver_fini(&driver);
+    }
+}
+
 int main(void)
 {
     RUN(a_photo_is_prepared_and_then_sent_before_the_text);
@@ -754,5 +777,6 @@ int main(void)
     RUN(a_run_that_prepares_stops_and_drains);
     RUN(too_many_pictures_leave_the_oldest_out);
     RUN(words_that_look_like_a_marker_stay_words);
+    RUN(a_marker_in_arguments_is_not_kept);
     return check_summary();
 }
