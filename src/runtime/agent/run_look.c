@@ -88,7 +88,9 @@ void run_parts_looked(struct sma_run *run, const struct sma_model_answer *answer
     sma_buf_init(&note, NOTE_BYTES_MAX + 256);
     sma_buf_put_text(&note, "another model that sees it says: ");
     sma_buf_put(&note, said.ptr, sma_utf8_cut(said, NOTE_BYTES_MAX));
-    if (note.err == SMA_ERR_OK)
+    if (note.err == SMA_ERR_OK) {
+        run_cross_out(run, note.ptr, note.len); /* words of the picture, word for word */
         run_part_describe(run, parts->look_index, sma_buf_str(&note));
+    }
     sma_buf_fini(&note);
 }

@@ -127,8 +127,17 @@ static void mark(struct filler *filler, const struct sma_history_line *line)
             sma_line_mark(line->wall_ms, line->is_user, line->message_id);
 }
 
+/* As in what people write now (run_turn.c). The message is ours. */
+static void cross_out(const struct sma_run *run, struct sma_str text)
+{
+    if (text.len > 0)
+        run_cross_out(run, (char *)(uintptr_t)text.ptr, text.len);
+}
+
 static void add_asked(struct filler *filler, const struct sma_history_line *line)
 {
+    cross_out(filler->run, line->user_name);
+    cross_out(filler->run, line->text);
     if (filler->answer.len > 0)
         end_turn(filler);
     if (filler->is_group || filler->count == FILL_BLOCK_COUNT_MAX)
