@@ -4,14 +4,14 @@
  *   shrink-picture MAX_SIDE MAX_BYTES ORIENTATION   picture on standard input, result on output
  *
  * MAX_*: 0 = any. ORIENTATION: EXIF's, 1..8. The result is "SMAP", its length in 4 bytes
- * (little-endian), and a PNG or JPEG. Exits with 0; 1: called wrongly or out of memory; 2: it cannot be
- * decoded; 3: it does not get small enough.
+ * (little-endian), and a PNG or JPEG. Exits with 0; 1: called wrongly or out of memory; 2: it
+ * cannot be decoded; 3: it does not get small enough.
  *
  * It is not part of the service: decoders are where hostile files strike, so they have a process
- * that holds nothing. Before a byte is decoded it gives up what it does not need: 1 GiB of memory and
- * 15 s of CPU are its limits, and the kernel lets it read, write, compute and end, but open no file,
- * connect nowhere and start nothing (a list of what is allowed; threads of decoders are). When memory
- * runs out on the machine, the kernel ends it first.
+ * that holds nothing. Before a byte is decoded it gives up what it does not need: 1 GiB of memory
+ * and 15 s of CPU are its limits, and the kernel lets it read, write, compute and end, but open no
+ * file, connect nowhere and start nothing (a list of what is allowed; threads of decoders are).
+ * When memory runs out on the machine, the kernel ends it first.
  */
 #include <errno.h>
 #include <fcntl.h>

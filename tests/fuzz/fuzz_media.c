@@ -1,8 +1,8 @@
 /*
  * The beginning of any file that somebody sends. The first byte says how much the file claims to be
  * larger than what can be read of it.
- * Promises: a type, an orientation that exists, a part's kind; a bounded number of reads, none longer
- * than 64 KiB; nothing is whole that has no size.
+ * Promises: a type, an orientation that exists, a part's kind; a bounded number of reads, none
+ * longer than 64 KiB; nothing is whole that has no size.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /*
  * Aim: people are heard while the agent works: what they add goes into the answer that is being
- *      made, once, also over a kill; what they edit is answered as it reads now, what they take back
- *      is not answered. On each platform and each wire.
+ *      made, once, also over a kill; what they edit is answered as it reads now, what they take
+ *      back is not answered. On each platform and each wire.
  * Method: the real binary between a simulated platform and a model server that keeps its answer
  *      back until it is told.
  *   scenario_listen_PLATFORM BINARY FAKE_MODEL
@@ -75,7 +75,8 @@ static void await_metric(const struct platform_world *world, const char *name, l
     }
 }
 
-/* The first piece is answered at once; what came meanwhile is answered together, by the same run. */
+/* The first piece is answered at once; what came meanwhile is answered together, by the same
+ * run. */
 static void additions_go_into_the_open_run_on(const char *api)
 {
     struct platform_world world;

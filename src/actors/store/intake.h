@@ -16,10 +16,10 @@ struct store_acceptance
     enum sma_row_state row_state;
     uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
     bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
-    bool is_run_command;       /* a command that waits its turn like a message: /compact */
-    bool is_press;             /* no history line; its data is kept in the facts */
-    bool is_unkept;            /* no history line: only claimed */
-    bool is_aside; /* its line is marked: the answer to a request, nothing for the model */
+    bool is_run_command; /* a command that waits its turn like a message: /compact */
+    bool is_press;       /* no history line; its data is kept in the facts */
+    bool is_unkept;      /* no history line: only claimed */
+    bool is_aside;       /* its line is marked: the answer to a request, nothing for the model */
     struct sma_str request_id; /* as in store_facts */
 };
 /** Claim, row, line, cursor, contact; in the open transaction. */

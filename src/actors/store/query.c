@@ -283,8 +283,8 @@ static void answer_raw(struct sma_store *store, struct store_search *search, enu
     sma_buf_fini(&buf);
 }
 
-/* May this person speak to us here? Whom we would not answer is not listened to either: the words are
- * in the file, and no model reads them unasked. */
+/* May this person speak to us here? Whom we would not answer is not listened to either: the words
+ * are in the file, and no model reads them unasked. */
 static bool may_speak(struct sma_store *store, const struct store_chat *chat,
                       const struct sma_history_ask *ask, struct sma_str user_id)
 {

@@ -149,8 +149,8 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
     enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
     if (err == SMA_ERR_OK && sma_store_facts_get(message.facts, &facts) == SMA_ERR_OK) {
         is_quiet = sma_store_wants_quiet(store, &facts.route);
-        is_run = is_run || facts.is_retry ||
-                 (!facts.wants_role && sma_store_is_run_command(&facts));
+        is_run =
+            is_run || facts.is_retry || (!facts.wants_role && sma_store_is_run_command(&facts));
     }
     if (err == SMA_ERR_OK) {
         err = sma_store_hold_again(store, &message, &is_held);

@@ -1,5 +1,6 @@
 /*
- * tools_encode.c — parts made ready for the model: one question after the other, on libuv's workers.
+ * tools_encode.c — parts made ready for the model: one question after the other, on libuv's
+ * workers.
  *
  * A question WAITS until one of SMA_ENCODE_COUNT_MAX places is free, is worked on by a worker that
  * alone touches it (except is_stopped), and is answered exactly once, with a note when the part

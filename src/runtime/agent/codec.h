@@ -89,7 +89,7 @@ struct sma_stored_results
     struct sma_stored_result *results; /* owned */
     uint32_t added_count;              /* as in struct sma_stored_answer */
     struct sma_seq *added;
-    struct sma_part *storage;          /* owned: the parts of them all */
+    struct sma_part *storage; /* owned: the parts of them all */
 };
 /* A DECISION step, written by the store: what people said about calls of the answer before it. */
 struct sma_stored_decision

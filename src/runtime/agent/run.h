@@ -61,8 +61,8 @@ struct sma_run_settings
     /* every model (chats.h): llm and its fallbacks first, in the order of the configuration */
     struct sma_target targets[SMA_MODEL_COUNT_MAX];
     struct sma_cooldown cooldowns[SMA_MODEL_COUNT_MAX];
-    size_t target_count;     /* of llm and its fallbacks */
-    size_t model_count;      /* of all */
+    size_t target_count;      /* of llm and its fallbacks */
+    size_t model_count;       /* of all */
     struct sma_target vision; /* who describes pictures for those that have no eyes */
     bool has_vision;
     struct sma_target judge; /* who reads what may be an answer to a request */
@@ -74,8 +74,8 @@ struct sma_run_settings
     size_t key_offsets[SMA_MODEL_COUNT_MAX];   /* where the chat's cache key goes in the tail */
     uint64_t facts_word;                       /* that the heads name; 0 until the first run */
     struct sma_context_known known[SMA_MODEL_COUNT_MAX]; /* what their answers have taught */
-    bool is_configured;                        /* there is a model to ask */
-    uint32_t use_count;                        /* the owner's */
+    bool is_configured;                                  /* there is a model to ask */
+    uint32_t use_count;                                  /* the owner's */
 };
 /** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings.
  *  @before: of the configuration until now, or NULL: what is known of targets that stay the same is

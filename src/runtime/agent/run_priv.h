@@ -10,8 +10,8 @@
 #include "runtime/agent/prompt.h"
 #include "runtime/agent/run.h"
 #include "runtime/agent/run_added.h"
-#include "runtime/agent/run_parts.h"
 #include "runtime/agent/run_compact.h"
+#include "runtime/agent/run_parts.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
 #include "sma/notices.h"
@@ -31,15 +31,15 @@
 enum run_state
 {
     RUN_NEW,
-    RUN_LOADING,   /* SESSION asked */
-    RUN_PREPARING, /* ENCODE asked, or llm.vision: before a request */
-    RUN_MODEL,     /* MODEL asked */
+    RUN_LOADING,    /* SESSION asked */
+    RUN_PREPARING,  /* ENCODE asked, or llm.vision: before a request */
+    RUN_MODEL,      /* MODEL asked */
     RUN_COMPACTING, /* MODEL asked for a summary */
-    RUN_CHECKING,  /* receivers and verdicts asked, the answer not stored yet */
-    RUN_STORING,   /* the answer's STEP asked */
-    RUN_TOOLS,     /* its calls are carried out */
-    RUN_SETTLING,  /* draining: waits for the last STEP, then ends */
-    RUN_FINISHING, /* DONE asked */
+    RUN_CHECKING,   /* receivers and verdicts asked, the answer not stored yet */
+    RUN_STORING,    /* the answer's STEP asked */
+    RUN_TOOLS,      /* its calls are carried out */
+    RUN_SETTLING,   /* draining: waits for the last STEP, then ends */
+    RUN_FINISHING,  /* DONE asked */
     RUN_OVER,
 };
 

@@ -85,8 +85,8 @@ struct history_parsed
     json_t *root;
     struct sma_history_entry entry;
     struct sma_str user_name; /* meta.username */
-    bool is_clear; /* a command that ended the conversation so far */
-    bool is_aside; /* a command, or the answer to a request: nothing for the model */
+    bool is_clear;            /* a command that ended the conversation so far */
+    bool is_aside;            /* a command, or the answer to a request: nothing for the model */
     bool is_notice;
 };
 

@@ -78,7 +78,8 @@ void config_warn_unused(struct loading *loading);
 void config_warn_prices(const struct sma_config *config, sma_config_warn_fn *warn, void *user);
 
 /* -- config_llm.c ------------------------------------------------------------------------------ */
-/** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_vision, llm_patience_s. */
+/** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_vision,
+ *  llm_patience_s. */
 SMA_CHECKED enum sma_err config_read_llm(struct loading *loading,
                                          const struct sma_config_overrides *overrides);
 /** One more model: the object `json` (`written`: with its placeholders) at `path`. What it does not

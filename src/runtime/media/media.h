@@ -1,9 +1,9 @@
 /*
  * media.h — what a file is by its bytes, and what of it a model can be given.
  *
- * The beginning of a file says its type, and for pictures their size; nothing is decoded here. Names
- * and what a platform says of a file are not asked. Every parser reads a bounded number of small
- * pieces, whatever lengths the file claims.
+ * The beginning of a file says its type, and for pictures their size; nothing is decoded here.
+ * Names and what a platform says of a file are not asked. Every parser reads a bounded number of
+ * small pieces, whatever lengths the file claims.
  * Threads: any; no state. Blocks: on the source's reads.
  */
 #ifndef SMA_RUNTIME_MEDIA_H

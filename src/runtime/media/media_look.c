@@ -331,7 +331,8 @@ static enum sma_media_type type_of_box(const uint8_t *head, size_t len)
     return SMA_MEDIA_VIDEO;
 }
 
-/* A frame header of MPEG layer III whose length leads to another one: two bytes alone are chance. */
+/* A frame header of MPEG layer III whose length leads to another one: two bytes alone are
+ * chance. */
 static bool is_mp3(const uint8_t *head, size_t len)
 {
     static const uint16_t rates[] = {0,   32,  40,  48,  56,  64,  80, 96,

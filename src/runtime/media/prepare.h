@@ -1,15 +1,15 @@
 /*
  * prepare.h — a file made ready for a request to a model: its base64 in the folder of parts.
  *
- * What models take is given as it is. A picture that is over the limits, lies on its side (EXIF), is
- * not whole or has a format that models do not take goes through the helper program
+ * What models take is given as it is. A picture that is over the limits, lies on its side (EXIF),
+ * is not whole or has a format that models do not take goes through the helper program
  * (src/picture), which runs between the walls of commands. What cannot be given has a sentence
  * instead; nothing is an error.
  *
  * The folder .ship/.cache/parts holds <sha256 of the bytes the model gets>.b64, each written beside
  * its place and renamed: the same bytes have one file, and a reader sees all of it or none. Nothing
- * is synced: a file that a crash has spoilt has another length than is remembered of it, and is made
- * again.
+ * is synced: a file that a crash has spoilt has another length than is remembered of it, and is
+ * made again.
  * Threads: any worker; no state. Blocks: on files, and up to MEDIA_HELPER_MS on the helper.
  */
 #ifndef SMA_RUNTIME_MEDIA_PREPARE_H

@@ -505,7 +505,8 @@ static void without_the_helper_or_room_it_is_said(void)
     world_close(&world);
 }
 
-/* Decoding comes after this: no other calls of the kernel than reading and computing, and limits. */
+/* Decoding comes after this: no other calls of the kernel than reading and computing, and
+ * limits. */
 static void the_helper_has_given_up_all_else_before_it_reads(void)
 {
     int in[2], out[2];

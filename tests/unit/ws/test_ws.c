@@ -207,7 +207,8 @@ static void *guarded_realloc(void *old, size_t size, const char *reason)
 
 /* libwebsockets 4.1.6 goes on reading after it was told to close, until its close frame is
  * answered, and empties its buffer only when it was not: full to the last byte at a refusal, it is
- * written behind. A close frame may not come through: that is the peer's matter, who does not read. */
+ * written behind. A close frame may not come through: that is the peer's matter, who does not
+ * read. */
 static void check_writes_nowhere(const char *bytes, size_t len, const char *reason)
 {
     struct client client = {0};
