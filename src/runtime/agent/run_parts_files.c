@@ -95,30 +95,36 @@ static bool put_paths(struct sma_run *run)
     return parts->paths.err == SMA_ERR_OK;
 }
 
+/* Has anything that is sent parts? */
 static bool has_any(const struct sma_run *run)
 {
+    const struct sma_session *session = run->session;
     bool has = run->see.count > 0;
     for (uint32_t i = 0; i < run->round_count && !has; i++)
         has = run->rounds[i].results.storage != NULL;
+    for (uint32_t i = 0; i < session->turn_count && !has; i++)
+        has = session->turns[i]->stored.part_count > 0 && !run_is_skipped(run, i);
     return has;
+}
+
+/* Of the turns that are sent, as they are: what is counted here is taken out there. */
+static bool scan_all(struct sma_run *run)
+{
+    const struct sma_session *session = run->session;
+    bool is_good = true;
+    for (uint32_t i = 0; i < session->turn_count && is_good; i++)
+        is_good = run_is_skipped(run, i) || scan(run, session->turns[i]->bytes);
+    return is_good && scan(run, sma_buf_str(&run->turn));
 }
 
 bool run_parts_list_files(struct sma_run *run)
 {
-    const struct sma_session *session = run->session;
-    bool is_good = true, has_own = has_any(run);
+    bool is_good = true;
     run->see.file_count = 0;
-    if (run->see.is_looking) {
+    if (run->see.is_looking)
         is_good = scan(run, sma_buf_str(&run->see.look));
-    } else {
-        for (uint32_t i = 0; i < session->turn_count && is_good; i++) {
-            bool has_parts = session->turns[i]->stored.part_count > 0;
-            is_good = !has_parts || scan(run, session->turns[i]->bytes);
-            has_own |= has_parts;
-        }
-        if (has_own)
-            is_good = is_good && scan(run, sma_buf_str(&run->turn));
-    }
+    else if (has_any(run))
+        is_good = scan_all(run);
     if (run->see.file_count > 0)
         is_good = put_paths(run) && is_good;
     return is_good;

@@ -766,6 +766,32 @@ static void a_marker_in_arguments_is_not_kept(void)
     }
 }
 
+/* What a stand-in does not get of the talk brings no file either: the rest is sent to it. */
+static void a_picture_of_a_turn_that_a_stand_in_does_not_get_stays_behind(void)
+{
+    static char words[40000];
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    struct sma_config_llm large = driver.config.llm, small = large;
+    small.model = "gpt-5.1-mini";
+    small.context_tokens = 16000;
+    const struct sma_config_llm *both[] = {&large, &small};
+    driver_targets(&driver, both, 2);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    finish(&driver, "I see");
+    memset(words, 'w', sizeof words - 1);
+    driver.order.text = sma_str(words);
+    driver_start(&driver);
+    finish(&driver, "so long");
+    driver.settings->cooldowns[0].until_ns = UINT64_MAX;
+    driver.order.text = SMA_STR("on with it");
+    driver_start(&driver);
+    CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(driver_sends(&driver, "on with it") && !driver_sends(&driver, "<aaaa>"));
+    driver_fini(&driver);
+}
+
 int main(void)
 {
     RUN(a_photo_is_prepared_and_then_sent_before_the_text);
@@ -796,5 +822,6 @@ int main(void)
     RUN(too_many_pictures_leave_the_oldest_out);
     RUN(words_that_look_like_a_marker_stay_words);
     RUN(a_marker_in_arguments_is_not_kept);
+    RUN(a_picture_of_a_turn_that_a_stand_in_does_not_get_stays_behind);
     return check_summary();
 }
