@@ -18,6 +18,7 @@ struct sma_context_known
 {
     uint32_t ratio;  /* counted over guessed, in thousandths; 0 = nothing was counted */
     uint32_t window; /* what an answer "too long" told; 0 = none did */
+    bool has_seen;   /* it has answered to a picture */
 };
 /* What was counted last of a conversation: its first `bytes` took `tokens`. */
 struct sma_context_measure

@@ -113,7 +113,8 @@ static bool drop_refused(struct sma_run *run, bool are_too_many)
 }
 
 /* It was refused and not said why: what is new in it is what was attached. A model that nobody
- * knows may have no eyes: that is known when it takes the request without. */
+ * knows may have no eyes: that is known when it takes the request without. One that has seen a
+ * picture has some: then it is this picture, and other chats keep theirs. */
 static bool drop_suspects(struct sma_run *run)
 {
     struct meant meant = {.note = SMA_STR(REFUSED_NOTE)};
@@ -121,6 +122,7 @@ static bool drop_suspects(struct sma_run *run)
     if (drop_of_run(run, &meant) == 0)
         return false;
     run->see.is_eyeless_guess = !run->target->profile.is_known && meant.image_count > 0 &&
+                                !run->settings->known[run->target_index].has_seen &&
                                 sma_session_count_parts(run->session, run->target, &bytes) == 0;
     return true;
 }
@@ -176,6 +178,10 @@ void run_parts_accepted(struct sma_run *run)
     parts->is_eyeless_guess = false;
     parts->repair_count = 0;
     parts->accepted_round_count = run->round_count;
-    for (uint32_t i = 0; i < parts->count; i++)
-        parts->list[i].is_accepted |= sma_part_is_shown(run->target, &parts->list[i].part);
+    for (uint32_t i = 0; i < parts->count; i++) {
+        bool is_shown = sma_part_is_shown(run->target, &parts->list[i].part);
+        parts->list[i].is_accepted |= is_shown;
+        run->settings->known[run->target_index].has_seen |=
+            is_shown && parts->list[i].part.kind == SMA_PART_IMAGE;
+    }
 }

@@ -332,6 +332,35 @@ static void no_eyes_are_learned_from_a_silent_refusal(void)
     driver_fini(&driver);
 }
 
+/* A picture that somebody made so that no provider reads it takes the eyes of nobody else. */
+static void a_bad_picture_blinds_no_model_that_has_seen_one(void)
+{
+    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
+                                 .provider = "custom",
+                                 .model = "some-model",
+                                 .base_url = "http://x",
+                                 .api_key = "k",
+                                 .effort = ""};
+    const struct sma_config_llm *llms[] = {&llm};
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_targets(&driver, llms, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    finish(&driver, "a cat");
+    sma_session_clear(driver.sessions, driver.session, UINT64_MAX); /* another chat's */
+    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
+    driver.order.part_count = 1;
+    driver_start(&driver);
+    driver_encoded(&driver, "bbbb", NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
+    CHECK(!driver_sends(&driver, "<bbbb>"));
+    driver_answer(&driver, "hm", SMA_FINISH_STOP, NULL);
+    CHECK(driver_find(&driver, SMA_RUN_LEARN) == NULL);
+    CHECK(driver_find(&driver, SMA_RUN_STORE_DONE) != NULL);
+    driver_fini(&driver);
+}
+
 /* It may be the conversation: that is tried first, and the picture stays. */
 static void a_conversation_that_is_refused_costs_no_picture(void)
 {
@@ -806,6 +835,7 @@ int main(void)
     RUN(a_file_that_is_gone_is_a_line);
     RUN(no_eyes_are_learned);
     RUN(no_eyes_are_learned_from_a_silent_refusal);
+    RUN(a_bad_picture_blinds_no_model_that_has_seen_one);
     RUN(a_conversation_that_is_refused_costs_no_picture);
     RUN(a_request_that_is_too_large_leaves_old_pictures_out);
     RUN(a_refused_data_url_goes_bare);
