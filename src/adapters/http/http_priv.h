@@ -34,6 +34,8 @@
 #define HTTP_SLOT_COUNT(connections) ((connections) + HTTP_REFUSAL_COUNT_MAX * 2)
 #define HTTP_BUFFERED_BYTES_MAX \
     (64u * 1024 * 1024) /* request bytes of all connections; over it 503 */
+#define HTTP_SMALLER_BYTES_MAX \
+    (8u * 1024 * 1024) /* so much more for bodies that bring no files: events of platforms */
 #define HTTP_RESPONSE_BYTES_MAX \
     (24u * 1024 * 1024) /* one response; a stored result fits with escapes */
 #define HTTP_STREAM_BACKLOG_BYTES \

@@ -90,14 +90,16 @@ static bool admit_body(struct http_conn *conn, const struct sma_http_request *re
     size_t whole = request->head_bytes + (size_t)request->content_bytes;
     if (whole <= HTTP_KEPT_BUFFER_BYTES || conn->in.len >= whole)
         return true;
-    if (http->buffered_bytes + whole > HTTP_BUFFERED_BYTES_MAX)
+    bool is_large = request->content_bytes > SMA_HTTP_BODY_BYTES_MAX;
+    size_t room = HTTP_BUFFERED_BYTES_MAX + (is_large ? 0 : HTTP_SMALLER_BYTES_MAX);
+    if (http->buffered_bytes + whole > room)
         return refuse(conn, request, 503, "Retry-After: 1\r\n",
                       "Too many large requests at once: send it again");
     /* The parsed head points into the buffer that may move here: nothing of it is used after
      * this. */
     if (sma_buf_reserve(&conn->in, whole - conn->in.len) == NULL)
         return refuse(conn, request, 503, "Retry-After: 1\r\n", "Out of memory: send it again");
-    if (request->content_bytes > SMA_HTTP_BODY_BYTES_MAX) /* the time grows with what comes */
+    if (is_large) /* the time grows with what comes */
         http_conn_deadline(conn, conn->read_ns +
                                      http->request_deadline_ns *
                                          (1 + request->content_bytes / SMA_HTTP_BODY_BYTES_MAX));

@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -283,6 +284,38 @@ static void an_event_that_waits_when_the_service_stops_is_sent_again(void)
     harness_stop(harness);
 }
 
+/* Pictures that somebody sends in, or only announces, keep no platform waiting. */
+static void large_requests_leave_room_for_events(void)
+{
+    enum
+    {
+        LARGE = 32 * 1024 * 1024 - 65536,
+        EVENT = 200 * 1024
+    };
+    char request[400];
+    start(NULL, NULL);
+    int fds[2];
+    for (int i = 0; i < 2; i++) {
+        fds[i] = client_connect(harness);
+        snprintf(request, sizeof request,
+                 "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
+                 "Expect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+                 harness_port(harness), LARGE);
+        client_text(fds[i], request);
+        char *goes_on = client_read_until(fds[i], "100 Continue");
+        free(goes_on);
+    }
+    char *event = calloc(1, EVENT);
+    int fd = client_connect(harness);
+    post(fd, "/webhooks/fake", "", event, EVENT);
+    read_text(fd, 200, "\"bytes\":204800}");
+    free(event);
+    close(fd);
+    close(fds[0]);
+    close(fds[1]);
+    harness_stop(harness);
+}
+
 int main(void)
 {
     RUN(an_event_arrives_as_it_was_sent);
@@ -293,6 +326,7 @@ int main(void)
     RUN(as_many_as_the_edge_holds_may_be_open);
     RUN(bodies_are_bounded_one_by_one_and_together);
     RUN(answered_bytes_make_room_again);
+    RUN(large_requests_leave_room_for_events);
     RUN(pipelined_events_are_answered_in_order);
     RUN(what_cannot_be_passed_on_is_refused);
     RUN(an_event_that_waits_when_the_service_stops_is_sent_again);
