@@ -54,6 +54,9 @@ SMA_CHECKED enum sma_err sma_store_share_cover(struct sma_store *store, const st
 SMA_CHECKED enum sma_err sma_store_share_notice(struct sma_store *store, struct store_chat *chat,
                                                 const struct sma_route *route, uint64_t seq,
                                                 const struct store_share *share);
+/** Append what is used up and when it is renewed. */
+void sma_store_share_put_text(const struct sma_store *store, struct sma_buf *text,
+                              enum sma_language language, const struct sma_budget_over *over);
 /** The same for programs, in scratch.text; counted as refused. */
 struct sma_str sma_store_share_reason(struct sma_store *store, const struct store_share *share);
 /** Claim and record it, tell its person, answer BUSY. */

@@ -239,8 +239,8 @@ static SMA_CHECKED enum sma_err may_tell(struct sma_store *store, const struct s
     return *ret_may ? sma_state_spent_set(store->state, mark, name, begin, &now) : SMA_ERR_OK;
 }
 
-static void put_text(struct sma_store *store, struct sma_buf *text, enum sma_language language,
-                     const struct sma_budget_over *over)
+void sma_store_share_put_text(const struct sma_store *store, struct sma_buf *text,
+                              enum sma_language language, const struct sma_budget_over *over)
 {
     if (over->kind == SMA_BUDGET_MESSAGES)
         sma_notice_format(text, language, SMA_NOTICE_TOO_FAST,
@@ -263,7 +263,8 @@ enum sma_err sma_store_share_notice(struct sma_store *store, struct store_chat *
     if (!may)
         return SMA_ERR_OK;
     sma_buf_clear(&store->scratch.text);
-    put_text(store, &store->scratch.text, sma_store_language(store, route), &share->over);
+    sma_store_share_put_text(store, &store->scratch.text, sma_store_language(store, route),
+                             &share->over);
     struct sma_step_delivery delivery = {.call = STORE_OVER_CALL,
                                          .intent = SMA_INTENT_NOTICE,
                                          .route = *route,
@@ -277,7 +278,7 @@ enum sma_err sma_store_share_notice(struct sma_store *store, struct store_chat *
 struct sma_str sma_store_share_reason(struct sma_store *store, const struct store_share *share)
 {
     sma_buf_clear(&store->scratch.text);
-    put_text(store, &store->scratch.text, SMA_LANGUAGE_EN, &share->over);
+    sma_store_share_put_text(store, &store->scratch.text, SMA_LANGUAGE_EN, &share->over);
     if (share->over.kind == SMA_BUDGET_MESSAGES)
         SMA_METRIC_ADD(ingress_too_fast_total, 1);
     else

@@ -8,6 +8,7 @@
  * could do more than its author may. A run whose tools have changed something is repeated only
  * when that is said ("/retry anyway").
  */
+#include "budget.h"
 #include "facts.h"
 #include "message_parts.h"
 #include "runs.h"
@@ -204,6 +205,22 @@ static SMA_CHECKED enum sma_err become_message(struct retry *retry)
     return SMA_ERR_OK;
 }
 
+/* It begins work like any message: over a budget nothing is changed, above all not the turn. */
+static SMA_CHECKED enum sma_err begin(struct retry *retry)
+{
+    struct sma_store *store = retry->store;
+    const struct store_command *command = retry->command;
+    const struct sma_route *route = &command->ingress->route;
+    struct store_share share;
+    SMA_TRY(sma_store_share_ask(store, command->chat, command->ingress, &share));
+    if (share.over.scope != SMA_BUDGET_NONE) {
+        sma_store_share_put_text(store, command->text, command->language, &share.over);
+        return command->text->err;
+    }
+    SMA_TRY(sma_store_share_take(store, command->chat, route, command->seq, &share));
+    return become_message(retry);
+}
+
 static SMA_CHECKED enum sma_err carry_out(struct retry *retry, struct sma_buf *names)
 {
     const struct store_command *command = retry->command;
@@ -216,7 +233,7 @@ static SMA_CHECKED enum sma_err carry_out(struct retry *retry, struct sma_buf *n
         return say(command, SMA_NOTICE_RETRY_NOT_YOURS);
     SMA_TRY(find_effects(retry->store, retry->last, names));
     if (names->len == 0 || says_anyway(command->argument))
-        return become_message(retry);
+        return begin(retry);
     sma_buf_put_char(names, '\0');
     if (names->err != SMA_ERR_OK)
         return names->err;

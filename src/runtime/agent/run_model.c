@@ -197,10 +197,10 @@ static bool has_marker_in(struct sma_str text)
 static bool has_marker_for_good(struct sma_str arguments)
 {
     bool has = has_marker_in(arguments);
-    bool is_doubtful = arguments.len > 0 &&
-                       (memmem(arguments.ptr, arguments.len, SMA_PART_MARKER,
-                               sizeof SMA_PART_MARKER - 1) != NULL ||
-                        memmem(arguments.ptr, arguments.len, "\\u", 2) != NULL);
+    bool is_doubtful =
+        arguments.len > 0 && (memmem(arguments.ptr, arguments.len, SMA_PART_MARKER,
+                                     sizeof SMA_PART_MARKER - 1) != NULL ||
+                              memmem(arguments.ptr, arguments.len, "\\u", 2) != NULL);
     if (has || !is_doubtful)
         return has;
     json_t *value = json_loadb(arguments.ptr, arguments.len, 0, NULL);

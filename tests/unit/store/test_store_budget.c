@@ -121,6 +121,30 @@ static void commands_still_work_and_tell_what_is_left(void)
     end_world(&w);
 }
 
+/* It is a message like any other, and over a budget the conversation stays as it is. */
+static void a_retry_counts_as_the_message_that_it_is(void)
+{
+    for (int has_budget = 0; has_budget <= 1; has_budget++) {
+        begin_world(has_budget ? &(struct sma_config_budgets){.person.runs_day = 2} : NULL,
+                    has_budget ? 0 : 2);
+        ends(begins("a", "1", NULL), 100);
+        command(&w, "a", "2", SMA_CONTROL_RETRY);
+        run(&w);
+        uint64_t again = run_seq(&w);
+        CHECK(again != 0);
+        ends(again, 100);
+        CHECK_INT(1, (long long)ask_db(&w, "SELECT count(*) FROM turns"));
+        (void)said(&w);
+        command(&w, "a", "3", SMA_CONTROL_RETRY);
+        run(&w);
+        CHECK(run_seq(&w) == 0);
+        CHECK(strstr(said(&w), has_budget ? "today is used up (number of tasks)" : "minute") !=
+              NULL);
+        CHECK_INT(1, (long long)ask_db(&w, "SELECT count(*) FROM turns"));
+        end_world(&w);
+    }
+}
+
 static void owners_are_exempt_if_they_want(void)
 {
     begin_world(&(struct sma_config_budgets){.total.runs_day = 1, .exempts_owners = true}, 0);
@@ -603,6 +627,7 @@ int main(void)
     RUN(what_is_over_is_recorded_and_told_once);
     RUN(each_scope_and_each_kind_counts);
     RUN(commands_still_work_and_tell_what_is_left);
+    RUN(a_retry_counts_as_the_message_that_it_is);
     RUN(owners_are_exempt_if_they_want);
     RUN(messages_at_once_share_what_there_is);
     RUN(a_share_shrinks_by_what_is_used);
