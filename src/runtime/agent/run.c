@@ -340,6 +340,29 @@ static void cleared(struct sma_run *run)
         run_ask_model(run);
 }
 
+static void session_came(struct sma_run *run, const struct sma_session_turns *turns)
+{
+    if (run->state != RUN_LOADING)
+        return;
+    /* goes on without those it cannot read */
+    (void)sma_session_load(run->sessions, run->session, turns);
+    loaded(run);
+}
+
+/* Of a call, or of what was said before the run. */
+static void history_came(struct sma_run *run, const struct sma_run_event *event)
+{
+    if (run->state != RUN_LOADING) {
+        run_history(run, event->call, event->history);
+    } else if (run->past.asks_chatter) {
+        run_past_put_chatter(run, event->history);
+        begin(run);
+    } else {
+        run_past_fill(run, event->history);
+        loaded(run);
+    }
+}
+
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
                    struct sma_run_actions *actions)
 {
@@ -357,11 +380,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         start(run);
         break;
     case SMA_RUN_SESSION:
-        if (run->state == RUN_LOADING) {
-            (void)sma_session_load(run->sessions, run->session,
-                                   event->turns); /* goes on without those it cannot read */
-            loaded(run);
-        }
+        session_came(run, event->turns);
         break;
     case SMA_RUN_MODEL:
         answered(run, event->model);
@@ -373,17 +392,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         run_contact(run, event->call, event->contact);
         break;
     case SMA_RUN_HISTORY:
-        if (run->state == RUN_LOADING && run->past.asks_chatter) {
-            run_past_put_chatter(run, event->history);
-            begin(run);
-            break;
-        }
-        if (run->state == RUN_LOADING) {
-            run_past_fill(run, event->history);
-            loaded(run);
-            break;
-        }
-        run_history(run, event->call, event->history);
+        history_came(run, event);
         break;
     case SMA_RUN_SENT:
         run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);

@@ -1,6 +1,8 @@
 /* run_act.c — what a run asks for: actions, progress, the end of its work. See run_priv.h. */
 #include "run_priv.h"
 
+#include <stdlib.h>
+
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind)
 {
     struct sma_run_actions *actions = run->actions;
@@ -71,4 +73,27 @@ struct sma_str run_usage_target(const struct sma_run *run)
     if (run->usage.request_count == 0 || run->usage_target == NULL)
         return (struct sma_str){0};
     return sma_str(run->usage_target->key);
+}
+
+void run_drop_answer(struct sma_run *run)
+{
+    for (uint32_t i = 0; run->calls != NULL && i < run->call_count; i++) {
+        sma_tool_args_fini(&run->calls[i].args);
+        sma_buf_fini(&run->calls[i].result);
+        sma_buf_fini(&run->calls[i].route_text);
+        sma_buf_fini(&run->calls[i].delivery_text);
+        sma_buf_fini(&run->calls[i].item);
+        run_part_free_list(run->calls[i].parts, run->calls[i].part_count);
+    }
+    free(run->calls);
+    free(run->deliveries);
+    run->calls = NULL;
+    run->deliveries = NULL;
+    run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
+    run->is_parking = run->has_decisions = false;
+    run->wait_ms = 0;
+    run->note_number = 0;
+    sma_stored_decisions_fini(&run->decisions);
+    sma_stored_answer_fini(&run->answer);
+    sma_buf_clear(&run->answer_data);
 }

@@ -104,8 +104,7 @@ void run_added_put(struct sma_run *run, struct sma_buf *results)
     sma_codec_put_results_added(results, room->results.seqs, room->results.count);
 }
 
-/* What was written of it before, and this. */
-static struct sma_str whole_text(struct sma_run *run, struct sma_str text)
+struct sma_str run_added_text(struct sma_run *run, struct sma_str text)
 {
     struct sma_buf *whole = &run->added.text;
     sma_buf_clear(whole);
@@ -121,42 +120,6 @@ static bool is_said(const struct sma_run *run, struct sma_str text)
     return sma_str_trim(text).len == 0 ||
            (run->sent_texts.err == SMA_ERR_OK && run->sent_texts.len > 0 &&
             sma_text_is_said(text, sma_buf_str(&run->sent_texts), run->last_sent));
-}
-
-/* That something was taken back is no reason to go on. */
-static bool wants_answer(const struct run_added *added)
-{
-    for (uint32_t i = added->given_count; i < added->count; i++)
-        if (added->room->list[i].message->change != SMA_CHANGE_RECALL)
-            return true;
-    return false;
-}
-
-/* Where the platform counts answers to a message, this one and the last must still be taken: with a
- * run of its own the next message has answers of its own. */
-static bool has_reply_left(const struct sma_run *run)
-{
-    uint32_t left = run->order->replies_left;
-    return left == 0 || run->added.end_count + 2 <= left;
-}
-
-bool run_added_go_on(struct sma_run *run, const struct sma_model_answer *answer)
-{
-    bool is_end = answer->call_count == 0 && answer->finish != SMA_FINISH_LENGTH &&
-                  answer->finish != SMA_FINISH_FILTERED && answer->finish != SMA_FINISH_REFUSED;
-    if (!is_end || !run_added_is_due(run) || !wants_answer(&run->added) ||
-        run->added.end_count >= RUN_ADDED_END_COUNT_MAX || !has_reply_left(run) ||
-        whole_text(run, answer->text).len > SMA_TEXT_BYTES_MAX || run->added.text.err != SMA_ERR_OK)
-        return false;
-    struct sma_model_answer spoken = *answer;
-    if (sma_str_trim(answer->text).len == 0) {
-        spoken.text = sma_str(RUN_NO_WORDS);
-        spoken.fragment = (struct sma_str){0};
-    }
-    run->added.is_going_on = true;
-    run_go_on(run, &spoken, (struct sma_str){0});
-    run->added.is_going_on = false;
-    return true;
 }
 
 void run_added_close_answer(struct sma_run *run)
@@ -242,7 +205,7 @@ static void give(struct sma_run *run, uint64_t seq)
 /* The answer was sent, though it was not the end. */
 static void note_sent(struct sma_run *run, const struct run_round *round)
 {
-    struct sma_str text = whole_text(run, round->answer.text);
+    struct sma_str text = run_added_text(run, round->answer.text);
     if (!is_said(run, text)) {
         if (run->sent_texts.len > 0)
             sma_buf_put_text(&run->sent_texts, "\n\n");
@@ -338,10 +301,8 @@ bool run_added_resume(struct sma_run *run)
         is_good = expect_step(run, &order->steps[i]);
     if (is_good && added->count > 0)
         added->collected = calloc(order->collected_count, sizeof *added->collected);
-    if (!is_good || (added->count > 0 && added->collected == NULL)) {
-        run_finish_failed(run, "out of memory");
+    if (!is_good || (added->count > 0 && added->collected == NULL))
         return false;
-    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < order->collected_count && added->count > 0; i++) {
         struct run_addition *addition = find(added, order->collected[i].seq);

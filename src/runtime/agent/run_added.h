@@ -54,13 +54,15 @@ void run_added_init(struct sma_run *run);
 void run_added_fini(struct sma_run *run);
 /* STEER came: steer lives as long as the run. */
 void run_added_take(struct sma_run *run, const struct sma_steer *steer);
-/* Before the first step is resumed: what steps gave is no part of the user's message. false: the
- * run has failed. */
+/* Before the first step is resumed: what steps gave is no part of the user's message. false: out
+ * of memory. */
 bool run_added_resume(struct sma_run *run);
 /* Something waits, and may go with the next request. */
 bool run_added_is_due(const struct sma_run *run);
 /* Before results are stored: what waits goes behind them. */
 void run_added_put(struct sma_run *run, struct sma_buf *results);
+/* What was written of the answer before, and this. */
+struct sma_str run_added_text(struct sma_run *run, struct sma_str text);
 /* The answer would be the end: it is stored and sent, and the run goes on with what was added.
  * false: it is the end. */
 bool run_added_go_on(struct sma_run *run, const struct sma_model_answer *answer);

@@ -320,17 +320,19 @@ void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struc
 /* Key of who answered since the last step that told the usage; empty = nobody. */
 struct sma_str run_usage_target(const struct sma_run *run);
 
-/* run_turn.c */
-/* The word of our blocks is crossed out of what people wrote. */
+/* run_words.c */
+/* The word that our blocks begin with. */
+void run_print_word(const struct sma_run *run, char word[17]);
+/* The same, crossed out of what people wrote. */
 void run_cross_out(const struct sma_run *run, char *text, size_t len);
+/* A part that goes on where the ones before were cut off: what it repeats of their end is left
+ * out. */
+void run_join_part(struct sma_buf *parts, struct sma_str text);
 
 /* run_nudge.c */
 /* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an
  * end) was called. */
 bool run_nudge(struct sma_run *run, const struct sma_model_answer *answer);
-/* A part that goes on where the ones before were cut off: what it repeats of their end is left
- * out. */
-void run_join_part(struct sma_buf *parts, struct sma_str text);
 /* run->answer has been read, live or again: count what was not the end. */
 void run_nudge_count(struct sma_run *run);
 /* The last step that a run may make is over, its results are in the turn. Live: results are stored

@@ -57,26 +57,3 @@ void run_check_round(struct sma_run *run)
     }
     run_settle(run);
 }
-
-void run_drop_answer(struct sma_run *run)
-{
-    for (uint32_t i = 0; run->calls != NULL && i < run->call_count; i++) {
-        sma_tool_args_fini(&run->calls[i].args);
-        sma_buf_fini(&run->calls[i].result);
-        sma_buf_fini(&run->calls[i].route_text);
-        sma_buf_fini(&run->calls[i].delivery_text);
-        sma_buf_fini(&run->calls[i].item);
-        run_part_free_list(run->calls[i].parts, run->calls[i].part_count);
-    }
-    free(run->calls);
-    free(run->deliveries);
-    run->calls = NULL;
-    run->deliveries = NULL;
-    run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
-    run->is_parking = run->has_decisions = false;
-    run->wait_ms = 0;
-    run->note_number = 0;
-    sma_stored_decisions_fini(&run->decisions);
-    sma_stored_answer_fini(&run->answer);
-    sma_buf_clear(&run->answer_data);
-}

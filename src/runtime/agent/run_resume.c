@@ -265,8 +265,10 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
 void run_resume(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
-    if (!run_added_resume(run))
+    if (!run_added_resume(run)) {
+        run_finish_failed(run, "out of memory");
         return;
+    }
     put_stored_user(run);
     for (uint32_t i = 0; i < order->step_count; i++) {
         run->next_number = order->steps[i].number + 1;

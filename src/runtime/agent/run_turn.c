@@ -91,31 +91,13 @@ static bool is_within(const struct sma_buf *buf, struct sma_str text)
     return buf->ptr != NULL && text.ptr >= buf->ptr && text.ptr < buf->ptr + buf->len;
 }
 
-/* A model can be talked into telling the word that our blocks begin with. It still serves nobody:
- * in what people write it is crossed out, in the same way each time, so that the bytes of a session
- * stay. */
-static void print_word(const struct sma_run *run, char word[17])
-{
-    snprintf(word, 17, "%016llx", (unsigned long long)run->order->facts_word);
-}
-
-void run_cross_out(const struct sma_run *run, char *text, size_t len)
-{
-    char word[17];
-    print_word(run, word);
-    if (run->order->facts_word == 0)
-        return;
-    for (char *at = text; (at = memmem(at, len - (size_t)(at - text), word, sizeof word - 1));)
-        memset(at, '-', sizeof word - 1);
-}
-
 static bool cross_out_word(struct sma_run *run)
 {
     char word[17];
     size_t bytes = 0;
     if (run->order->facts_word == 0)
         return true;
-    print_word(run, word);
+    run_print_word(run, word);
     sma_buf_clear(&run->masked);
     for (uint32_t i = 0; i < run->block_count; i++)
         bytes += run->blocks[i].len;
