@@ -730,4 +730,4 @@ BODY(sma_progress)
     PART(sma_route, route)
     TEXT(text)
 END
-/* clang-format on */
+    /* clang-format on */
