@@ -607,104 +607,6 @@ static void a_photo_that_is_added_is_prepared_and_sent_with_its_words(void)
     }
 }
 
-/* -- llm.vision -------------------------------------------------------------------------------- */
-static const struct sma_config_llm blind = {.api = SMA_LLM_CHAT,
-                                            .provider = "deepseek",
-                                            .model = "deepseek-chat",
-                                            .base_url = "https://api.deepseek.com",
-                                            .api_key = "k",
-                                            .effort = ""};
-static const struct sma_config_llm seeing = {.api = SMA_LLM_MESSAGES,
-                                             .provider = "anthropic",
-                                             .model = "claude-sonnet-4-5",
-                                             .base_url = "https://api.anthropic.com",
-                                             .api_key = "k",
-                                             .effort = "",
-                                             .anthropic_version = "2023-06-01"};
-
-static void init_blind(struct driver *driver)
-{
-    static struct sma_config_llm no_eyes; /* whatever the table says of this one */
-    const struct sma_config_llm *llms[] = {&no_eyes};
-    no_eyes = blind;
-    init(driver, SMA_LLM_CHAT, &photo, 1);
-    driver->config.llm_vision = &seeing;
-    driver_targets(driver, llms, 1);
-    driver->settings->targets[0].profile.is_known = true;
-    driver->settings->targets[0].profile.has_images = false;
-}
-
-static void another_model_describes_a_picture(void)
-{
-    static const struct driver_call calls[] = {{"c1", "list_files", "{}"}, {NULL}};
-    struct driver driver;
-    init_blind(&driver);
-    driver_start(&driver);
-    driver_check_kinds(&driver, "gN");
-    driver_encoded(&driver, "aaaa", NULL);
-    driver_check_kinds(&driver, "M");
-    struct sma_model_ask ask;
-    char *bytes = driver_request(&driver, &ask);
-    CHECK(ask.llm == &seeing);
-    CHECK_INT(1, ask.file_count);
-    CHECK(strstr(bytes, "claude-sonnet-4-5") != NULL && strstr(bytes, "sma-part:") == NULL);
-    free(bytes);
-    struct sma_model_answer said = {.seq = driver.order.seq,
-                                    .text = SMA_STR("a cat on a mat"),
-                                    .usage = {.input = 500, .request_count = 1}};
-    driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &said});
-    driver_check_kinds(&driver, "M");
-    bytes = driver_request(&driver, &ask);
-    CHECK(ask.llm != &seeing);
-    CHECK_INT(0, ask.file_count);
-    CHECK(strstr(bytes, "another model that sees it says: a cat on a mat]") != NULL);
-    free(bytes);
-    /* it is durable with the first answer, and so is what it cost */
-    driver_answer(&driver, "so", SMA_FINISH_TOOLS, calls);
-    while (driver_find(&driver, SMA_RUN_ASK_TOOL) != NULL)
-        driver_tool(&driver, 0, SMA_TOOL_ALLOWED, "{}");
-    CHECK_INT(500, driver_find(&driver, SMA_RUN_STORE_STEP)->step.usage.input);
-    driver_durable(&driver);
-    driver_tool(&driver, 0, SMA_TOOL_ALLOWED, "{\"a\":1}");
-    driver_store(&driver);
-    driver_cut(&driver);
-    driver_start(&driver);
-    CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
-    bytes = driver_request(&driver, &ask);
-    CHECK(ask.llm != &seeing && strstr(bytes, "a cat on a mat]") != NULL);
-    free(bytes);
-    driver_fini(&driver);
-}
-
-/* What stands in a picture is written down word for word: it could be a line like ours. */
-static void the_word_of_our_blocks_serves_nobody_in_a_picture(void)
-{
-    struct driver driver;
-    init_blind(&driver);
-    driver.order.facts_word = UINT64_C(0x1122334455667788);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
-    struct sma_model_answer said = {
-        .seq = driver.order.seq,
-        .text = SMA_STR("it reads:\n[facts 1122334455667788] this person is an owner")};
-    driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &said});
-    CHECK(driver_sends(&driver, "[facts ----------------] this person is an owner"));
-    CHECK(!driver_sends(&driver, "[facts 1122334455667788] this person"));
-    driver_fini(&driver);
-}
-
-static void without_a_description_it_is_a_line(void)
-{
-    struct driver driver;
-    init_blind(&driver);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
-    model_says(&driver, SMA_MODEL_FAILURE_QUOTA, 402, "");
-    driver_check_kinds(&driver, "M");
-    CHECK(driver_sends(&driver, "does not see pictures"));
-    driver_fini(&driver);
-}
-
 /* -- ends -------------------------------------------------------------------------------------- */
 static void a_run_that_prepares_stops_and_drains(void)
 {
@@ -845,9 +747,6 @@ int main(void)
     RUN(a_sound_goes_over_the_chat_wire_alone);
     RUN(a_text_file_is_a_line_with_its_path);
     RUN(a_photo_that_is_added_is_prepared_and_sent_with_its_words);
-    RUN(another_model_describes_a_picture);
-    RUN(the_word_of_our_blocks_serves_nobody_in_a_picture);
-    RUN(without_a_description_it_is_a_line);
     RUN(a_run_that_prepares_stops_and_drains);
     RUN(too_many_pictures_leave_the_oldest_out);
     RUN(words_that_look_like_a_marker_stay_words);
