@@ -607,26 +607,6 @@ static void a_photo_that_is_added_is_prepared_and_sent_with_its_words(void)
     }
 }
 
-/* -- ends -------------------------------------------------------------------------------------- */
-static void a_run_that_prepares_stops_and_drains(void)
-{
-    static const enum sma_run_event_kind ends[] = {SMA_RUN_STOP, SMA_RUN_DRAIN, SMA_RUN_DRAIN_HARD};
-    for (size_t i = 0; i < SMA_COUNT_OF(ends); i++) {
-        struct driver driver;
-        init_blind(&driver);
-        driver_start(&driver);
-        driver_event(&driver, (struct sma_run_event){.kind = ends[i]});
-        driver_check_kinds(&driver, "KgE"); /* nobody works for it any more */
-        driver_cut(&driver);
-        driver_start(&driver); /* and from the beginning */
-        driver_check_kinds(&driver, "gN");
-        driver_encoded(&driver, "aaaa", NULL);
-        driver_event(&driver, (struct sma_run_event){.kind = ends[i]});
-        driver_check_kinds(&driver, "XgE"); /* llm.vision is not waited for */
-        driver_fini(&driver);
-    }
-}
-
 /* Over the bounds of the host the oldest go first. */
 static void too_many_pictures_leave_the_oldest_out(void)
 {
@@ -747,7 +727,6 @@ int main(void)
     RUN(a_sound_goes_over_the_chat_wire_alone);
     RUN(a_text_file_is_a_line_with_its_path);
     RUN(a_photo_that_is_added_is_prepared_and_sent_with_its_words);
-    RUN(a_run_that_prepares_stops_and_drains);
     RUN(too_many_pictures_leave_the_oldest_out);
     RUN(words_that_look_like_a_marker_stay_words);
     RUN(a_marker_in_arguments_is_not_kept);

@@ -3,9 +3,9 @@
  * group said since.
  * Method: the driver of one run; the store is played by the test.
  */
+#include "sma/notices.h"
 #include "sma/text.h"
 #include "unit/agent/run_driver.h"
-#include "sma/notices.h"
 
 static void check_given(const struct driver *d, uint32_t count, const uint64_t *marks)
 {

@@ -119,10 +119,30 @@ static void without_a_description_it_is_a_line(void)
     driver_fini(&driver);
 }
 
+static void a_run_that_prepares_stops_and_drains(void)
+{
+    static const enum sma_run_event_kind ends[] = {SMA_RUN_STOP, SMA_RUN_DRAIN, SMA_RUN_DRAIN_HARD};
+    for (size_t i = 0; i < SMA_COUNT_OF(ends); i++) {
+        struct driver driver;
+        init_blind(&driver);
+        driver_start(&driver);
+        driver_event(&driver, (struct sma_run_event){.kind = ends[i]});
+        driver_check_kinds(&driver, "KgE"); /* nobody works for it any more */
+        driver_cut(&driver);
+        driver_start(&driver); /* and from the beginning */
+        driver_check_kinds(&driver, "gN");
+        driver_encoded(&driver, "aaaa", NULL);
+        driver_event(&driver, (struct sma_run_event){.kind = ends[i]});
+        driver_check_kinds(&driver, "XgE"); /* llm.vision is not waited for */
+        driver_fini(&driver);
+    }
+}
+
 int main(void)
 {
     RUN(another_model_describes_a_picture);
     RUN(the_word_of_our_blocks_serves_nobody_in_a_picture);
     RUN(without_a_description_it_is_a_line);
+    RUN(a_run_that_prepares_stops_and_drains);
     return check_summary();
 }
