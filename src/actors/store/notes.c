@@ -60,6 +60,14 @@ bool sma_store_has_notes(const struct sma_store *store, const struct store_chat 
     return false;
 }
 
+uint32_t sma_store_count_notes(const struct sma_store *store, const struct store_chat *chat)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < store->runs->note_count; i++)
+        count += store->runs->notes[i].chat == chat;
+    return count;
+}
+
 bool sma_store_take_note(struct sma_store *store, uint64_t seq)
 {
     struct store_runs *runs = store->runs;

@@ -40,8 +40,9 @@ static SMA_CHECKED enum sma_err say(const struct store_command *command, enum sm
 
 static bool is_busy(const struct sma_store *store, const struct store_chat *chat)
 {
-    return chat->run != NULL || chat->held_count > 0 || chat->approval_count > 0 ||
-           sma_queue_is_busy(store->queue, chat->id) ||
+    /* That a message was edited is nothing under way: the answer hears of it. */
+    return chat->run != NULL || chat->held_count > sma_store_count_notes(store, chat) ||
+           chat->approval_count > 0 || sma_queue_is_busy(store->queue, chat->id) ||
            sma_queue_chat_waiting(store->queue, chat->id) > 0;
 }
 

@@ -139,6 +139,8 @@ SMA_CHECKED enum sma_err sma_store_steer_from_row(struct sma_store *store,
 /* -- notes.c ----------------------------------------------------------------------------------- */
 /** Some wait: the next run begins with its rows, and with them. */
 bool sma_store_has_notes(const struct sma_store *store, const struct store_chat *chat);
+/** Notes of this chat that wait for their author's next request. */
+uint32_t sma_store_count_notes(const struct sma_store *store, const struct store_chat *chat);
 /** Those of this run's author go with it. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_adopt_notes(struct sma_store *store, struct store_run *run);
 /** The agent has been told that this may go into the run. false: it has as much as it can take. */

@@ -315,6 +315,31 @@ static void an_edit_of_what_was_answered_comes_with_the_next_request(void)
     }
 }
 
+/* Mended, and asked again: nothing is under way, and the model reads it as it is now. */
+static void an_edited_message_is_answered_again(void)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    end_run(begin_run("1", "three"));
+    (void)edit("e1", "1", "four");
+    (void)say_it(&(struct saying){.chat = "a",
+                                  .id = "x1",
+                                  .text = "/retry",
+                                  .kind = SMA_EVENT_CONTROL,
+                                  .control = SMA_CONTROL_RETRY});
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK_STR("three", order->text);
+    CHECK_INT(1, order->collected_count);
+    CHECK_INT(SMA_CHANGE_EDIT, order->collected[0].change);
+    CHECK_STR("four", order->collected[0].text);
+    uint64_t seq = order->seq;
+    sma_msg_destroy(msg);
+    end_run(seq);
+    CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
 static void what_the_run_did_not_hear_comes_with_the_next_one(void)
 {
     begin_world(SMA_QUEUE_SERIAL);
@@ -471,6 +496,7 @@ int main(void)
     RUN(a_recall_finds_the_topic_of_its_message);
     RUN(an_open_run_is_told_of_an_edit_and_a_recall);
     RUN(an_edit_of_what_was_answered_comes_with_the_next_request);
+    RUN(an_edited_message_is_answered_again);
     RUN(what_the_run_did_not_hear_comes_with_the_next_one);
     RUN(what_was_answered_is_not_withdrawn);
     RUN(an_addition_that_was_told_is_edited_by_a_note);
