@@ -12,19 +12,28 @@ static SMA_CHECKED enum sma_err begin_change(struct sma_state *state, enum sma_s
 }
 
 /* What a server says is not believed without end: a sum of sums must stay a number. */
+#define NUMBER_MAX ((int64_t)SMA_STATE_SPENT_MAX)
+
 static void bind_spent(sqlite3_stmt *stmt, int index, const struct sma_state_spent *spent)
 {
     const uint64_t numbers[] = {spent->tokens, spent->cost_nano, spent->runs};
-    const uint64_t max = UINT64_C(1) << 53;
+    const uint64_t max = (uint64_t)NUMBER_MAX;
     for (int i = 0; i < 3; i++)
         sma_state_bind_int(stmt, index + i, numbers[i] < max ? numbers[i] : max);
 }
 
-static struct sma_state_spent spent_at(sqlite3_stmt *stmt, int column)
+/* Nor is a damaged row. */
+static uint64_t number_at(sqlite3_stmt *stmt, int column, int64_t max)
 {
-    return (struct sma_state_spent){.tokens = (uint64_t)sqlite3_column_int64(stmt, column),
-                                    .cost_nano = (uint64_t)sqlite3_column_int64(stmt, column + 1),
-                                    .runs = (uint64_t)sqlite3_column_int64(stmt, column + 2)};
+    int64_t number = sqlite3_column_int64(stmt, column);
+    return (uint64_t)(number < 0 ? 0 : number > max ? max : number);
+}
+
+static struct sma_state_spent spent_at(sqlite3_stmt *stmt, int column, int64_t max)
+{
+    return (struct sma_state_spent){.tokens = number_at(stmt, column, max),
+                                    .cost_nano = number_at(stmt, column + 1, max),
+                                    .runs = number_at(stmt, column + 2, max)};
 }
 
 /* -- spent ------------------------------------------------------------------------------------- */
@@ -65,7 +74,7 @@ enum sma_err sma_state_spent_sum(struct sma_state *state, unsigned scope, struct
     (void)sqlite3_bind_int64(stmt, 4, days[1]);
     int rc = sqlite3_step(stmt); /* one row, always */
     if (rc == SQLITE_ROW)
-        *ret_sum = spent_at(stmt, 0);
+        *ret_sum = spent_at(stmt, 0, INT64_MAX);
     sma_state_done(stmt);
     return rc == SQLITE_ROW ? SMA_ERR_OK : sma_state_fail(state, rc, "sum up what was spent");
 }
@@ -141,7 +150,7 @@ enum sma_err sma_state_each_share(struct sma_state *state, sma_state_share_fn *e
                              .chat_id = (uint32_t)sqlite3_column_int64(stmt, 1),
                              .person = sma_state_column(stmt, 2),
                              .platform = sma_state_column(stmt, 3),
-                             .held = spent_at(stmt, 4),
+                             .held = spent_at(stmt, 4, NUMBER_MAX),
                          });
     state->live_reads--;
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)

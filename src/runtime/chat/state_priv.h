@@ -47,6 +47,12 @@
 #define SMA_RESULT_BYTES \
     "(length(CAST(output AS BLOB))+length(CAST(tools AS BLOB))+ifnull(length(trace),0)+64)"
 
+/* No sum of a month is more than a number holds, whatever a damaged row says. */
+#define SMA_STATE_SPENT_MAX 9007199254740992
+#define SMA_SPENT_SUM_OF(column)        \
+    "coalesce(sum(min(max(CAST(" column \
+    " AS INTEGER),0)," SMA_STRING_OF(SMA_STATE_SPENT_MAX) ")),0)"
+
 /* Every statement, prepared when first used and kept. */
 #define SMA_STATE_SQL_MAP(X)                                                                       \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
@@ -289,8 +295,9 @@
                  "cost=cost+excluded.cost,runs=runs+excluded.runs")                                \
     X(SPENT_SET, "INSERT OR REPLACE INTO spent(scope,name,day,tokens,cost,runs) "                  \
                  "VALUES(?1,?2,?3,?4,?5,?6)")                                                      \
-    X(SPENT_SUM, "SELECT coalesce(sum(tokens),0),coalesce(sum(cost),0),coalesce(sum(runs),0) "     \
-                 "FROM spent WHERE scope=?1 AND name=?2 AND day BETWEEN ?3 AND ?4")                \
+    X(SPENT_SUM,                                                                                   \
+      "SELECT " SMA_SPENT_SUM_OF("tokens") "," SMA_SPENT_SUM_OF("cost") "," SMA_SPENT_SUM_OF(      \
+          "runs") " FROM spent WHERE scope=?1 AND name=?2 AND day BETWEEN ?3 AND ?4")              \
     X(SPENT_CLEAR, "DELETE FROM spent")                                                            \
     X(SPENT_FILL_PERSONS,                                                                          \
       "INSERT INTO spent SELECT 1,person,day,sum(input+cached+written+output),sum(cost),0 "        \

@@ -621,6 +621,55 @@ static void ten_thousand_people_have_a_budget_each(void)
     end_world(&w);
 }
 
+/* -- damage ------------------------------------------------------------------------------------ */
+static void damage(const char *sql)
+{
+    CHECK_INT(SQLITE_OK, sqlite3_exec(w.store->state->db, sql, NULL, NULL, NULL));
+}
+
+/* A row of shares that no program has written costs its own message at most. */
+static void a_damaged_share_costs_nobody_else(void)
+{
+    static const char *const damages[] = {
+        "UPDATE shares SET tokens=-1,cost=-1,runs=-1 WHERE person='test:u1'",
+        "UPDATE shares SET tokens=9223372036854775807,cost=9223372036854775807 WHERE "
+        "person='test:u1'",
+        "UPDATE shares SET tokens=1e300,cost='much',runs=x'ff' WHERE person='test:u1'"};
+    for (size_t i = 0; i < SMA_COUNT_OF(damages); i++) {
+        begin_world(&(struct sma_config_budgets){.person.tokens_day = 10000}, 0);
+        uint64_t first = begins("a", "1", "u1"), second = begins("b", "2", "u2");
+        damage(damages[i]);
+        restart_world(&w);
+        CHECK(run_seq(&w) == first && run_seq(&w) == second);
+        use_done(&w, second, 100, SMA_OUTCOME_OK);
+        run(&w);
+        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+        use_done(&w, first, 100, SMA_OUTCOME_OK);
+        run(&w);
+        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+        check_shares(&w);
+        ends(begins("b", "3", "u2"), 10);
+        end_world(&w);
+    }
+}
+
+/* Nor does a row of what was spent, or a server that counts without end. */
+static void a_damaged_sum_costs_nobody_else(void)
+{
+    begin_world(&(struct sma_config_budgets){.person.tokens_month = 1000000,
+                                             .total.tokens_month = INT64_C(1) << 60},
+                0);
+    for (int day = 0; day < 3; day++)
+        ends(begins("a", day == 0 ? "1" : day == 1 ? "2" : "3", "u1"), 10);
+    damage("INSERT OR REPLACE INTO spent(scope,name,day,tokens,cost,runs) "
+           "SELECT scope,name,day+1,9223372036854775807,9223372036854775807,9223372036854775807 "
+           "FROM spent");
+    damage("UPDATE spent SET tokens=9223372036854775807,cost=-5,runs=9223372036854775807 "
+           "WHERE name='test:u1'");
+    ends(begins("b", "5", "u2"), 10);
+    end_world(&w);
+}
+
 int main(void)
 {
     set_zone("UTC");
@@ -647,6 +696,8 @@ int main(void)
     RUN(usage_that_comes_with_the_budgets_counts_once);
     RUN(what_waits_without_a_share_asks_when_its_turn_comes);
     RUN(a_limit_that_is_raised_is_told_anew);
+    RUN(a_damaged_share_costs_nobody_else);
+    RUN(a_damaged_sum_costs_nobody_else);
     RUN(a_person_has_so_many_messages_a_minute);
     RUN(no_minute_has_more);
     RUN(ten_thousand_people_have_a_budget_each);
