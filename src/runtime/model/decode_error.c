@@ -211,6 +211,7 @@ static void find_window(struct sma_wire_error *error, const char *said)
         {"context window of ", ""},
         {"requested tokens (", "context window of "},
         {"maximum context length (", ""},
+        {"maximum model length of ", ""},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(places) && error->window_tokens == 0; i++) {
         const char *at = strstr(said, places[i].before);

@@ -222,14 +222,24 @@ static bool is_context_length(const struct sma_failure *failure, int status)
         return true;
     if (!is_refused(status) && status != 500)
         return false;
-    return HAS_WORD(error->said, "context_length", "context length", "maximum context",
-                    "context window", "context_window", "context size", "context limit",
-                    "prompt is too long", "prompt too long", "prompt exceeds max",
-                    "input is too long", "maximum prompt length", "reduce the length",
-                    "maximum allowed input length", "input token count*exceeds the maximum",
-                    "tokens) is longer than", "exceeded model token limit", "token limit exceeded",
-                    "in request more than max token", "range of input length should be",
-                    "exceed_context_size", "too long", "超长", "上下文过长", "超出最大上下文");
+    return HAS_WORD(
+        error->said, "context_length", "context length", "maximum context", "context window",
+        "context_window", "context size", "context limit", "prompt is too long", "prompt too long",
+        "prompt exceeds max", "input is too long", "maximum prompt length", "reduce the length",
+        "maximum allowed input length", "input token count*exceeds the maximum",
+        "tokens) is longer than", "exceeded model token limit", "token limit exceeded",
+        "maximum model length", "in request more than max token", "range of input length should be",
+        "exceed_context_size", "too long", "超长", "上下文过长", "超出最大上下文");
+}
+
+/* It says so in words that nobody uses of a picture: what it says of pictures besides is no reason
+ * to leave them out. */
+static bool is_about_window(const struct sma_failure *failure)
+{
+    return IS_NAMED(&failure->error, "context_length_exceeded", "exceed_context_size_error",
+                    "model_context_window_exceeded") ||
+           HAS_WORD(failure->error.said, "maximum context length", "maximum model length",
+                    "context window", "prompt is too long");
 }
 
 static bool is_quota(const struct sma_failure *failure, int status)
@@ -338,7 +348,7 @@ static void judge_answered(const struct sma_failure *failure, struct sma_failure
 {
     int status = status_of(failure);
     if (failure->has_files && (is_refused(status) || status == 404 || status == 413) &&
-        sma_retry_judge_picture(failure, verdict))
+        !is_about_window(failure) && sma_retry_judge_picture(failure, verdict))
         return;
     if (judge_gemini(failure, status, verdict) || judge_dashscope(failure, status, verdict) ||
         judge_zai(failure, verdict))

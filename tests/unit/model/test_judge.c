@@ -497,6 +497,17 @@ static void refusals_of_pictures_are_told_apart(void)
         {NULL, 400, SAID("file inputs are not supported"), PICTURE, SMA_REFUSES_DOCUMENTS, 0},
         {NULL, 400, SAID("this model does not support audio"), PICTURE, SMA_REFUSES_AUDIO, 0},
         {NULL, 503, SAID("image service unavailable"), YES, TRANSIENT, 0, "", 0},
+        /* the conversation is too long: the pictures are only named */
+        {"vllm", 400,
+         SAID("The decoder prompt (length 9000) is longer than the maximum model length of 8192. "
+              "Make sure that `max_model_len` is no smaller than the number of text tokens plus "
+              "multimodal tokens. For image inputs, the number of image tokens depends on the "
+              "number of images and their aspect ratios as well."),
+         SHORTEN, REQUEST, 0, "", 8192},
+        {NULL, 400,
+         ERROR("\"code\":\"context_length_exceeded\",\"message\":\"This model's maximum context "
+               "length is 128000 tokens, image_url parts included\""),
+         SHORTEN, REQUEST, 0, "", 128000},
     };
     static const struct failure_case others[] = {
         {NULL, 400, SAID("image exceeds 5 MB maximum"), NO, SESSION, 0, "", 0},
