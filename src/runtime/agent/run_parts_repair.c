@@ -112,17 +112,23 @@ static bool drop_refused(struct sma_run *run, bool are_too_many)
     return drop_of_session(run) + drop_of_run(run, &meant) > 0;
 }
 
+static bool has_seen(const struct sma_run *run)
+{
+    return run->settings->known[run->target_index].has_seen;
+}
+
 /* It was refused and not said why: what is new in it is what was attached. A model that nobody
  * knows may have no eyes: that is known when it takes the request without. One that has seen a
- * picture has some: then it is this picture, and other chats keep theirs. */
-static bool drop_suspects(struct sma_run *run)
+ * picture has some: then it is this picture, and other chats keep theirs. A request that is too
+ * large, or whose content was refused, says nothing of eyes. */
+static bool drop_suspects(struct sma_run *run, bool has_reason)
 {
     struct meant meant = {.note = SMA_STR(REFUSED_NOTE)};
     uint64_t bytes = 0;
     if (drop_of_run(run, &meant) == 0)
         return false;
     run->see.is_eyeless_guess = !run->target->profile.is_known && meant.image_count > 0 &&
-                                !run->settings->known[run->target_index].has_seen &&
+                                !has_reason && !has_seen(run) &&
                                 sma_session_count_parts(run->session, run->target, &bytes) == 0;
     return true;
 }
@@ -135,7 +141,11 @@ static bool repair(struct sma_run *run, const struct sma_model_answer *answer)
         return drop_gone(run, answer->refused_member);
     if (trouble != SMA_MODEL_FAILURE_PICTURE || run->see.repair_count >= REPAIR_COUNT_MAX)
         return false;
-    if (answer->refused_member.len > 0 && !are_too_many && learn(run, answer->refused_member))
+    /* Of a model that has answered to pictures it is not believed: then it is about this one. */
+    bool is_odd =
+        sma_str_is_equal(answer->refused_member, SMA_STR(SMA_REFUSES_IMAGES)) && has_seen(run);
+    if (answer->refused_member.len > 0 && !are_too_many && !is_odd &&
+        learn(run, answer->refused_member))
         return true;
     return drop_refused(run, are_too_many);
 }
@@ -160,7 +170,8 @@ bool run_parts_suspect(struct sma_run *run, const struct sma_model_answer *answe
     if (run->see.file_count == 0 || run->see.repair_count >= REPAIR_COUNT_MAX ||
         (!is_large && !is_odd))
         return false;
-    if (!(is_large && drop_of_session(run) > 0) && !drop_suspects(run))
+    if (!(is_large && drop_of_session(run) > 0) &&
+        !drop_suspects(run, trouble == SMA_MODEL_FAILURE_REQUEST))
         return false;
     run->form = RUN_FORM_OWN; /* it was not the conversation */
     run->form_round_count = 0;

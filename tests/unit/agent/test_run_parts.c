@@ -361,6 +361,41 @@ static void a_bad_picture_blinds_no_model_that_has_seen_one(void)
     driver_fini(&driver);
 }
 
+/* What says nothing of eyes, or what cannot be true, blinds a model for no chat. */
+static void a_refusal_of_another_kind_blinds_no_model(void)
+{
+    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
+                                 .provider = "custom",
+                                 .model = "some-model",
+                                 .base_url = "http://x",
+                                 .api_key = "k",
+                                 .effort = ""};
+    const struct sma_config_llm *llms[] = {&llm};
+    struct driver driver;
+    init(&driver, SMA_LLM_CHAT, &photo, 1);
+    driver_targets(&driver, llms, 1);
+    driver_start(&driver);
+    driver_encoded(&driver, "aaaa", NULL);
+    model_says(&driver, SMA_MODEL_FAILURE_REQUEST, 400, ""); /* its content was refused */
+    CHECK(!driver_sends(&driver, "<aaaa>"));
+    driver_answer(&driver, "hm", SMA_FINISH_STOP, NULL);
+    CHECK(driver_find(&driver, SMA_RUN_LEARN) == NULL);
+    driver_done(&driver, true);
+    for (int i = 0; i < 2; i++) { /* it sees one, and says then that it sees none */
+        driver_next(&driver);
+        sma_session_clear(driver.sessions, driver.session, UINT64_MAX);
+        driver_start(&driver);
+        driver_encoded(&driver, i == 0 ? "bbbb" : "cccc", NULL);
+        if (i == 1)
+            model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 404, SMA_REFUSES_IMAGES);
+        CHECK(driver_find(&driver, SMA_RUN_LEARN) == NULL);
+        CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
+        driver_answer(&driver, "a cat", SMA_FINISH_STOP, NULL);
+        driver_done(&driver, true);
+    }
+    driver_fini(&driver);
+}
+
 /* It may be the conversation: that is tried first, and the picture stays. */
 static void a_conversation_that_is_refused_costs_no_picture(void)
 {
@@ -718,6 +753,7 @@ int main(void)
     RUN(no_eyes_are_learned);
     RUN(no_eyes_are_learned_from_a_silent_refusal);
     RUN(a_bad_picture_blinds_no_model_that_has_seen_one);
+    RUN(a_refusal_of_another_kind_blinds_no_model);
     RUN(a_conversation_that_is_refused_costs_no_picture);
     RUN(a_request_that_is_too_large_leaves_old_pictures_out);
     RUN(a_refused_data_url_goes_bare);
