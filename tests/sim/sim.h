@@ -7,11 +7,8 @@
  *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger
  *   of what was seen
  *   sim_consent.c  the rules of the tools, and people who decide what they ask
-<<<<<<< HEAD
  *   sim_parts.c  pictures of messages, and the judge of what a run gets of them
-=======
  *   sim_budget.c budgets, and their judge
->>>>>>> 94d17f54 (tests: kill the store under budgets, and budgets on each platform)
  *   sim_check.c  the judge: ledger, disk and state.db against the promises
  *   sim_run.c    one seed, a seed twice, many seeds
  *

@@ -1,6 +1,7 @@
 /*
  * sim_parts.c — pictures of messages: some come with them, some are fetched before the run; the RUN
- * that the agent gets, in whatever life, holds those and no others.
+ * that the agent gets, in whatever life, holds those and no others. /retry brings those of the
+ * messages that it answers again.
  *
  * What an event brings follows from the event alone, so that no seed becomes another one.
  */
@@ -57,6 +58,81 @@ static bool is_given_up(const struct world *world, struct sma_str id)
     return false;
 }
 
+/* -- /retry ------------------------------------------------------------------------------------ */
+static bool is_retry(const struct event *event)
+{
+    return sma_str_starts_with(sma_str(event->text), SMA_STR("/retry"));
+}
+
+/* Which message of this chat and author has this picture, none of those before `from`. A picture
+ * asked for after its chat had moved does not tell its message: the next one that fits. */
+static const struct event *owner_of(const struct world *world, const struct event *retry,
+                                    const struct sma_part *part, const struct event *from)
+{
+    char path[PARTS_PATH_SIZE];
+    for (const struct event *event = from; event < world->events + world->event_count; event++) {
+        bool is_fetched = event->preparation[0] != '\0';
+        if (event->platform != retry->platform || event->chat != retry->chat ||
+            strcmp(event->user, retry->user) != 0 ||
+            (!is_fetched && !parts_come_with(world, event)))
+            continue;
+        struct sma_part own =
+            is_fetched ? parts_fetched(path, sma_str(event->id)) : parts_said(path, event);
+        bool is_nameless =
+            is_fetched && world->has_moves && sma_str_is_equal(part->path, SMA_STR("fetched/"));
+        if (part->kind == own.kind && sma_str_is_equal(part->name, own.name) &&
+            (is_nameless || sma_str_is_equal(part->path, own.path)))
+            return event;
+    }
+    return NULL;
+}
+
+/* Its words are in there: only of those that nobody else says. */
+static bool is_said_in(const struct event *event, struct sma_str text)
+{
+    return event->type == EVENT_PLAIN &&
+           memmem(text.ptr, text.len, event->text, strcspn(event->text, "|")) != NULL;
+}
+
+static bool has_picture_of(const struct world *world, const struct event *retry,
+                           const struct event *event, const struct sma_collected *message)
+{
+    for (uint32_t i = 0; i < message->part_count; i++)
+        if (owner_of(world, retry, &message->parts[i], event) == event)
+            return true;
+    return false;
+}
+
+/* Its pictures are those of the messages that it answers again: whoever's words are in there has
+ * his there, in their order, and nobody else's are. */
+static void judge_retry(struct world *world, const struct event *retry,
+                        const struct sma_collected *message)
+{
+    const struct event *next = world->events;
+    for (uint32_t i = 0; i < message->part_count; i++) {
+        const struct event *owner = owner_of(world, retry, &message->parts[i], next);
+        bool is_wrong = owner == NULL || owner == retry ||
+                        (owner->type == EVENT_PLAIN && !is_said_in(owner, message->text));
+        if (is_wrong)
+            complain(world, "%s answers again with a picture of nobody there: %.*s", retry->id,
+                     (int)message->parts[i].path.len, message->parts[i].path.ptr);
+        if (is_wrong)
+            return;
+        next = owner + 1;
+    }
+    for (uint32_t i = 0; i < world->event_count; i++) {
+        const struct event *event = &world->events[i];
+        bool is_wanted =
+            event->preparation[0] != '\0'
+                ? world->silent_percent == 0 && !world->has_late_prepare && !event->has_run_without
+                : parts_come_with(world, event);
+        if (is_wanted && message->part_count < SMA_ATTACHMENT_COUNT_MAX &&
+            is_said_in(event, message->text) && !has_picture_of(world, retry, event, message))
+            complain(world, "%s answers %s again without its picture", retry->id, event->id);
+    }
+}
+
+/* -- messages ---------------------------------------------------------------------------------- */
 /* Of one message of a run. */
 static void judge_message(struct world *world, const struct sma_collected *message)
 {
@@ -69,6 +145,10 @@ static void judge_message(struct world *world, const struct sma_collected *messa
         return; /* its platform has not heard of its number yet */
     if (event == NULL) {
         complain(world, "a run of a message that nobody sent: %.*s", (int)id.len, id.ptr);
+        return;
+    }
+    if (is_retry(event)) {
+        judge_retry(world, event, message);
         return;
     }
     id = sma_str(event->id);
@@ -95,6 +175,7 @@ void parts_judge(struct world *world, const struct sma_run_order *order)
 {
     judge_message(world, &(struct sma_collected){.seq = order->seq,
                                                  .message_id = order->route.message_id,
+                                                 .text = order->text,
                                                  .part_count = order->part_count,
                                                  .parts = order->parts});
     for (uint32_t i = 0; i < order->collected_count; i++)
