@@ -179,19 +179,28 @@ void run_past_fill(struct sma_run *run, const struct sma_history_lines *lines)
 }
 
 /* -- what others said -------------------------------------------------------------------------- */
+/* The piece of an album that speaks to us may have come before the others, which it collects. */
+static uint64_t first_seq(const struct sma_run_order *order)
+{
+    uint64_t first = order->seq;
+    for (uint32_t i = 0; i < order->collected_count; i++)
+        first = order->collected[i].seq < first ? order->collected[i].seq : first;
+    return first;
+}
+
 bool run_past_ask_chatter(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
     if (!order->is_group || order->is_compaction)
         return false;
     run->past.asks_chatter = true;
-    run_act(run, SMA_RUN_ASK_HISTORY)->history = (struct sma_history_ask){
-        .chat_key = order->route.chat_key,
-        .limit = CHATTER_LINE_COUNT_MAX,
-        .current_seq = order->collected_count > 0 ? order->collected[0].seq : order->seq,
-        .given = run_past_given(&run->past),
-        .is_chatter = true,
-        .route = order->route};
+    run_act(run, SMA_RUN_ASK_HISTORY)->history =
+        (struct sma_history_ask){.chat_key = order->route.chat_key,
+                                 .limit = CHATTER_LINE_COUNT_MAX,
+                                 .current_seq = first_seq(order),
+                                 .given = run_past_given(&run->past),
+                                 .is_chatter = true,
+                                 .route = order->route};
     return true;
 }
 

@@ -162,6 +162,28 @@ static void what_a_group_said_since_is_context(void)
     }
 }
 
+/* What comes with a message is not what was said before it: neither earlier messages, nor pieces of
+ * its album, which are later ones. */
+static void what_a_run_answers_was_not_said_before(void)
+{
+    static const uint64_t seqs[][2] = {{8, 9}, {11, 12}, {9, 11}};
+    static const uint64_t first[] = {8, 10, 9};
+    for (size_t i = 0; i < SMA_COUNT_OF(seqs); i++) {
+        struct sma_collected others[] = {
+            {.seq = seqs[i][0], .message_id = SMA_STR("p1"), .text = SMA_STR("one")},
+            {.seq = seqs[i][1], .message_id = SMA_STR("p2"), .text = SMA_STR("two")}};
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        d.order.is_group = true;
+        d.order.collected = others;
+        d.order.collected_count = SMA_COUNT_OF(others);
+        driver_start(&d);
+        driver_check_kinds(&d, "gH");
+        CHECK_INT(first[i], driver_find(&d, SMA_RUN_ASK_HISTORY)->history.current_seq);
+        driver_fini(&d);
+    }
+}
+
 static void a_history_that_cannot_be_read_stops_nobody(void)
 {
     struct driver d;
@@ -181,6 +203,7 @@ int main(void)
     RUN(the_word_of_our_blocks_serves_nobody_in_the_history);
     RUN(without_turns_the_session_is_made_of_the_history);
     RUN(what_a_group_said_since_is_context);
+    RUN(what_a_run_answers_was_not_said_before);
     RUN(a_history_that_cannot_be_read_stops_nobody);
     return check_summary();
 }
