@@ -43,6 +43,9 @@ static bool is_open_state(struct sma_str path, enum sma_guard_use use)
 {
     if (use == SMA_GUARD_WRITE)
         return false;
+    /* what models were shown in any chat has no name that its chat was told */
+    if (is_below(path, ".ship/.cache/parts"))
+        return false;
     return is_below(path, ".ship/.cache") || is_below(path, ".ship/public") ||
            (use != SMA_GUARD_LIST && is_below(path, ".ship/logs/exec"));
 }

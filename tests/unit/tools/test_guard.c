@@ -31,6 +31,7 @@ static void make_traps(struct project *project)
     project_put(project, ".ship/state.db", "OUTSIDE state");
     project_put(project, ".ship/public/p.txt", "public");
     project_put(project, ".ship/.cache/c.txt", "cache");
+    project_put(project, ".ship/.cache/parts/d.b64", "OUTSIDE part");
     project_put(project, ".ship/logs/exec/0123456789abcdef.txt", "log");
     project_put(project, ".ship/logs/2026-01-01.jsonl", "OUTSIDE log");
     project_put(project, ".git/config", "OUTSIDE config");
@@ -121,6 +122,7 @@ static void nothing_outside_is_read(void)
         {".ENV", NULL, NULL},
         {"sub/.env.local", NULL, NULL},
         {".ship/state.db", NULL, NULL},
+        {".ship/.cache/parts/d.b64", NULL, NULL},
         {".Ship/state.db", NULL, NULL},
         {".ship/logs/2026-01-01.jsonl", NULL, NULL},
         {".ship/public/../state.db", NULL, NULL},
