@@ -45,12 +45,15 @@ static struct run_addition *append(struct run_added *added, uint64_t seq)
     return addition;
 }
 
-/* It is withdrawn. true: it is known here; what was given stays. */
+/* It is withdrawn. true: it is known here; what was given stays, and so does word of a recall, which
+ * the store tells under the number of that word, again at times. */
 static bool take_back(struct run_added *added, uint64_t seq)
 {
     struct run_addition *addition = find(added, seq);
     if (addition == NULL)
         return false;
+    if (addition->message != NULL && addition->message->change == SMA_CHANGE_RECALL)
+        return true;
     struct run_addition *end = added->room->list + added->count;
     if (addition < added->room->list + added->given_count)
         return true;

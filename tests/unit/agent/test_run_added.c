@@ -586,6 +586,32 @@ static void a_recall_is_told_and_keeps_no_run_going(void)
     driver_fini(d);
 }
 
+/* After an undone batch the store tells again: that takes the word of a recall neither away nor out
+ * of its place. */
+static void a_recall_that_is_told_again_stays_in_its_place(void)
+{
+    for (int times = 1; times <= 3; times++) {
+        struct play play;
+        struct driver *d = &play.d;
+        struct sma_steer steer;
+        struct sma_collected message;
+        begin(&play);
+        tell_change(d, &steer, &message, 9, SMA_CHANGE_RECALL);
+        for (int i = 1; i < times; i++) {
+            tell(&play, 0);
+            tell_change(d, &steer, &message, 9, SMA_CHANGE_RECALL);
+        }
+        tell(&play, 0);
+        driver_answer(d, "a", SMA_FINISH_STOP, NULL);
+        CHECK_INT(2, step_of(d)->added_count);
+        CHECK_INT(9, step_of(d)->added[0].seq);
+        CHECK_INT(11, step_of(d)->added[1].seq);
+        driver_durable(d);
+        CHECK(driver_request_has(d, "was withdrawn") && driver_request_has(d, words[0]));
+        driver_fini(d);
+    }
+}
+
 int main(void)
 {
     RUN(additions_are_given_once_wherever_the_run_is_cut);
@@ -604,5 +630,6 @@ int main(void)
     RUN(what_is_taken_back_in_time_is_not_given);
     RUN(an_edit_is_told_and_asks_for_an_answer);
     RUN(a_recall_is_told_and_keeps_no_run_going);
+    RUN(a_recall_that_is_told_again_stays_in_its_place);
     return check_summary();
 }
