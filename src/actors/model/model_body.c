@@ -3,7 +3,8 @@
  * network has room for them and never kept.
  *
  * A file is what it was when the run prepared it, or it is not sent: a shorter or longer one would
- * make another request of this one.
+ * make another request of this one, and so would one that is no base64. A power cut leaves zeros of
+ * the right length; a quote in it would end the string that it stands in.
  */
 #include "model_priv.h"
 
@@ -59,6 +60,17 @@ bool model_body_seek(struct model_request *request, uint64_t offset)
     return true;
 }
 
+static bool is_base64(const char *bytes, size_t len)
+{
+    bool is = true;
+    for (size_t i = 0; i < len; i++) {
+        char c = bytes[i];
+        is &= (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+              c == '+' || c == '/' || c == '=';
+    }
+    return is;
+}
+
 /* Of files[number], from `at` on. */
 static size_t read_file(struct model_request *request, uint32_t number, uint64_t at, char *bytes,
                         size_t room)
@@ -78,7 +90,7 @@ static size_t read_file(struct model_request *request, uint32_t number, uint64_t
     }
     uint64_t left = file->length - at;
     ssize_t len = pread(body->file, bytes, left < room ? (size_t)left : room, (off_t)at);
-    if (len <= 0) {
+    if (len <= 0 || !is_base64(bytes, (size_t)len)) {
         body->is_lost = true;
         return SIZE_MAX;
     }

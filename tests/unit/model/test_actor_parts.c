@@ -160,6 +160,27 @@ static void what_is_gone_or_changed_is_named(void)
     harness_destroy(harness);
 }
 
+/* Of the length that it had: as a power cut leaves it, or made to end the string it stands in. */
+static void what_is_no_base64_is_named(void)
+{
+    static const char *const others[] = {"\0\0\0\0", "\"}]}"};
+    struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
+    struct harness *harness = harness_create(&llm, NULL);
+    llm.base_url = harness_url(harness);
+    for (size_t i = 0; i < SMA_COUNT_OF(others); i++) {
+        write_png(400000);
+        int descriptor = open(path, O_WRONLY);
+        CHECK(descriptor >= 0 && pwrite(descriptor, others[i], 4, 300000) == 4);
+        close(descriptor);
+        const struct harness_record *record =
+            harness_wait(harness, ask(harness, &llm, "image/png", "hi", 400000));
+        CHECK_INT(SMA_MODEL_FAILED, record->status);
+        CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
+        CHECK_TEXT(path, record->refused);
+    }
+    harness_destroy(harness);
+}
+
 static void the_log_shows_no_bytes(void)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
@@ -278,6 +299,7 @@ int main(void)
     RUN(refusals_say_what_is_refused);
     RUN(glm_takes_bare_base64);
     RUN(what_is_gone_or_changed_is_named);
+    RUN(what_is_no_base64_is_named);
     RUN(the_log_shows_no_bytes);
     RUN(every_byte_is_that_of_the_file);
     RUN(a_picture_is_never_in_memory_as_a_whole);
