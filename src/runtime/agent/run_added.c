@@ -45,8 +45,8 @@ static struct run_addition *append(struct run_added *added, uint64_t seq)
     return addition;
 }
 
-/* It is withdrawn. true: it is known here; what was given stays, and so does word of a recall, which
- * the store tells under the number of that word, again at times. */
+/* It is withdrawn. true: it is known here; what was given stays, and so does word of a recall,
+ * which the store tells under the number of that word, again at times. */
 static bool take_back(struct run_added *added, uint64_t seq)
 {
     struct run_addition *addition = find(added, seq);

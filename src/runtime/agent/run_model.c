@@ -254,12 +254,3 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
         model_failed(run, answer);
     }
 }
-
-/* -- answers that are not the end -------------------------------------------------------------- */
-void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line)
-{
-    struct sma_model_answer plain = *answer;
-    plain.call_count = 0;
-    if (run_begin_round(run, &plain, line))
-        run_resolved(run);
-}

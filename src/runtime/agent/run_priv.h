@@ -312,10 +312,6 @@ void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait);
 /* A round is over: the next request, or the end when there were enough. */
 void run_next(struct sma_run *run);
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer);
-/* This answer is not the end: it stays in the turn, `line` is said after it as if by the user, and
- * the model is asked again as soon as the step that holds both is durable. answer->text may be
- * blank. For run_nudge.c. */
-void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line);
 
 /* Key of who answered since the last step that told the usage; empty = nobody. */
 struct sma_str run_usage_target(const struct sma_run *run);
@@ -340,6 +336,10 @@ void run_nudge_count(struct sma_run *run);
 void run_nudge_limit(struct sma_run *run);
 
 /* run_round.c */
+/* This answer is not the end: it stays in the turn, `line` is said after it as if by the user, and
+ * the model is asked again as soon as the step that holds both is durable. answer->text may be
+ * blank. For run_nudge.c. */
+void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line);
 void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer);
 /* Read run->answer_data and make room for its calls. false: the run has failed. */
 bool run_open_answer(struct sma_run *run);
