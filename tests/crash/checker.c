@@ -120,7 +120,7 @@ static void take_seen(const char *chat, const char *key, const char *text, unsig
     char id[64];
     if (!find_id(text, 's', id, sizeof id)) {
         /* a notice of the program itself: that it is busy, or that it gives a message up */
-        given_up_count += strstr(text, "given it up") != NULL;
+        given_up_count += strstr(text, "given it up") != NULL || strstr(text, "已放弃") != NULL;
         return;
     }
     unsigned room, number;

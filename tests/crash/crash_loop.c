@@ -348,9 +348,12 @@ static bool is_quiet(const struct world *world)
 static void check_budgets(struct world *world)
 {
     struct http_answer answer = http_ask(atomic_load(&world->port), "/api/status", "", NULL, 4000);
-    if (answer.status != 200 || strstr(answer.body, "\"budgets\":{\"shares\":0,") == NULL ||
-        strstr(answer.body, "\"tokens\":{\"reserved\":0,") == NULL ||
-        strstr(answer.body, "\"runs\":{\"reserved\":0,\"day\":{\"used\":0}") != NULL)
+    const char *all = strstr(answer.body, "\"budgets\":{\"shares\":0,\"total\":{\"tokens\":{"
+                                          "\"reserved\":0,");
+    const char *runs =
+        all == NULL ? NULL : strstr(all, "\"runs\":{\"reserved\":0,\"day\":{\"used\":");
+    if (answer.status != 200 || runs == NULL ||
+        strstr(runs, "\"used\":0}") == strstr(runs, "\"used\":"))
         world_fail(world, "budgets at rest: shares are left, or no run was counted");
     http_answer_fini(&answer);
 }
