@@ -46,12 +46,13 @@ static const struct event *event_of(const struct world *world, struct sma_str id
     return &world->events[number - 1];
 }
 
-/* Its platform was asked, and has not answered for so long that nobody waits for it any more. */
-static bool is_given_up(const struct world *world, struct sma_str id)
+/* Its platform was asked, and has not answered for so long that nobody waits for it any more. By
+ * the row's number: of a chat that has moved the question names no message. */
+static bool is_given_up(const struct world *world, uint64_t seq)
 {
     for (uint32_t i = 0; i < world->prepare_count; i++) {
         const struct sma_prepare *prepare = SMA_MSG_BODY(world->prepares[i], struct sma_prepare);
-        if (sma_str_is_equal(prepare->route.message_id, id) &&
+        if (prepare->seq == seq &&
             world_now(world) - world->prepare_ns[i] >= (SMA_PREPARE_S - 1) * SECOND)
             return true;
     }
@@ -155,7 +156,7 @@ static void judge_message(struct world *world, const struct sma_collected *messa
     bool is_fetched = event->preparation[0] != '\0';
     struct event *noted = &world->events[event - world->events];
     bool may_miss = is_fetched && (world->silent_percent > 0 || world->has_late_prepare ||
-                                   noted->has_run_without || is_given_up(world, id));
+                                   noted->has_run_without || is_given_up(world, message->seq));
     uint32_t wanted = is_fetched || parts_come_with(world, event) ? 1 : 0;
     struct sma_part part = is_fetched ? parts_fetched(path, id) : parts_said(path, event);
     bool is_good = count == wanted || (may_miss && count == 0);
