@@ -424,10 +424,10 @@ static void two_parked_chats_become_one(void)
     CHECK_TEXT("no run",
                resumed(&w, first)); /* one at a time, and the other is still asked about */
     CHECK_INT(200, decide_all(&w, ids[1], true));
-    CHECK_TEXT("0:yes:;", resumed(&w, second));
-    done(&w, second, "", NULL, 0);
+    CHECK_TEXT("0:yes:;", resumed(&w, first)); /* begun runs go on in the order of their numbers */
+    done(&w, first, "", NULL, 0);
     run(&w);
-    CHECK_TEXT("0:yes:;", resumed(&w, first));
+    CHECK_TEXT("0:yes:;", resumed(&w, second));
     end_world(&w);
 }
 
