@@ -95,6 +95,6 @@ const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
     return "race:OPENSSL_DIR_end\nrace:interceptor_close\nrace:interceptor_accept4\n"
-           "race:interceptor_pipe2\n";
+           "race:interceptor_pipe2\nrace:real_open\n";
 }
 #endif
