@@ -225,7 +225,5 @@ const char *sma_config_provider_of_model(const char *model);
  *  commands that run before there is a configuration. */
 bool sma_config_find_variable(const char *folder, const char *const *names, char *value,
                               size_t room);
-/** The default base URL of a provider, "" when it has none of its own. */
-const char *sma_config_base_url(const char *provider);
 
 #endif

@@ -192,6 +192,26 @@ static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
         qq_put_file_as_text(body, send);
 }
 
+/* Takes path and body. */
+static void post(struct sma_sending *sending, struct sma_buf *path, struct sma_buf *body)
+{
+    if (path->err == SMA_ERR_OK) {
+        sma_sending_before(sending);
+        sending->call =
+            sma_call_start(sending->platform->calls,
+                           &(struct sma_call_options){.method = "POST",
+                                                      .path = sma_buf_str(path),
+                                                      .body = body,
+                                                      .may_repeat = false,
+                                                      .total_ms = sma_sending_left_ms(sending),
+                                                      .done = sma_sending_on_answer,
+                                                      .user = sending});
+    }
+    sma_buf_fini(path);
+    sma_buf_fini(body);
+    sma_sending_check_call(sending);
+}
+
 static void send_message(struct qq_attempt *attempt)
 {
     struct qq *qq = qq_of(attempt);
@@ -227,21 +247,7 @@ static void send_message(struct qq_attempt *attempt)
     sma_buf_init(&body, BODY_BYTES_MAX);
     qq_put_send_path(&path, &asked->route);
     put_body(&body, attempt, &send);
-    if (path.err == SMA_ERR_OK) {
-        sma_sending_before(sending);
-        sending->call =
-            sma_call_start(sending->platform->calls,
-                           &(struct sma_call_options){.method = "POST",
-                                                      .path = sma_buf_str(&path),
-                                                      .body = &body,
-                                                      .may_repeat = false,
-                                                      .total_ms = sma_sending_left_ms(sending),
-                                                      .done = sma_sending_on_answer,
-                                                      .user = sending});
-    }
-    sma_buf_fini(&path);
-    sma_buf_fini(&body);
-    sma_sending_check_call(sending);
+    post(sending, &path, &body);
 }
 
 /* The part is what the streamed message ends as. */
@@ -253,21 +259,7 @@ static void send_last_piece(struct qq_attempt *attempt, const struct sma_stream 
     sma_buf_init(&body, BODY_BYTES_MAX);
     qq_stream_put_path(stream, &path);
     qq_stream_put_last(stream, qq_stream_words(&attempt->part), attempt->is_stream_again, &body);
-    if (path.err == SMA_ERR_OK) {
-        sma_sending_before(sending);
-        sending->call =
-            sma_call_start(sending->platform->calls,
-                           &(struct sma_call_options){.method = "POST",
-                                                      .path = sma_buf_str(&path),
-                                                      .body = &body,
-                                                      .may_repeat = false,
-                                                      .total_ms = sma_sending_left_ms(sending),
-                                                      .done = sma_sending_on_answer,
-                                                      .user = sending});
-    }
-    sma_buf_fini(&path);
-    sma_buf_fini(&body);
-    sma_sending_check_call(sending);
+    post(sending, &path, &body);
 }
 
 static void send_part(struct sma_sending *sending)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define MESSAGE_TOKENS 8 /* of a message, besides its words */
-#define PART_TOKENS 1600 /* a picture of the size that we send takes 800 to 1,800 */
 #define RATIO_ONE 1000
 #define RATIO_MIN 500
 #define RATIO_MAX 2500
@@ -106,8 +105,7 @@ static uint64_t guess_talk(const struct sma_target *target, size_t bytes)
 static uint64_t guess_request(const struct sma_target *target, const struct sma_context_size *size)
 {
     return (uint64_t)size->head * 10 / rate_of(target).json + guess_talk(target, size->messages) +
-           (uint64_t)size->message_count * MESSAGE_TOKENS +
-           (uint64_t)size->part_count * PART_TOKENS;
+           (uint64_t)size->message_count * MESSAGE_TOKENS + size->part_tokens;
 }
 
 uint64_t sma_context_tokens(const struct sma_target *target, const struct sma_context_known *known,
@@ -129,10 +127,10 @@ uint64_t sma_context_request(const struct sma_target *target, const struct sma_c
 {
     if (measure->target != sma_context_target_id(target) || size->messages < measure->bytes)
         return put_right(known, guess_request(target, size));
-    uint32_t parts =
-        size->part_count > measure->part_count ? size->part_count - measure->part_count : 0;
+    uint64_t parts =
+        size->part_tokens > measure->part_tokens ? size->part_tokens - measure->part_tokens : 0;
     return measure->tokens + sma_context_tokens(target, known, size->messages - measure->bytes) +
-           (uint64_t)parts * PART_TOKENS;
+           parts;
 }
 
 /* -- what answers teach ------------------------------------------------------------------------ */
@@ -151,7 +149,7 @@ void sma_context_learn(const struct sma_target *target, struct sma_context_known
     *measure = (struct sma_context_measure){.target = sma_context_target_id(target),
                                             .tokens = counted + usage->output,
                                             .bytes = sent->messages + answer_bytes,
-                                            .part_count = sent->part_count};
+                                            .part_tokens = sent->part_tokens};
     if (counted > known->window)
         known->window = 0; /* it holds more than was thought */
     if (ratio < RATIO_MIN)

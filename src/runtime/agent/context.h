@@ -26,7 +26,7 @@ struct sma_context_measure
     uint64_t target; /* sma_context_target_id of who counted; 0 = nothing is known */
     uint64_t tokens;
     size_t bytes;
-    uint32_t part_count;
+    uint64_t part_tokens;
 };
 /* The parts of a request, in bytes. */
 struct sma_context_size
@@ -34,7 +34,7 @@ struct sma_context_size
     size_t head;     /* options, tools, system text, tail */
     size_t messages; /* the conversation */
     uint32_t message_count;
-    uint32_t part_count; /* pictures, files and sounds that are shown; not in the bytes */
+    uint64_t part_tokens; /* of pictures, files and sounds that are shown; not in the bytes */
 };
 
 uint64_t sma_context_target_id(const struct sma_target *target);

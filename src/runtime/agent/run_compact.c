@@ -51,9 +51,8 @@ bool run_is_skipped(const struct sma_run *run, uint32_t index)
 struct sma_context_size run_context_size(const struct sma_run *run)
 {
     const struct sma_session *session = run->session;
-    uint64_t bytes = 0;
     return (struct sma_context_size){
-        .part_count = run->see.count + sma_session_count_parts(session, run->target, &bytes),
+        .part_tokens = run_parts_tokens(run),
         .head = run->head->len + run->settings->tails[run->target_index].len,
         .messages = session->bytes + session->turn_count - run->compact.skip_bytes + run->turn.len,
         .message_count = session->message_count + run->message_count};

@@ -112,6 +112,8 @@ void run_parts_accepted(struct sma_run *run);
 bool run_parts_put_turn(const struct sma_run *run, struct sma_stored_turn *turn);
 void run_parts_free_turn(struct sma_stored_turn *turn);
 
+/* What the pictures, files and sounds that are shown take of the window. */
+uint64_t run_parts_tokens(const struct sma_run *run);
 /* Files of the request that would be written now, in its order, offsets unknown. false: no
  * memory. */
 bool run_parts_list_files(struct sma_run *run);

@@ -95,6 +95,32 @@ static bool put_paths(struct sma_run *run)
     return parts->paths.err == SMA_ERR_OK;
 }
 
+static uint64_t tokens_of(const struct sma_run *run, const struct sma_part *part)
+{
+    bool is_shown = sma_part_is_shown(run->target, part);
+    return is_shown ? sma_part_tokens(&run->target->profile, part) : 0;
+}
+
+uint64_t run_parts_tokens(const struct sma_run *run)
+{
+    const struct sma_session *session = run->session;
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < run->see.count; i++)
+        tokens += tokens_of(run, &run->see.list[i].part);
+    for (uint32_t i = 0; i < run->round_count; i++)
+        for (uint32_t k = 0; k < run->rounds[i].results.count; k++) {
+            const struct sma_stored_result *result = &run->rounds[i].results.results[k];
+            for (uint32_t p = 0; p < result->part_count; p++)
+                tokens += tokens_of(run, &result->parts[p]);
+        }
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        const struct sma_stored_turn *turn = &session->turns[i]->stored;
+        for (uint32_t k = 0; k < turn->part_count && !run_is_skipped(run, i); k++)
+            tokens += turn->parts[k].is_hidden ? 0 : tokens_of(run, &turn->parts[k].part);
+    }
+    return tokens;
+}
+
 /* Has anything that is sent parts? */
 static bool has_any(const struct sma_run *run)
 {

@@ -22,9 +22,3 @@ const char *sma_config_provider_of_model(const char *model)
             return families[i].provider;
     return "custom";
 }
-
-const char *sma_config_base_url(const char *provider)
-{
-    const struct sma_provider *found = sma_provider_find(provider);
-    return found == NULL ? "" : found->base_url;
-}

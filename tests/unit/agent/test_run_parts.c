@@ -1,6 +1,7 @@
 /* Aim: pictures, files and sounds of messages and results reach the model on every wire, are
  * prepared first, become lines when the model has no eyes, when they are old, gone, refused or too
  * many, and never make a later request fail. */
+#include "runtime/agent/run_priv.h"
 #include "unit/agent/run_driver.h"
 
 static const struct sma_part photo = {.kind = SMA_PART_IMAGE,
@@ -550,6 +551,11 @@ static void a_pdf_goes_as_each_wire_wants_it(void)
         driver_start(&driver);
         driver_encoded(&driver, "aaaa", NULL);
         CHECK(driver_sends(&driver, wanted[api]));
+        /* its pages take room in the window: it does not count as one picture does */
+        CHECK(run_parts_tokens(driver.run) >= 2000);
+        CHECK_INT(run_parts_tokens(driver.run), run_context_size(driver.run).part_tokens);
+        driver.settings->targets[0].profile.has_pdf = false;
+        CHECK_INT(0, run_parts_tokens(driver.run)); /* a line, which is in the bytes */
         driver_fini(&driver);
     }
 }
