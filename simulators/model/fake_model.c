@@ -368,7 +368,8 @@ static void answer_messages(struct connection *connection, const struct request 
     struct sma_offline_turn turn;
     struct sma_offline_decision decision;
     struct fake_answer answer = {.number = (uint64_t)getpid() * 1000000 + fake.request_count,
-                                 .input_tokens = request->body.len / 4};
+                                 .input_tokens = (request->body.len - fake_count_base64(messages)) /
+                                                 FAKE_BYTES_PER_TOKEN};
     sma_buf_init(&decision.arguments, 16u << 20);
     fake_read_turn(request->api, messages, &turn);
     const json_t *entry = choose_fault(&turn, fault, fault_size);

@@ -72,6 +72,8 @@ const char *fake_check_block(enum sma_llm_api api, const json_t *block);
 /** All pictures of the messages together. */
 const char *fake_check_pictures(const json_t *messages, bool is_blind);
 size_t fake_count_pictures(const json_t *value);
+/** Bytes of base64 in it, which no provider counts as text. */
+size_t fake_count_base64(const json_t *value);
 /** GLM takes bare base64 as the URL of a picture and refuses data: URLs: false. */
 bool fake_take_bare_pictures(const json_t *messages);
 

@@ -1,11 +1,14 @@
 /* See fake_model_meter.h. Source: protocols/models.md §3. */
-#include "fake_model_meter.h"
+#include "fake_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LOOKBACK_COUNT 20
 #define SEEN_COUNT (1u << 17)
+/* What a picture or file that is no icon counts for: 1,500 tokens (Anthropic: width x height / 750,
+ * at most about that). */
+#define PART_BYTES ((size_t)1500 * FAKE_BYTES_PER_TOKEN)
 
 static uint64_t mix(uint64_t hash, const char *text, size_t len)
 {
@@ -42,7 +45,8 @@ static void add_unit(struct fake_units *units, const json_t *value, const char *
         mix(mix(before == NULL ? 14695981039346656037u : before->prefix, role, strlen(role)), text,
             len);
     unit->cached = unit->prefix;
-    units->bytes += len;
+    size_t base64 = fake_count_base64(bare);
+    units->bytes += base64 < PART_BYTES ? len : len - base64 + PART_BYTES;
     unit->tokens = units->bytes / FAKE_BYTES_PER_TOKEN;
     units->count++;
     free(text);

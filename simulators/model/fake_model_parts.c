@@ -170,6 +170,29 @@ size_t fake_count_pictures(const json_t *value)
     return count;
 }
 
+/* The string that holds the bytes of a picture, file or sound, on each wire. */
+static bool holds_bytes(const char *key, const json_t *value)
+{
+    static const char *const keys[] = {"data", "url", "image_url", "file_data"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (json_is_string(value) && strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+size_t fake_count_base64(const json_t *value)
+{
+    size_t bytes = 0, i;
+    const char *key;
+    json_t *member;
+    if (json_is_array(value))
+        json_array_foreach(value, i, member) bytes += fake_count_base64(member);
+    else
+        json_object_foreach((json_t *)(uintptr_t)value, key, member) bytes +=
+            holds_bytes(key, member) ? json_string_length(member) : fake_count_base64(member);
+    return bytes;
+}
+
 /* -- GLM: bare base64, no data: URL ------------------------------------------------------------ */
 /* As if it had been a data: URL, so that what follows judges the bytes. */
 static void make_url(json_t *holder, const char *bare)

@@ -187,8 +187,37 @@ static void every_menu_is_served(void)
         }
 }
 
+/* A picture costs what a picture costs, whatever its bytes; an icon less than its letters. */
+static void a_picture_is_not_counted_as_text(void)
+{
+    static struct fake_units units;
+    static char base64[400001], url[400100];
+    memset(base64, 'A', sizeof base64 - 1);
+    snprintf(url, sizeof url, "data:image/png;base64,%s", base64);
+    struct
+    {
+        enum sma_llm_api api;
+        json_t *block;
+    } const rows[] = {
+        {SMA_LLM_CHAT, json_pack("{s:s,s:{s:s}}", "type", "image_url", "image_url", "url", url)},
+        {SMA_LLM_RESPONSES, json_pack("{s:s,s:s}", "type", "input_image", "image_url", url)},
+        {SMA_LLM_MESSAGES, json_pack("{s:s,s:{s:s,s:s,s:s}}", "type", "image", "source", "type",
+                                     "base64", "media_type", "image/png", "data", base64)}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        json_t *root =
+            json_pack("{s:[{s:s,s:[o]}]}", rows[i].api == SMA_LLM_RESPONSES ? "input" : "messages",
+                      "role", "user", "content", rows[i].block);
+        CHECK(root != NULL);
+        fake_units_read(&units, rows[i].api, root);
+        CHECK(units.count == 1);
+        CHECK(units.list[0].tokens >= 1500 && units.list[0].tokens < 1600);
+        json_decref(root);
+    }
+}
+
 int main(void)
 {
+    RUN(a_picture_is_not_counted_as_text);
     RUN(every_model_takes_what_is_sent);
     RUN(every_menu_is_served);
     return check_summary();
