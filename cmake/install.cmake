@@ -20,7 +20,10 @@ install(FILES packaging/shipmyagent.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/ba
     RENAME shipmyagent)
 install(CODE "file(CREATE_LINK shipmyagent
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/sma\" SYMBOLIC)")
-install(FILES README.md CHANGELOG.md RELIABILITY.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The documents in their folders, so that the links between them lead somewhere.
+file(GLOB documents CONFIGURE_DEPENDS *.md)
+install(FILES ${documents} LICENSE packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(SMA_BUILD_SIMULATORS)
     install(TARGETS ${SMA_SIMULATORS} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/shipmyagent COMPONENT simulators)
@@ -36,6 +39,16 @@ set(CPACK_DEBIAN_SIMULATORS_PACKAGE_NAME shipmyagent-simulators)
 set(CPACK_COMPONENT_SIMULATORS_DESCRIPTION "Strict offline simulators of Telegram, Feishu, QQ and model providers")
 set(CPACK_PACKAGE_NAME shipmyagent)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+# Each release of the distribution has its own versions of the libraries: a package says for which it was made.
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+if(EXISTS /etc/os-release)
+    file(STRINGS /etc/os-release made_for REGEX "^(ID|VERSION_ID)=")
+    list(TRANSFORM made_for REPLACE "^[A-Z_]+=\"?([^\"]*)\"?$" "\\1")
+    list(SORT made_for ORDER DESCENDING) # the name, then the number
+    list(JOIN made_for "" made_for)
+    string(REPLACE debian deb made_for "${made_for}")
+    string(APPEND CPACK_DEBIAN_PACKAGE_RELEASE "~${made_for}")
+endif()
 set(CPACK_PACKAGE_CONTACT "ShipMyAgent maintainers <maintainers@users.noreply.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_SET_DESTDIR ON) # so that the install prefix is /usr itself, not a staging folder

@@ -51,6 +51,7 @@ static void everything_is_installed(void)
                                         "share/bash-completion/completions/sma",
                                         "share/doc/shipmyagent/README.md",
                                         "share/doc/shipmyagent/LICENSE",
+                                        "share/doc/shipmyagent/copyright",
                                         "libexec/shipmyagent/simulate-telegram",
                                         "libexec/shipmyagent/simulate-feishu",
                                         "libexec/shipmyagent/simulate-qq",
@@ -70,6 +71,29 @@ static void everything_is_installed(void)
     target[len] = '\0';
     CHECK_TEXT("shipmyagent", target); /* relative: a package can be unpacked anywhere */
     CHECK(access(file_at("bin/shipmyagent"), X_OK) == 0);
+}
+
+/* Whoever reads the documents of a package has no clone beside them. */
+static void links_of_the_readme_lead_somewhere(void)
+{
+    char *text = NULL;
+    const char *argv[] = {"/bin/cat", file_at("share/doc/shipmyagent/README.md"), NULL};
+    size_t count = 0;
+    CHECK_INT(0, run_to_end((char *const *)argv, "", &text, 10000));
+    for (const char *at = text; (at = strstr(at, "](")) != NULL;) {
+        char name[256], path[256];
+        at += 2;
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(at, ")#"), at);
+        if (path[0] == '\0' || strstr(path, "://") != NULL)
+            continue;
+        snprintf(name, sizeof name, "share/doc/shipmyagent/%s", path);
+        if (access(file_at(name), R_OK) != 0)
+            fprintf(stderr, "%s is not there\n", name);
+        CHECK(access(file_at(name), R_OK) == 0);
+        count++;
+    }
+    CHECK(count > 5);
+    free(text);
 }
 
 static void it_runs_from_there(void)
@@ -196,6 +220,7 @@ int main(int argc, char **argv)
     folder_create(&place, NULL);
     snprintf(root, sizeof root, "%s%s", place.path, prefix);
     RUN(everything_is_installed);
+    RUN(links_of_the_readme_lead_somewhere);
     RUN(it_runs_from_there);
     RUN(the_binary_is_hardened);
     RUN(the_unit_names_the_binary);
