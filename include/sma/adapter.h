@@ -39,6 +39,8 @@ struct sma_adapter_setup
     const char *switch_key, *switch_question; /* one more member, true or false; NULL = none */
 };
 
+struct sma_probing; /* sma/probe.h */
+
 /* Called by render() for every part, in order. */
 typedef void sma_part_fn(void *user, struct sma_str part_bytes);
 
@@ -60,6 +62,9 @@ struct sma_adapter_ops
                                        const struct sma_config_adapter *block, void **ret_state,
                                        struct sma_error *error);
     void (*destroy)(void *state); /* after the actor has ended; accepts NULL */
+    /** Instead of ever starting the actor: ask the platform whether it would take this bot. Changes
+     *  nothing there. NULL: there is nobody to ask. */
+    void (*probe)(void *state, struct sma_probing *probing);
     /** Pure: text and intent into parts. Same input, same version: same parts. Runs on the
      *  dispatcher's thread. */
     SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each,

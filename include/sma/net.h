@@ -43,6 +43,18 @@ enum sma_net_end
     SMA_NET_TOO_BIG,     /* the answer is over answer_bytes_max */
     SMA_NET_FILE_FAILED, /* the answer could not be written to, or the upload read from, its file */
 };
+/* Where on the way it failed, for people who are to mend it. */
+enum sma_net_cause
+{
+    SMA_NET_CAUSE_NONE,        /* it did not */
+    SMA_NET_CAUSE_NAME,        /* no address for the server's name */
+    SMA_NET_CAUSE_PROXY,       /* the proxy: its name, its port, or it refuses */
+    SMA_NET_CAUSE_CONNECT,     /* nobody takes connections there */
+    SMA_NET_CAUSE_CERTIFICATE, /* TLS: the certificate is not trusted or not the server's */
+    SMA_NET_CAUSE_TLS,         /* TLS: anything else */
+    SMA_NET_CAUSE_TIME,        /* a time limit */
+    SMA_NET_CAUSE_OTHER,
+};
 /* One field of a multipart/form-data body. Slices are borrowed until done. */
 struct sma_net_field
 {
@@ -61,7 +73,9 @@ struct sma_net_answer
     /* header X-Tt-Logid, X-Tps-trace-ID or X-Request-Id: to quote to the platform; may be empty */
     struct sma_str log_id;
     struct sma_str type; /* header Content-Type, cut; may be empty */
+    struct sma_str date; /* header Date, as it came; may be empty */
     const char *error;   /* "" when ANSWERED: one line without the URL's path */
+    enum sma_net_cause cause;
 };
 struct sma_net_ask
 {

@@ -2,18 +2,15 @@
 #include "init_model.h"
 
 #include "cli.h"
-#include "runtime/model/models_list.h"
+#include "probe/probe.h"
 #include "runtime/model/profile.h"
-#include "sma/buf.h"
 #include "sma/config.h"
 #include "sma/text.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MS 8000L
 #define SHOWN_COUNT_MAX 30 /* models of one list; others are typed */
 
 struct choices
@@ -24,42 +21,6 @@ struct choices
 };
 
 /* -- the provider's own list ------------------------------------------------------------------- */
-static size_t collect(char *bytes, size_t size, size_t count, void *user)
-{
-    struct sma_buf *buf = user;
-    sma_buf_put(buf, bytes, size * count);
-    return buf->err == SMA_ERR_OK ? size * count : 0;
-}
-
-static struct curl_slist *headers_for(const char *provider, const char *key)
-{
-    char line[4096];
-    bool is_anthropic = strcmp(provider, "anthropic") == 0;
-    snprintf(line, sizeof line, "%s%s", is_anthropic ? "x-api-key: " : "Authorization: Bearer ",
-             key);
-    struct curl_slist *headers = key[0] == '\0' ? NULL : curl_slist_append(NULL, line);
-    return is_anthropic ? curl_slist_append(headers, "anthropic-version: 2023-06-01") : headers;
-}
-
-static bool fetch(const char *url, struct curl_slist *headers, struct sma_buf *answer)
-{
-    long status = 0;
-    CURL *curl = curl_easy_init();
-    if (curl == NULL)
-        return false;
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, LIST_MS);
-    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* as the service: never the environment's */
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    CURLcode code = curl_easy_perform(curl);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_cleanup(curl);
-    return code == CURLE_OK && status == 200;
-}
-
 static bool is_talker(const struct sma_model_facts *model)
 {
     static const char *const others[] = {"embed",  "whisper",    "tts",    "dall-e", "moderation",
@@ -90,14 +51,13 @@ static bool list_of_server(const struct init_model *chosen, const struct sma_pro
                            const char *key, struct choices *choices)
 {
     struct sma_models_list list;
-    struct sma_buf body;
-    char url[INIT_ANSWER_BYTES_MAX + 32];
-    snprintf(url, sizeof url, "%s/models%s", chosen->base_url,
-             strcmp(chosen->provider, "anthropic") == 0 ? "?limit=200" : "");
-    struct curl_slist *headers = headers_for(chosen->provider, key);
-    sma_buf_init(&body, SMA_MODELS_BYTES_MAX);
-    bool is_there = fetch(url, headers, &body) &&
-                    sma_models_list_parse(sma_buf_str(&body), &list) == SMA_ERR_OK;
+    struct sma_probe_result result;
+    struct sma_config_llm llm = {.provider = chosen->provider,
+                                 .model = "",
+                                 .base_url = chosen->base_url,
+                                 .api = sma_profile_api(chosen->provider, chosen->base_url),
+                                 .api_key = key};
+    bool is_there = sma_probe_models_list(&llm, &list, &result);
     for (size_t i = 0; is_there && provider != NULL && provider->menu[i] != NULL; i++)
         if (sma_models_list_find(&list, provider->menu[i]) != NULL)
             add_choice(choices, provider->menu[i]);
@@ -107,8 +67,6 @@ static bool list_of_server(const struct init_model *chosen, const struct sma_pro
     choices->is_of_server = is_there && choices->count > 0;
     if (is_there)
         sma_models_list_fini(&list);
-    curl_slist_free_all(headers);
-    sma_buf_fini(&body);
     return choices->is_of_server;
 }
 

@@ -59,6 +59,8 @@ struct sma_net_request
     uint64_t heard_ns, idle_ns; /* latest byte of the answer, 0 = none yet; idle_ns 0 = no limit */
     int64_t retry_after_ms;
     char log_id[128], type[64];
+    char date[40];
+    enum sma_net_cause cause;
     char host[256];
     char curl_error[CURL_ERROR_SIZE];
     char error[CURL_ERROR_SIZE + 300];

@@ -102,6 +102,8 @@ static void conclude(struct sma_net_request *request, enum sma_net_end end, cons
     answer.body_bytes = request->body_bytes;
     answer.log_id = sma_str(request->log_id);
     answer.type = sma_str(request->type);
+    answer.date = sma_str(request->date);
+    answer.cause = request->cause;
     bool is_straight = request->is_straight;
     request->error[0] = '\0';
     if (end != SMA_NET_ANSWERED)
@@ -129,10 +131,42 @@ static bool has_left(const struct sma_net_request *request)
     return request->is_sending && bytes_out(request) > request->tunnel_bytes;
 }
 
+static enum sma_net_cause cause_of(const struct sma_net_request *request, CURLcode code)
+{
+    bool has_proxy = !request->is_straight && request->net->proxy.kind != SMA_PROXY_ENVIRONMENT;
+    if ((has_proxy && code == CURLE_COULDNT_CONNECT) ||
+        strstr(request->curl_error, "CONNECT tunnel") != NULL)
+        return SMA_NET_CAUSE_PROXY;
+    switch (code) {
+    case CURLE_OK:
+        return SMA_NET_CAUSE_NONE;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return SMA_NET_CAUSE_NAME;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_PROXY:
+        return SMA_NET_CAUSE_PROXY;
+    case CURLE_COULDNT_CONNECT:
+        return SMA_NET_CAUSE_CONNECT;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+        return SMA_NET_CAUSE_CERTIFICATE;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CIPHER:
+    case CURLE_USE_SSL_FAILED:
+        return SMA_NET_CAUSE_TLS;
+    case CURLE_OPERATION_TIMEDOUT:
+        return SMA_NET_CAUSE_TIME;
+    default:
+        return SMA_NET_CAUSE_OTHER;
+    }
+}
+
 static void on_ended(void *user, int code)
 {
     struct sma_net_request *request = user;
     request->is_driven = false;
+    request->cause = cause_of(request, (CURLcode)code);
     request->is_nameless = code == CURLE_COULDNT_RESOLVE_HOST;
     const char *why =
         request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror((CURLcode)code);
@@ -202,9 +236,11 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     note_heard(request);
     if (sma_str_starts_with(line, SMA_STR("HTTP/"))) { /* an interim answer may have come before */
         request->retry_after_ms = -1;
-        request->log_id[0] = request->type[0] = '\0';
+        request->log_id[0] = request->type[0] = request->date[0] = '\0';
     } else if (read_header(line, "content-type", &value)) {
         (void)snprintf(request->type, sizeof request->type, "%.*s", (int)value.len, value.ptr);
+    } else if (read_header(line, "date", &value)) {
+        (void)snprintf(request->date, sizeof request->date, "%.*s", (int)value.len, value.ptr);
     } else if (read_header(line, "retry-after", &value) ||
                (request->retry_after_ms < 0 &&
                 read_header(line, "x-ogw-ratelimit-reset", &value))) { /* Feishu's word for it */
@@ -503,7 +539,8 @@ static void set_notes(struct sma_net_request *request, const struct sma_net_ask 
     request->file = ask->file;
     request->idle_ns = (uint64_t)ask->idle_ms * MS;
     request->retry_after_ms = -1;
-    request->log_id[0] = request->type[0] = '\0';
+    request->log_id[0] = request->type[0] = request->date[0] = '\0';
+    request->cause = SMA_NET_CAUSE_NONE;
     request->curl_error[0] = request->error[0] = '\0';
     request->done = ask->done;
     request->user = ask->user;
@@ -603,8 +640,10 @@ void net_requests_tick(struct sma_net *net, uint64_t now_ns)
     while ((request = find_due(net, now_ns)) != NULL) {
         if (request->is_failed)
             conclude(request, SMA_NET_FILE_FAILED, "the file to upload cannot be read");
-        else
+        else {
+            request->cause = SMA_NET_CAUSE_TIME;
             conclude(request, SMA_NET_UNKNOWN, "the answer stopped before its end");
+        }
     }
 }
 

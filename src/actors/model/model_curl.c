@@ -8,6 +8,7 @@
  */
 #include "model_priv.h"
 
+#include "runtime/model/address.h"
 #include "sma/metrics.h"
 #include "sma/net.h"
 #include "sma/retry_after.h"
@@ -162,12 +163,12 @@ static int on_connected(void *user, char *address, char *own_address, int port, 
 }
 
 /* -- transfers --------------------------------------------------------------------------------- */
-static enum sma_err add_header(struct curl_slist **list, const char *format, const char *value)
+static enum sma_err add_header(void *user, const char *name, const char *value)
 {
+    struct curl_slist **list = user;
     struct sma_buf line;
-    sma_buf_init(&line, 16384);
-    sma_buf_put_text(&line, format);
-    sma_buf_put_text(&line, value);
+    sma_buf_init(&line, 32768);
+    sma_buf_printf(&line, "%s: %s", name, value);
     struct curl_slist *grown = line.err == SMA_ERR_OK ? curl_slist_append(*list, line.ptr) : NULL;
     sma_buf_fini(&line);
     if (grown == NULL)
@@ -176,63 +177,14 @@ static enum sma_err add_header(struct curl_slist **list, const char *format, con
     return SMA_ERR_OK;
 }
 
-/* Does the owner send this header himself? Then ours is not added. */
-static bool is_extra(const struct sma_config_llm *llm, const char *name)
-{
-    struct sma_str value;
-    for (size_t i = 0; i < llm->extra_header_count; i++)
-        if (read_header(sma_str(llm->extra_headers[i]), name, &value))
-            return true;
-    return false;
-}
-
-static enum sma_err add_unless_extra(struct curl_slist **list, const struct sma_config_llm *llm,
-                                     const char *name, const char *value)
-{
-    char start[64];
-    if (is_extra(llm, name))
-        return SMA_ERR_OK;
-    snprintf(start, sizeof start, "%s: ", name);
-    return add_header(list, start, value);
-}
-
-static enum sma_err add_key(struct curl_slist **list, const struct sma_config_llm *llm,
-                            const char *key)
-{
-    if (key == NULL)
-        return SMA_ERR_OK;
-    if (llm->api == SMA_LLM_MESSAGES)
-        return add_unless_extra(list, llm, "x-api-key", key);
-    return is_extra(llm, "Authorization") ? SMA_ERR_OK
-                                          : add_header(list, "Authorization: Bearer ", key);
-}
-
-static enum sma_err make_headers(const struct sma_config_llm *llm, const char *key,
-                                 struct curl_slist **list)
-{
-    enum sma_err err = add_unless_extra(list, llm, "Content-Type", "application/json");
-    if (err == SMA_ERR_OK)
-        err = add_header(list, "Expect:", "");
-    if (err == SMA_ERR_OK && llm->api == SMA_LLM_MESSAGES) {
-        const char *version = llm->anthropic_version;
-        bool is_set = version != NULL && version[0] != '\0';
-        err = add_unless_extra(list, llm, "anthropic-version", is_set ? version : "2023-06-01");
-    }
-    if (err == SMA_ERR_OK)
-        err = add_key(list, llm, key);
-    for (size_t i = 0; err == SMA_ERR_OK && i < llm->extra_header_count; i++)
-        err = strpbrk(llm->extra_headers[i], "\r\n") != NULL
-                  ? SMA_ERR_OK /* would be two headers; the configuration refuses it */
-                  : add_header(list, "", llm->extra_headers[i]);
-    return err;
-}
-
 enum sma_err model_net_prepare(struct model_target *target)
 {
     size_t count = target->key_count == 0 ? 1 : target->key_count;
     for (size_t i = 0; i < count; i++) {
-        struct curl_slist *list = NULL;
-        enum sma_err err = make_headers(target->llm, target->keys[i], &list);
+        struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+        enum sma_err err = list == NULL
+                               ? SMA_ERR_NOMEM
+                               : sma_model_headers(target->llm, target->keys[i], add_header, &list);
         target->headers[i] = list;
         if (err != SMA_ERR_OK)
             return err;

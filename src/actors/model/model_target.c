@@ -2,40 +2,18 @@
  * model_priv.h. */
 #include "model_priv.h"
 
+#include "runtime/model/address.h"
+
 #include <stdlib.h>
 
 #define MS 1000000u
 #define SECOND UINT64_C(1000000000)
 
-static bool ends_with(struct sma_str text, const char *end)
-{
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
-/* base + path; a query stays behind the path, and a base that names the whole path already is taken
- * as it is. */
 static char *make_url(const struct sma_config_llm *llm)
 {
-    const char *path = llm->api == SMA_LLM_RESPONSES  ? "/responses"
-                       : llm->api == SMA_LLM_MESSAGES ? "/messages"
-                                                      : "/chat/completions";
-    struct sma_str base = sma_str(llm->base_url);
-    const char *query = strchr(llm->base_url, '?');
-    if (query != NULL)
-        base.len = (size_t)(query - llm->base_url);
-    while (base.len > 0 && base.ptr[base.len - 1] == '/')
-        base.len--;
     struct sma_buf url;
     sma_buf_init(&url, 8192);
-    sma_buf_put_str(&url, base);
-    if (!ends_with(base, path)) {
-        if (llm->api == SMA_LLM_MESSAGES && !ends_with(base, "/v1"))
-            sma_buf_put_text(&url, "/v1");
-        sma_buf_put_text(&url, path);
-    }
-    if (query != NULL)
-        sma_buf_put_text(&url, query);
+    sma_model_put_url(&url, llm);
     if (url.err != SMA_ERR_OK) {
         sma_buf_fini(&url);
         return NULL;

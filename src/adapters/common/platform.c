@@ -6,6 +6,7 @@
 #include "runtime/access/access.h"
 #include "runtime/json/json_arena.h"
 #include "sma/links.h"
+#include "sma/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,13 @@ void sma_platform_configure(const void *state, struct sma_capabilities *capabili
 bool sma_platform_takes_webhooks(const void *state)
 {
     return platform_of(state)->ops->facts(state).takes_webhooks;
+}
+
+void sma_platform_probe(void *state, struct sma_probing *probing)
+{
+    struct sma_platform *platform = platform_of(state);
+    sma_probing_use(probing, &platform->proxy, platform->ops->facts(state).ca_file);
+    platform->ops->probe(state, probing);
 }
 
 /* -- life -------------------------------------------------------------------------------------- */

@@ -59,6 +59,8 @@ struct sma_platform_ops
     struct sma_platform_facts (*facts)(const void *state);
     /** Log in and connect. OK | any error with *error: the program does not start. */
     SMA_CHECKED enum sma_err (*begin)(void *state, struct sma_error *error);
+    /** Instead of begin(): sma_adapter_ops.probe, with the proxy and the authorities set. */
+    void (*probe)(void *state, struct sma_probing *probing);
     void (*leave)(void *state);   /* take no more events; sends still go out */
     void (*drained)(void *state); /* all that was taken has its verdict; NULL = nothing to do */
     void (*close)(void *state);   /* before net, ws and calls end: forget what holds them */
@@ -108,6 +110,7 @@ SMA_CHECKED enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
 void sma_platform_destroy(void *state);
 void sma_platform_configure(const void *state, struct sma_capabilities *capabilities);
 bool sma_platform_takes_webhooks(const void *state);
+void sma_platform_probe(void *state, struct sma_probing *probing);
 /* For sma_actor_ops, by SMA_PLATFORM_ACTOR(name): */
 enum sma_err sma_platform_start(void *state, struct sma_ctx *ctx, struct sma_error *error);
 void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx);

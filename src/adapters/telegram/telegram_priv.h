@@ -107,6 +107,9 @@ struct telegram_shared
 /** Options for telegram_in.h, of this moment. */
 struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns);
 
+/* -- may we? (telegram_probe.c) ---------------------------------------------------------------- */
+void telegram_probe(void *state, struct sma_probing *probing);
+
 /* -- who we are (telegram_bot.c) --------------------------------------------------------------- */
 enum telegram_phase
 {

@@ -101,6 +101,14 @@ static const char *remedy_of(const struct sma_failure_verdict *verdict, int stat
     }
 }
 
+const char *sma_failure_remedy(const struct sma_failure *failure)
+{
+    struct sma_failure_verdict verdict;
+    sma_failure_judge(failure, &verdict);
+    return remedy_of(&verdict, failure->trouble == SMA_FAILURE_HTTP ? failure->http_status
+                                                                    : failure->error.status);
+}
+
 /* A message that was cut for its length may end within the key, which then is not found as a
  * whole. */
 static size_t len_before_secret(const char *said, const char *secret)

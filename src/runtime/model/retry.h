@@ -77,5 +77,7 @@ uint64_t sma_retry_delay_ms(unsigned attempt, int64_t retry_after_ms, uint64_t r
 /** One line for people: what happened, where, what to do. The API key never appears in it. */
 void sma_failure_describe(struct sma_buf *buf, const struct sma_failure *failure,
                           const struct sma_config_llm *llm, const char *url);
+/** What to do about an answer of the server's (HTTP, EVENT): the end of that line. */
+const char *sma_failure_remedy(const struct sma_failure *failure);
 
 #endif

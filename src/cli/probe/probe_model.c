@@ -1,0 +1,402 @@
+/*
+ * probe_model.c — one short question to a model, with each of its keys: as the service would ask
+ * it, with a tool, and the members that the model refuses left out as the service learns them.
+ */
+#include "probe_priv.h"
+
+#include "runtime/model/address.h"
+#include "runtime/model/decode.h"
+#include "runtime/model/retry.h"
+#include "runtime/model/target.h"
+#include "sma/proxy.h"
+#include "sma/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ANSWER_TOKENS 64    /* the cap of the answer: a word is wanted */
+#define REFUSAL_COUNT_MAX 4 /* members left out one after the other */
+#define BODY_BYTES_MAX 65536
+#define NEAR_COUNT 3 /* names of models that are offered for one that is not there */
+
+struct model_probe
+{
+    const struct sma_config_llm *given;
+    struct sma_config_llm llm; /* with the key in use, and a small cap */
+    struct sma_target target;
+    struct sma_decoder *decoder;
+    struct sma_proxy proxy;
+    size_t key, refusal_count;
+    uint64_t asked_ms;
+    struct sma_models_list *list; /* of a probe for the list alone */
+    bool *is_listed;
+};
+
+/* -- requests ---------------------------------------------------------------------------------- */
+struct headers
+{
+    char *lines[SMA_PROBE_HEADER_COUNT_MAX];
+    size_t count;
+};
+
+static enum sma_err add_header(void *user, const char *name, const char *value)
+{
+    struct headers *headers = user;
+    char **line = &headers->lines[headers->count];
+    if (headers->count == SMA_PROBE_HEADER_COUNT_MAX)
+        return SMA_ERR_TOOBIG;
+    if (asprintf(line, "%s: %s", name, value) < 0)
+        return SMA_ERR_NOMEM;
+    headers->count++;
+    return SMA_ERR_OK;
+}
+
+static void free_headers(struct headers *headers)
+{
+    for (size_t i = 0; i < headers->count; i++) {
+        explicit_bzero(headers->lines[i], strlen(headers->lines[i]));
+        free(headers->lines[i]);
+    }
+}
+
+static void ask(struct model_probe *probe, struct sma_probing *probing, struct sma_probe_ask *ask)
+{
+    struct headers headers = {0};
+    enum sma_err err = sma_model_headers(&probe->llm, probe->llm.api_key, add_header, &headers);
+    ask->headers = (const char *const *)headers.lines;
+    ask->header_count = headers.count;
+    ask->user = probe;
+    probe->asked_ms = sma_probing_ms(probing);
+    if (err == SMA_ERR_OK) {
+        sma_probing_ask(probing, ask);
+    } else {
+        sma_buf_fini(ask->url);
+        if (ask->body != NULL)
+            sma_buf_fini(ask->body);
+        sma_probing_say(probing, SMA_PROBE_ERROR, "", "use fewer of llm.extraHeaders",
+                        "its headers cannot be sent by a probe");
+    }
+    free_headers(&headers);
+}
+
+static void put_question(struct sma_buf *body, const struct sma_target *target)
+{
+    static const struct sma_tool_spec tool = {
+        {"noop", 4}, {"Does nothing. Never call it.", 28}, {"", 0}};
+    struct sma_str said = SMA_STR("Answer with the one word: ok");
+    target->wire->put_head(body, target, SMA_STR("You answer in one word."), &tool, 1);
+    target->wire->put_user(body, target, &said, 1);
+    target->wire->put_tail(body, target, SMA_STR(""));
+}
+
+static void on_answer(void *user, struct sma_probing *probing, const struct sma_net_answer *answer);
+
+static void ask_model(struct model_probe *probe, struct sma_probing *probing)
+{
+    struct sma_buf url, body;
+    sma_buf_init(&url, 8192);
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    sma_model_put_url(&url, &probe->llm);
+    put_question(&body, &probe->target);
+    ask(probe, probing,
+        &(struct sma_probe_ask){.method = "POST", .url = &url, .body = &body, .done = on_answer});
+}
+
+static void ask_list(struct model_probe *probe, struct sma_probing *probing, sma_probe_fn *done)
+{
+    struct sma_buf url;
+    sma_buf_init(&url, 8192);
+    sma_model_put_list_url(&url, &probe->llm);
+    ask(probe, probing,
+        &(struct sma_probe_ask){
+            .method = "GET", .url = &url, .answer_bytes_max = SMA_MODELS_BYTES_MAX, .done = done});
+}
+
+/* -- keys -------------------------------------------------------------------------------------- */
+static void use_key(struct model_probe *probe, size_t key)
+{
+    probe->key = key;
+    probe->refusal_count = 0;
+    if (key < probe->given->api_key_count)
+        probe->llm.api_key = probe->given->api_keys[key];
+    sma_target_init(&probe->target, &probe->llm);
+}
+
+/* Lines of several keys are told apart by their number, never by what they are. */
+static const char *key_name(const struct model_probe *probe, char room[32])
+{
+    if (probe->given->api_key_count < 2)
+        return "";
+    (void)snprintf(room, 32, "key %zu", probe->key + 1);
+    return room;
+}
+
+static void next_key(struct model_probe *probe, struct sma_probing *probing)
+{
+    if (probe->key + 1 >= probe->given->api_key_count)
+        return;
+    use_key(probe, probe->key + 1);
+    ask_model(probe, probing);
+}
+
+/* -- failures ---------------------------------------------------------------------------------- */
+static void put_key_remedy(const struct model_probe *probe, char remedy[SMA_PROBE_TEXT_BYTES_MAX])
+{
+    const char *source = probe->given->api_key_source;
+    bool is_known = source != NULL && source[0] != '\0' && strcmp(source, "none") != 0;
+    if (probe->llm.api_key == NULL || probe->llm.api_key[0] == '\0')
+        (void)snprintf(remedy, SMA_PROBE_TEXT_BYTES_MAX,
+                       "no key was found: put LLM_API_KEY=... into .env (chmod 600), and "
+                       "\"apiKey\": \"${LLM_API_KEY}\" into llm of ship.json");
+    else
+        (void)snprintf(remedy, SMA_PROBE_TEXT_BYTES_MAX,
+                       "the key comes from %s: get a valid one from the provider's console, and "
+                       "check that it belongs to this provider and address",
+                       is_known ? source : "ship.json");
+}
+
+/* What happened, without what to do: that is the line's other half. */
+static void put_seen(struct sma_buf *seen, const struct model_probe *probe,
+                     const struct sma_failure *failure)
+{
+    struct sma_buf url;
+    sma_buf_init(&url, 8192);
+    sma_model_put_url(&url, &probe->llm);
+    sma_failure_describe(seen, failure, &probe->llm, url.ptr == NULL ? "" : url.ptr);
+    sma_buf_fini(&url);
+    const char *remedy = sma_failure_remedy(failure);
+    size_t len = strlen(remedy) + 2;
+    if (seen->len > len && strcmp(seen->ptr + seen->len - len + 2, remedy) == 0)
+        seen->ptr[seen->len -= len] = '\0';
+}
+
+struct near
+{
+    const char *id;
+    unsigned distance;
+};
+
+static void find_near(const struct sma_models_list *list, const char *model,
+                      struct near near[NEAR_COUNT])
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct near found = {list->models[i].id,
+                             sma_text_distance(sma_str(list->models[i].id), sma_str(model))};
+        for (size_t k = 0; k < NEAR_COUNT; k++)
+            if (near[k].id == NULL || found.distance < near[k].distance) {
+                struct near pushed = near[k];
+                near[k] = found;
+                found = pushed;
+                if (found.id == NULL)
+                    break;
+            }
+    }
+}
+
+/* Behind NO_MODEL: what the server has instead. */
+static void on_instead(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
+{
+    struct model_probe *probe = user;
+    struct sma_models_list list = {0};
+    struct near near[NEAR_COUNT] = {{0}};
+    char remedy[SMA_PROBE_TEXT_BYTES_MAX];
+    if (answer->end == SMA_NET_ANSWERED && answer->status == 200 &&
+        sma_models_list_parse(answer->body, &list) == SMA_ERR_OK && list.count > 0)
+        find_near(&list, probe->llm.model, near);
+    int len = snprintf(remedy, sizeof remedy, "set llm.model in ship.json to a model that it has");
+    for (size_t i = 0; i < NEAR_COUNT && near[i].id != NULL; i++)
+        len += snprintf(remedy + len, sizeof remedy - (size_t)len, "%s%.100s",
+                        i == 0 ? ", for example " : ", ", near[i].id);
+    sma_models_list_fini(&list);
+    char room[32];
+    sma_probing_say(probing, SMA_PROBE_ERROR, key_name(probe, room), remedy,
+                    "the provider does not have the model %s", probe->llm.model);
+    next_key(probe, probing);
+}
+
+static void say_failure(struct model_probe *probe, struct sma_probing *probing,
+                        const struct sma_failure *failure, enum sma_model_failure trouble)
+{
+    char remedy[SMA_PROBE_TEXT_BYTES_MAX], room[32];
+    struct sma_buf seen;
+    sma_buf_init(&seen, 8192);
+    put_seen(&seen, probe, failure);
+    if (trouble == SMA_MODEL_FAILURE_AUTH)
+        put_key_remedy(probe, remedy);
+    else
+        (void)snprintf(remedy, sizeof remedy, "%s", sma_failure_remedy(failure));
+    bool may_pass = trouble == SMA_MODEL_FAILURE_TRANSIENT || trouble == SMA_MODEL_FAILURE_RATE;
+    sma_probing_say(probing, may_pass ? SMA_PROBE_WARNING : SMA_PROBE_ERROR, key_name(probe, room),
+                    remedy, "%s", seen.ptr == NULL ? "out of memory" : seen.ptr);
+    sma_buf_fini(&seen);
+}
+
+static void take_failure(struct model_probe *probe, struct sma_probing *probing,
+                         const struct sma_failure *failure)
+{
+    struct sma_failure_verdict verdict;
+    sma_failure_judge(failure, &verdict);
+    if (verdict.trouble == SMA_MODEL_FAILURE_MEMBER && probe->refusal_count < REFUSAL_COUNT_MAX &&
+        sma_target_refuse(&probe->target, sma_str(verdict.refused_member))) {
+        probe->refusal_count++; /* the service learns it in the same way */
+        ask_model(probe, probing);
+        return;
+    }
+    if (verdict.trouble == SMA_MODEL_FAILURE_NO_MODEL) {
+        ask_list(probe, probing, on_instead);
+        return;
+    }
+    say_failure(probe, probing, failure, verdict.trouble);
+    next_key(probe, probing);
+}
+
+/* -- answers ----------------------------------------------------------------------------------- */
+static void take_decoded(struct model_probe *probe, struct sma_probing *probing,
+                         const struct sma_net_answer *answer)
+{
+    char room[32];
+    sma_decoder_reset(probe->decoder, 1);
+    sma_decoder_feed(probe->decoder, answer->body.ptr, answer->body.len);
+    const struct sma_decoded *decoded = sma_decoder_finish(probe->decoder);
+    if (decoded->status == SMA_DECODED_OK) {
+        uint64_t ms = sma_probing_ms(probing) - probe->asked_ms;
+        sma_probing_say(probing, SMA_PROBE_OK, key_name(probe, room), "",
+                        "answers, after %llu.%llu s", (unsigned long long)(ms / 1000),
+                        (unsigned long long)(ms % 1000 / 100));
+        next_key(probe, probing);
+        return;
+    }
+    struct sma_failure failure = {
+        .trouble = decoded->status == SMA_DECODED_ERROR       ? SMA_FAILURE_EVENT
+                   : decoded->status == SMA_DECODED_TRUNCATED ? SMA_FAILURE_TRUNCATED
+                                                              : SMA_FAILURE_GARBAGE,
+        .llm = &probe->llm,
+        .http_status = answer->status,
+        .retry_after_ms = -1,
+        .error = decoded->error};
+    take_failure(probe, probing, &failure);
+}
+
+static void on_answer(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
+{
+    struct model_probe *probe = user;
+    char room[32];
+    if (sma_probing_is_lost(probing, answer, key_name(probe, room)))
+        return; /* the other keys would wait for the same server */
+    if (answer->status >= 200 && answer->status < 300) {
+        take_decoded(probe, probing, answer);
+        return;
+    }
+    struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
+                                  .llm = &probe->llm,
+                                  .http_status = answer->status,
+                                  .retry_after_ms = answer->retry_after_ms};
+    if (answer->body.len > 0)
+        sma_wire_error_parse(answer->body, &failure.error);
+    take_failure(probe, probing, &failure);
+}
+
+static void on_list(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
+{
+    struct model_probe *probe = user;
+    if (sma_probing_is_lost(probing, answer, "list"))
+        return;
+    if (answer->status == 200 && sma_models_list_parse(answer->body, probe->list) == SMA_ERR_OK) {
+        *probe->is_listed = true;
+        sma_probing_say(probing, SMA_PROBE_OK, "list", "", "%zu models", probe->list->count);
+        return;
+    }
+    struct sma_failure failure = {.trouble = answer->status == 200 ? SMA_FAILURE_GARBAGE
+                                                                   : SMA_FAILURE_HTTP,
+                                  .llm = &probe->llm,
+                                  .http_status = answer->status,
+                                  .retry_after_ms = answer->retry_after_ms};
+    struct sma_failure_verdict verdict;
+    if (answer->body.len > 0)
+        sma_wire_error_parse(answer->body, &failure.error);
+    sma_failure_judge(&failure, &verdict);
+    say_failure(probe, probing, &failure, verdict.trouble);
+}
+
+/* -- made and unmade --------------------------------------------------------------------------- */
+static void begin(void *user, struct sma_probing *probing)
+{
+    struct model_probe *probe = user;
+    sma_probing_use(probing, &probe->proxy, NULL);
+    if (probe->list != NULL)
+        ask_list(probe, probing, on_list);
+    else
+        ask_model(probe, probing);
+}
+
+static void destroy(void *user)
+{
+    struct model_probe *probe = user;
+    sma_decoder_destroy(probe->decoder);
+    explicit_bzero(&probe->proxy, sizeof probe->proxy);
+    free(probe);
+}
+
+static void name_probe(const struct sma_config_llm *llm, char name[SMA_PROBE_NAME_BYTES_MAX])
+{
+    bool has_name = llm->name != NULL && llm->name[0] != '\0';
+    (void)snprintf(name, SMA_PROBE_NAME_BYTES_MAX, "model %s%s%s",
+                   has_name ? llm->name : llm->provider, has_name ? "" : "/",
+                   has_name ? "" : llm->model);
+}
+
+static struct model_probe *make(const struct sma_config_llm *llm, struct sma_probe_result *result,
+                                struct probe_job *job)
+{
+    struct model_probe *probe = calloc(1, sizeof *probe);
+    *result = (struct sma_probe_result){0};
+    *job = (struct probe_job){.begin = begin, .destroy = destroy, .user = probe, .result = result};
+    name_probe(llm, job->name);
+    if (probe != NULL) {
+        probe->given = llm;
+        probe->llm = *llm;
+        probe->decoder = sma_decoder_create(&probe->llm);
+    }
+    if (probe == NULL || probe->decoder == NULL) {
+        free(probe);
+        probe_say(result, SMA_PROBE_ERROR, job->name, "out of memory", "");
+        return NULL;
+    }
+    /* With members of the owner's own a small cap may not fit: then theirs counts. */
+    if (llm->extra_body_json == NULL || llm->extra_body_json[0] == '\0') {
+        probe->llm.max_tokens = ANSWER_TOKENS;
+        probe->llm.effort = "";
+    }
+    if (sma_proxy_parse(sma_str(llm->proxy == NULL ? "" : llm->proxy), &probe->proxy) !=
+        SMA_ERR_OK) {
+        probe_say(result, SMA_PROBE_ERROR, job->name, "its proxy is none",
+                  "correct llm.proxy in ship.json: http://host:port or socks5h://host:port");
+        destroy(probe);
+        return NULL;
+    }
+    use_key(probe, 0);
+    return probe;
+}
+
+bool probe_model_make(const struct sma_config_llm *llm, struct sma_probe_result *result,
+                      struct probe_job *ret_job)
+{
+    if (llm->api != SMA_LLM_OFFLINE)
+        return make(llm, result, ret_job) != NULL;
+    *result = (struct sma_probe_result){0};
+    name_probe(llm, ret_job->name);
+    probe_say(result, SMA_PROBE_OK, ret_job->name, "built in: canned answers, no network", "");
+    return false;
+}
+
+bool probe_list_make(const struct sma_config_llm *llm, struct sma_models_list *list, bool *is_there,
+                     struct sma_probe_result *result, struct probe_job *ret_job)
+{
+    struct model_probe *probe = make(llm, result, ret_job);
+    *is_there = false;
+    if (probe == NULL)
+        return false;
+    probe->list = list;
+    probe->is_listed = is_there;
+    return true;
+}

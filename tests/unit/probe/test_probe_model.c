@@ -1,0 +1,349 @@
+/*
+ * Aim: a probe asks a model one short question with the product's own headers, and says what is
+ * wrong in words that name the remedy; no key stands in any line.
+ * Method: a server of the test's own; sma_probe_model and sma_probe_models_list against it.
+ */
+#include "cli/probe/probe.h"
+#include "platform/ws_server.h"
+#include "support/check.h"
+#include "unit/model/raw_server.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define KEY "sk-secret-of-the-house-0001"
+
+struct world
+{
+    struct raw_server *server;
+    char url[128];
+    struct sma_config_llm llm;
+    struct sma_probe_result result;
+};
+
+static void open_world(struct world *world, raw_answer_fn *answer)
+{
+    *world = (struct world){.server = raw_server_create(answer, world)};
+    snprintf(world->url, sizeof world->url, "http://127.0.0.1:%d/v1",
+             raw_server_port(world->server));
+    world->llm = (struct sma_config_llm){.api = SMA_LLM_CHAT,
+                                         .provider = "custom",
+                                         .model = "house-modl",
+                                         .base_url = world->url,
+                                         .api_key = KEY,
+                                         .api_key_source = "${LLM_API_KEY}",
+                                         .is_stream = true};
+}
+
+static void close_world(struct world *world)
+{
+    for (size_t i = 0; i < world->result.line_count; i++) {
+        CHECK(strstr(world->result.lines[i].seen, KEY) == NULL);
+        CHECK(strstr(world->result.lines[i].remedy, KEY) == NULL);
+    }
+    raw_server_destroy(world->server);
+}
+
+static const struct sma_probe_line *probe(struct world *world)
+{
+    sma_probe_model(&world->llm, &world->result);
+    CHECK(world->result.line_count > 0);
+    return &world->result.lines[0];
+}
+
+#define HAS(text, part) CHECK(strstr((text), (part)) != NULL)
+
+/* -- answers ----------------------------------------------------------------------------------- */
+static void say_ok(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)number, (void)request;
+    raw_say(response, size, "ok");
+}
+
+static void a_model_that_answers_is_fine(void)
+{
+    struct world world;
+    open_world(&world, say_ok);
+    const struct sma_probe_line *line = probe(&world);
+    CHECK_INT(SMA_PROBE_OK, line->state);
+    CHECK_INT(SMA_PROBE_OK, world.result.state);
+    CHECK_TEXT("model custom/house-modl", line->name);
+    HAS(line->seen, "answers, after ");
+    CHECK_TEXT("", line->remedy);
+    const char *request = raw_server_request(world.server, 0);
+    HAS(request, "POST /v1/chat/completions ");
+    HAS(request, "Authorization: Bearer " KEY "\r\n");
+    HAS(request, "\"model\":\"house-modl\"");
+    HAS(request, "\"tools\":["); /* whether it can call tools is part of the question */
+    CHECK_INT(1, raw_server_count(world.server));
+    close_world(&world);
+}
+
+static void refuse_key(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)number, (void)request;
+    raw_fail(response, size, 401, "",
+             "{\"error\":{\"message\":\"Incorrect API key provided: " KEY
+             "\",\"type\":\"invalid_request_error\",\"code\":\"invalid_api_key\"}}");
+}
+
+static void want_key(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)number, (void)request;
+    raw_fail(response, size, 401, "",
+             "{\"error\":{\"message\":\"You didn't provide an API key\"}}");
+}
+
+static void a_refused_key_names_where_it_comes_from(void)
+{
+    struct world world;
+    open_world(&world, refuse_key);
+    const struct sma_probe_line *line = probe(&world);
+    CHECK_INT(SMA_PROBE_ERROR, line->state);
+    HAS(line->seen, "HTTP 401");
+    HAS(line->remedy, "${LLM_API_KEY}");
+    close_world(&world);
+    open_world(&world, want_key);
+    world.llm.api_key = "";
+    world.llm.api_key_source = "none";
+    HAS(probe(&world)->remedy, "no key was found");
+    close_world(&world);
+}
+
+static void refuse_second(void *user, size_t number, const char *request, char *response,
+                          size_t size)
+{
+    (void)user, (void)number;
+    if (strstr(request, "Bearer key-two-of-two") != NULL)
+        raw_fail(response, size, 401, "",
+                 "{\"error\":{\"message\":\"Incorrect API key provided: key-two-of-two\"}}");
+    else
+        raw_say(response, size, "ok");
+}
+
+static void each_key_is_asked_with_and_named_by_its_number(void)
+{
+    static const char *const keys[] = {"key-one-of-two", "key-two-of-two"};
+    struct world world;
+    open_world(&world, refuse_second);
+    world.llm.api_keys = keys;
+    world.llm.api_key_count = 2;
+    world.llm.api_key = keys[0];
+    (void)probe(&world);
+    CHECK_INT(2, world.result.line_count);
+    CHECK_INT(SMA_PROBE_OK, world.result.lines[0].state);
+    HAS(world.result.lines[0].name, " key 1");
+    CHECK_INT(SMA_PROBE_ERROR, world.result.lines[1].state);
+    CHECK(strstr(world.result.lines[1].seen, keys[1]) == NULL);
+    HAS(world.result.lines[1].name, " key 2");
+    CHECK_INT(SMA_PROBE_ERROR, world.result.state);
+    close_world(&world);
+}
+
+static void have_others(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    static const char list[] = "{\"object\":\"list\",\"data\":[{\"id\":\"whisper\"},"
+                               "{\"id\":\"house-model\"},{\"id\":\"house-mode2\"}]}";
+    (void)user, (void)number;
+    if (strncmp(request, "GET /v1/models ", 15) == 0)
+        snprintf(response, size,
+                 "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n"
+                 "%s",
+                 strlen(list), list);
+    else
+        raw_fail(response, size, 404, "",
+                 "{\"error\":{\"message\":\"The model `house-modl` does not exist\",\"type\":"
+                 "\"invalid_request_error\",\"code\":\"model_not_found\"}}");
+}
+
+static void an_unknown_model_is_told_with_those_that_are_there(void)
+{
+    struct world world;
+    open_world(&world, have_others);
+    const struct sma_probe_line *line = probe(&world);
+    CHECK_INT(SMA_PROBE_ERROR, line->state);
+    HAS(line->seen, "does not have the model house-modl");
+    HAS(line->remedy, "for example house-mode");
+    CHECK(strstr(line->remedy, "house-model") < strstr(line->remedy, "whisper"));
+    close_world(&world);
+}
+
+static void the_list_of_models_is_read(void)
+{
+    struct world world;
+    struct sma_models_list list;
+    open_world(&world, have_others);
+    CHECK(sma_probe_models_list(&world.llm, &list, &world.result));
+    CHECK_INT(3, list.count);
+    sma_models_list_fini(&list);
+    CHECK_INT(SMA_PROBE_OK, world.result.state);
+    close_world(&world);
+    open_world(&world, refuse_key);
+    CHECK(!sma_probe_models_list(&world.llm, &list, &world.result));
+    CHECK_INT(SMA_PROBE_ERROR, world.result.state);
+    HAS(world.result.lines[0].remedy, "${LLM_API_KEY}");
+    close_world(&world);
+}
+
+static void lack_money(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)number, (void)request;
+    raw_fail(
+        response, size, 402, "",
+        "{\"error\":{\"message\":\"Insufficient Balance\",\"code\":\"invalid_request_error\"}}");
+}
+
+static void an_empty_account_is_an_error_and_says_top_it_up(void)
+{
+    struct world world;
+    open_world(&world, lack_money);
+    const struct sma_probe_line *line = probe(&world);
+    CHECK_INT(SMA_PROBE_ERROR, line->state);
+    HAS(line->seen, "Insufficient Balance");
+    HAS(line->remedy, "top it up");
+    CHECK(strstr(line->seen, "top it up") == NULL); /* the remedy stands in its own half alone */
+    close_world(&world);
+}
+
+static void refuse_member(void *user, size_t number, const char *request, char *response,
+                          size_t size)
+{
+    (void)user, (void)number;
+    if (strstr(request, "\"temperature\"") == NULL)
+        raw_say(response, size, "ok");
+    else
+        raw_fail(response, size, 400, "",
+                 "{\"error\":{\"message\":\"Unsupported parameter: 'temperature' is not supported "
+                 "with this model.\",\"type\":\"invalid_request_error\",\"param\":\"temperature\","
+                 "\"code\":\"unsupported_parameter\"}}");
+}
+
+static void a_member_that_is_refused_is_left_out_as_the_service_does(void)
+{
+    struct world world;
+    open_world(&world, refuse_member);
+    world.llm.has_temperature = true;
+    world.llm.temperature = 0.3;
+    CHECK_INT(SMA_PROBE_OK, probe(&world)->state);
+    CHECK_INT(2, raw_server_count(world.server));
+    close_world(&world);
+}
+
+/* -- no answer --------------------------------------------------------------------------------- */
+static void stay_silent(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)number, (void)request, (void)size;
+    response[0] = '\0';
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void a_server_that_hangs_gives_a_line_and_no_hang(void)
+{
+    struct world world;
+    open_world(&world, stay_silent);
+    uint64_t begin_ms = now_ms();
+    const struct sma_probe_line *line = probe(&world);
+    CHECK(now_ms() - begin_ms < 2 * SMA_PROBE_MS);
+    CHECK_INT(SMA_PROBE_ERROR, line->state);
+    HAS(line->seen, "no answer in time");
+    HAS(line->remedy, "proxy");
+    close_world(&world);
+}
+
+static void what_cannot_be_reached_is_told_by_its_kind(void)
+{
+    struct world world;
+    open_world(&world, say_ok);
+    world.llm.base_url = "http://127.0.0.1:1/v1";
+    HAS(probe(&world)->seen, "no connection");
+    world.llm.base_url = "http://no-such-host.invalid/v1";
+    HAS(probe(&world)->seen, "no address is known for the name (DNS)");
+    HAS(probe(&world)->remedy, "resolv.conf");
+    world.llm.proxy = "http://127.0.0.1:1";
+    HAS(probe(&world)->seen, "the proxy does not let us through");
+    close_world(&world);
+}
+
+static void a_certificate_that_nobody_signed_for_us_is_named(void)
+{
+    struct ws_server *server = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS});
+    struct world world;
+    open_world(&world, say_ok);
+    world.llm.base_url = ws_server_http_url(server);
+    const struct sma_probe_line *line = probe(&world);
+    HAS(line->seen, "the certificate is not accepted (TLS)");
+    HAS(line->remedy, "SSL_CERT_FILE");
+    CHECK_INT(0, setenv("SSL_CERT_FILE", ws_server_ca_file(server), 1));
+    CHECK(strstr(probe(&world)->seen, "TLS") == NULL);
+    CHECK_INT(0, setenv("SSL_CERT_FILE", "/nowhere/ca.pem", 1));
+    HAS(probe(&world)->seen, "TLS");
+    CHECK_INT(0, unsetenv("SSL_CERT_FILE"));
+    close_world(&world);
+    ws_server_stop(server);
+}
+
+/* -- the clock --------------------------------------------------------------------------------- */
+static void be_behind(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)number, (void)request;
+    raw_fail(response, size, 503, "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "{}");
+}
+
+static void the_clock_of_the_server_is_noted(void)
+{
+    struct world world;
+    open_world(&world, be_behind);
+    CHECK_INT(SMA_PROBE_WARNING, probe(&world)->state); /* trouble that may pass */
+    CHECK(world.result.has_clock && world.result.clock_ahead_s < -86400 * 365);
+    close_world(&world);
+}
+
+static size_t thread_count(void)
+{
+    char line[256];
+    size_t count = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "Threads: %zu", &count) == 1)
+            break;
+    if (status != NULL)
+        (void)fclose(status);
+    return count;
+}
+
+static void no_thread_is_left(void)
+{
+    struct world world;
+    open_world(&world, say_ok);
+    (void)probe(&world);
+    size_t before = thread_count();
+    for (int i = 0; i < 5; i++)
+        (void)probe(&world);
+    CHECK(thread_count() <= before + 1); /* the server's own for a connection */
+    close_world(&world);
+}
+
+int main(void)
+{
+    RUN(a_model_that_answers_is_fine);
+    RUN(a_refused_key_names_where_it_comes_from);
+    RUN(each_key_is_asked_with_and_named_by_its_number);
+    RUN(an_unknown_model_is_told_with_those_that_are_there);
+    RUN(the_list_of_models_is_read);
+    RUN(an_empty_account_is_an_error_and_says_top_it_up);
+    RUN(a_member_that_is_refused_is_left_out_as_the_service_does);
+    RUN(a_server_that_hangs_gives_a_line_and_no_hang);
+    RUN(what_cannot_be_reached_is_told_by_its_kind);
+    RUN(a_certificate_that_nobody_signed_for_us_is_named);
+    RUN(the_clock_of_the_server_is_noted);
+    RUN(no_thread_is_left);
+    return check_summary();
+}
