@@ -20,6 +20,8 @@ install(FILES packaging/shipmyagent.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/ba
     RENAME shipmyagent)
 install(CODE "file(CREATE_LINK shipmyagent
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/sma\" SYMBOLIC)")
+install(FILES packaging/shipmyagent.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _shipmyagent)
+install(FILES packaging/shipmyagent.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # The documents in their folders, so that the links between them lead somewhere.
 file(GLOB documents CONFIGURE_DEPENDS *.md)
 install(FILES ${documents} LICENSE packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})

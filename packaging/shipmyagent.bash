@@ -1,37 +1,131 @@
-# bash completion for shipmyagent and sma
+# bash completion for shipmyagent and sma. Made by `shipmyagent completion bash`.
 _shipmyagent() {
-    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} options=""
-    if [ "$COMP_CWORD" -eq 1 ] && [[ $word != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage compact simulate alias policy help" -- "$word"; compgen -d -- "$word")
-        return
+    local all=() places=() i word before="" command=start at=1
+    local kind=text list="" options="" valued="" verbs="" first=none second=none
+    # bash cuts words at : and =, which ids and --option=value have
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        if ((i > 1)) && [[ ${COMP_WORDS[i]} == [:=]* || ${all[-1]} == *[:=] ]]; then
+            all[-1]+=${COMP_WORDS[i]}
+        else
+            all+=("${COMP_WORDS[i]}")
+        fi
+    done
+    word=${all[-1]}
+    local commands="start chat init status approvals grants pair trace usage compact policy simulate alias completion help version"
+    if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
+        command=${all[1]} at=2
     fi
-    if [[ $command == chat && ${COMP_WORDS[COMP_CWORD - 1]} =~ ^(-a|--attach)$ ]]; then
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        return
-    fi
-    if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --role ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "member admin owner" -- "$word")
-        return
-    fi
+    ((at == 2)) && commands=""
     case $command in
-    chat) options="--name --provider --attach" ;;
-    init) options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox" ;;
-    status) options="--json" ;;
-    trace) options="--message --json" ;;
-    usage) options="--days --by --json" ;;
-    approvals) options="approve reject --items --always --for --response --json" ;;
-    grants) options="list revoke --json" ;;
-    pair) options="list approve reject --role --json" ;;
-    simulate) options="telegram feishu qq model --port --talk --help" ;;
-    alias) options="--shell --dry-run --print" ;;
-    policy) options="check --" ;;
-    help) options="start chat init status approvals grants pair trace usage compact simulate alias policy" ;;
-    *) options="--port --host --provider --sandbox --version --help" ;;
+    start)
+        options="--port --host --provider --sandbox --interactive-web --interactive-port --help" valued="--port -p --host -h --provider --sandbox --interactive-port"
+        verbs="" first=folder second=none ;;
+    chat)
+        options="--name --provider --attach --help" valued="--name -n --provider --attach -a"
+        verbs="" first=folder second=none ;;
+    init)
+        options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox --help" valued="--name --provider --model --base-url --adapter"
+        verbs="" first=folder second=none ;;
+    status)
+        options="--json --help" valued=""
+        verbs="" first=folder second=none ;;
+    approvals)
+        options="--items --always --for --response --json --help" valued="--items --for --response"
+        verbs="approve reject" first=folder second=approval ;;
+    grants)
+        options="--json --help" valued=""
+        verbs="revoke list" first=folder second=grant ;;
+    pair)
+        options="--role --json --help" valued="--role"
+        verbs="approve reject list" first=folder second=pairing ;;
+    trace)
+        options="--message --json --help" valued=""
+        verbs="" first=run second=none ;;
+    usage)
+        options="--days --by --json --help" valued="--days --by"
+        verbs="" first=folder second=none ;;
+    compact)
+        options="--help" valued=""
+        verbs="" first=folder second=none ;;
+    policy)
+        options="--help" valued=""
+        verbs="check" first=none second=folder ;;
+    simulate)
+        options="--port --talk --help" valued="--port"
+        verbs="telegram feishu qq model" first=none second=none ;;
+    alias)
+        options="--shell --dry-run --print --help" valued="--shell"
+        verbs="" first=none second=none ;;
+    completion)
+        options="--help" valued=""
+        verbs="bash zsh fish" first=none second=none ;;
+    help)
+        options="--help" valued=""
+        verbs="start chat init status approvals grants pair trace usage compact policy simulate alias completion help version" first=words second=none ;;
+    version)
+        options="--help" valued=""
+        verbs="" first=none second=none ;;
     esac
-    if [[ $word == -* || $command == help || ($command =~ ^(policy|approvals|grants|pair|simulate)$ && $COMP_CWORD -eq 2) ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
-    else
-        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+    for ((i = at; i < ${#all[@]} - 1; i++)); do
+        if [[ ${all[i]} == -- ]]; then
+            mapfile -t COMPREPLY < <(compgen -c -f -- "$word")
+            return
+        elif [[ " $valued " == *" ${all[i]} "* ]]; then
+            before=""
+            ((++i == ${#all[@]} - 1)) && before=${all[i - 1]}
+        elif [[ ${all[i]} != -* ]]; then
+            places+=("${all[i]}")
+        fi
+    done
+    if [[ $word == --*=* ]]; then
+        before=${word%%=*}
+        word=${word#*=}
     fi
+    if [[ -n $before ]]; then
+        case "$command $before" in
+        "start --port" | "start -p") kind=text list="" ;;
+        "start --host" | "start -h") kind=text list="" ;;
+        "start --provider") kind=words list="anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline" ;;
+        "start --sandbox") kind=words list="auto require" ;;
+        "start --interactive-web") kind=words list="true false" ;;
+        "start --interactive-port") kind=text list="" ;;
+        "chat --name" | "chat -n") kind=text list="" ;;
+        "chat --provider") kind=words list="anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline" ;;
+        "chat --attach" | "chat -a") kind=file list="" ;;
+        "init --name") kind=text list="" ;;
+        "init --provider") kind=words list="anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline" ;;
+        "init --model") kind=text list="" ;;
+        "init --base-url") kind=text list="" ;;
+        "init --adapter") kind=words list="none telegram feishu qq" ;;
+        "approvals --items") kind=text list="" ;;
+        "approvals --for") kind=text list="" ;;
+        "approvals --response") kind=text list="" ;;
+        "pair --role") kind=words list="member admin owner" ;;
+        "usage --days") kind=text list="" ;;
+        "usage --by") kind=words list="day chat person platform model" ;;
+        "simulate --port") kind=text list="" ;;
+        "alias --shell") kind=words list="zsh bash both" ;;
+        esac
+    elif [[ $word == -* ]]; then
+        kind=words list=$options
+    elif ((${#places[@]} == 0)); then
+        kind=$first list="$verbs $commands"
+    elif ((${#places[@]} == 1)) && [[ " $verbs " == *" ${places[0]} "* ]]; then
+        kind=$second list=""
+    else
+        kind=folder list=""
+    fi
+    case $kind in
+    text) return ;;
+    file) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    folder) mapfile -t COMPREPLY < <(compgen -W "$list" -- "$word"; compgen -d -- "$word") ;;
+    words | none) mapfile -t COMPREPLY < <(compgen -W "$list" -- "$word") ;;
+    *) mapfile -t COMPREPLY < <(compgen -W "$list $(shipmyagent values "$kind" . 2>/dev/null)" -- "$word") ;;
+    esac
+    if [[ $word == *:* ]]; then # what stands before the : stays
+        COMPREPLY=("${COMPREPLY[@]#"${word%:*}:"}")
+    fi
+    [[ $kind == file || $kind == folder ]] && compopt -o filenames 2>/dev/null
+    return 0
 }
-complete -o filenames -F _shipmyagent shipmyagent sma
+complete -F _shipmyagent shipmyagent sma

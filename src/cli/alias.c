@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 
+#include "commands.h"
 #include "sma/buf.h"
 #include "sma/sys.h"
 
@@ -141,15 +142,10 @@ static int change_file(const char *home, const char *name, bool is_dry_run)
 
 int sma_cli_alias(int argc, char **argv)
 {
-    static const struct option longs[] = {{"shell", required_argument, NULL, 's'},
-                                          {"dry-run", no_argument, NULL, 'd'},
-                                          {"print", no_argument, NULL, 'p'},
-                                          {NULL, 0, NULL, 0}};
     const char *shell = "both";
     bool is_dry_run = false;
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_alias, argc, argv)) != -1) {
         if (option == 's')
             shell = optarg;
         else if (option == 'd')
@@ -157,7 +153,7 @@ int sma_cli_alias(int argc, char **argv)
         else if (option == 'p')
             return puts(LINE) < 0;
         else
-            return sma_cli_bad_option(argv, optind - 1, optopt, "alias");
+            return 1;
     }
     if (optind < argc)
         return sma_cli_fail("alias: nothing is expected after the options, but there is %s",
@@ -174,3 +170,21 @@ int sma_cli_alias(int argc, char **argv)
         status |= change_file(home, ".bashrc", is_dry_run);
     return status;
 }
+
+static const struct sma_cli_command_option OPTIONS[] = {
+    {"shell", 's', false, SMA_VALUE_WORDS, "zsh|bash|both", NULL,
+     "whose start file (default: both)"},
+    {"dry-run", 'd', false, SMA_VALUE_NONE, NULL, NULL, "only say what would be changed"},
+    {"print", 'p', false, SMA_VALUE_NONE, NULL, NULL, "print the alias, change nothing"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_alias = {
+    .name = "alias",
+    .run = sma_cli_alias,
+    .place = "",
+    .summary = "add the short name `sma` to your shell",
+    .usage = "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n",
+    .options = OPTIONS,
+    .text = "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n",
+};

@@ -124,7 +124,7 @@ int sma_cli_api_call(const struct sma_cli_api *api, const char *command, const c
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, json);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CALL_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, api->wait_ms > 0 ? api->wait_ms : CALL_MS);
     curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     CURLcode code = curl_easy_perform(curl);
     if (code == CURLE_OK)

@@ -14,6 +14,7 @@ struct sma_cli_api
     char state_dir[4096 + 16];
     char base[512];   /* "http://127.0.0.1:3000" */
     char token[4097]; /* empty: none */
+    long wait_ms;     /* for an answer; 0: 30 s */
 };
 
 /**

@@ -10,6 +10,7 @@
 
 #include "adapters/terminal/terminal.h"
 #include "chat.h"
+#include "commands.h"
 #include "lock.h"
 #include "service.h"
 #include "sma/limits.h"
@@ -111,14 +112,8 @@ static bool await_socket(const char *state_dir, const char *socket_path)
 static int parse_options(int argc, char **argv, struct sma_service_options *options,
                          struct sma_chat_options *chat, const char **attached)
 {
-    static const struct option longs[] = {{"name", required_argument, NULL, 'n'},
-                                          {"provider", required_argument, NULL, 'o'},
-                                          {"plain", no_argument, NULL, 'P'},
-                                          {"attach", required_argument, NULL, 'a'},
-                                          {NULL, 0, NULL, 0}};
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":n:a:", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_chat, argc, argv)) != -1) {
         if (option == 'n')
             chat->chat = optarg;
         else if (option == 'o')
@@ -130,10 +125,11 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
         else if (option == 'a')
             return sma_cli_fail("chat: a message takes at most %d files", SMA_ATTACHMENT_COUNT_MAX);
         else
-            return sma_cli_bad_option(argv, optind - 1, optopt, "chat");
+            return 1;
     }
     if (argc - optind > 1)
-        return sma_cli_fail("chat: one folder, please; %s is one too many", argv[optind + 1]);
+        return sma_cli_fail("chat: only one folder can be talked to; what is %s for?",
+                            argv[optind + 1]);
     if (optind < argc)
         options->dir = argv[optind];
     if (chat->chat != NULL &&
@@ -168,3 +164,33 @@ int sma_cli_chat(int argc, char **argv)
         stop_own(&own);
     return status;
 }
+
+static const struct sma_cli_command_option OPTIONS[] = {
+    {"name", 'n', true, SMA_VALUE_TEXT, NULL, "NAME", "name of the conversation (default: main)"},
+    {"provider", 'o', false, SMA_VALUE_PROVIDER, NULL, "NAME",
+     "when a service has to be started: use this provider"},
+    {"attach", 'a', true, SMA_VALUE_FILE, NULL, "FILE",
+     "with the first message; again for more files"},
+    {"plain", 'P', false, SMA_VALUE_NONE, NULL, NULL, NULL},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_chat = {
+    .name = "chat",
+    .run = sma_cli_chat,
+    .place = "[FOLDER]",
+    .summary = "talk to it in the terminal, or in a pipe",
+    .usage = "shipmyagent chat [FOLDER] [options]\n",
+    .options = OPTIONS,
+    .text = "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
+            "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole "
+            "input is one message:\n"
+            "  echo 'What is in this folder?' | shipmyagent chat\n"
+            "A picture, PDF or sound whose path is typed or dragged into the terminal goes with "
+            "the message; what\n"
+            "is nothing but dragged paths takes whatever they name. A file outside of FOLDER is "
+            "copied to\n"
+            ".ship/.cache/cli:\n"
+            "  echo 'What is wrong on this page?' | shipmyagent chat --attach page.png\n",
+    .first = SMA_VALUE_FOLDER,
+};

@@ -20,6 +20,7 @@ int sma_cli_usage(int argc, char **argv);
 int sma_cli_compact(int argc, char **argv);
 int sma_cli_config_keys(int argc, char **argv);
 int sma_cli_simulate(int argc, char **argv); /* returns only when it failed */
+int sma_cli_values(int argc, char **argv);   /* ids, for completion */
 int sma_cli_help(const char *command);       /* NULL: the overview */
 
 /* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */

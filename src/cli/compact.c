@@ -5,6 +5,7 @@
  */
 #include "cli.h"
 
+#include "commands.h"
 #include "lock.h"
 #include "runtime/chat/keep.h"
 #include "sma/config.h"
@@ -90,9 +91,8 @@ static int compact(const struct sma_config *config)
 
 int sma_cli_compact(int argc, char **argv)
 {
-    opterr = 0;
-    if (getopt(argc, argv, ":") != -1)
-        return sma_cli_bad_option(argv, optind - 1, optopt, "compact");
+    if (sma_cli_option(&sma_cli_command_compact, argc, argv) != -1)
+        return 1;
     struct sma_config *config = NULL;
     struct sma_error error = {0};
     struct sma_config_overrides overrides = {.provider = "offline"}; /* no model is needed here */
@@ -103,3 +103,18 @@ int sma_cli_compact(int argc, char **argv)
     sma_config_destroy(config);
     return status;
 }
+
+const struct sma_cli_command sma_cli_command_compact = {
+    .name = "compact",
+    .run = sma_cli_compact,
+    .place = "[FOLDER]",
+    .summary = "let go of what is over, and make state.db smaller",
+    .usage = "shipmyagent compact [FOLDER]\n",
+    .text = "Removes now what retention.* of ship.json lets go, and writes state.db anew without "
+            "the space of it.\n"
+            "The service removes by itself, in idle moments, and uses the space again; stop it "
+            "for this command.\n"
+            "Needs as much free disk as the smaller file takes. Exit status 0: done; 1: not "
+            "done, nothing is lost.\n",
+    .first = SMA_VALUE_FOLDER,
+};

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "adapters.h"
+#include "commands.h"
 #include "sma/buf.h"
 
 #include <stdio.h>
@@ -33,3 +34,6 @@ int sma_cli_config_keys(int argc, char **argv)
     return sma_cli_fail(
         "config-keys: which form? `shipmyagent config-keys docs`, `man` or `schema`");
 }
+
+const struct sma_cli_command sma_cli_command_config_keys = {.name = "config-keys",
+                                                            .run = sma_cli_config_keys};

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "api.h"
+#include "commands.h"
 #include "runtime/json/json_read.h"
 #include "sma/limits.h"
 #include "sma/text.h"
@@ -33,21 +34,14 @@ struct command
     const char *verbs; /* besides list; each with a blank behind it */
     const char *what;  /* is missing when there is no id */
     void (*print)(const json_t *root);
+    const struct sma_cli_command *row;
 };
 
 /* -- words ------------------------------------------------------------------------------------- */
-static int take_options(struct order *order, int argc, char **argv)
+static int take_options(const struct command *command, struct order *order, int argc, char **argv)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
-                                          {"always", no_argument, NULL, 'a'},
-                                          {"for", required_argument, NULL, 'f'},
-                                          {"items", required_argument, NULL, 'i'},
-                                          {"response", required_argument, NULL, 'r'},
-                                          {"role", required_argument, NULL, 'o'},
-                                          {NULL, 0, NULL, 0}};
     int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(command->row, argc, argv)) != -1) {
         if (option == 'j')
             order->is_json = true;
         else if (option == 'a')
@@ -61,7 +55,7 @@ static int take_options(struct order *order, int argc, char **argv)
         else if (option == 'o')
             order->role = optarg;
         else
-            return sma_cli_bad_option(argv, optind - 1, optopt, order->command);
+            return 1;
     }
     return 0;
 }
@@ -391,7 +385,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     struct order order = {.command = command->name};
     struct sma_buf body;
-    int status = take_options(&order, argc, argv);
+    int status = take_options(command, &order, argc, argv);
     if (status == 0)
         status = take_words(command, &order, argc, argv);
     if (status == 0)
@@ -407,21 +401,23 @@ static int run(const struct command *command, int argc, char **argv)
 
 int sma_cli_approvals(int argc, char **argv)
 {
-    static const struct command command = {"approvals", "approvals", "approve reject ",
-                                           "the id of the approval", print_approvals};
+    static const struct command command = {"approvals",       "approvals",
+                                           "approve reject ", "the id of the approval",
+                                           print_approvals,   &sma_cli_command_approvals};
     return run(&command, argc, argv);
 }
 
 int sma_cli_grants(int argc, char **argv)
 {
-    static const struct command command = {"grants", "grants", "revoke ", "the id of the grant",
-                                           print_grants};
+    static const struct command command = {"grants",     "grants",
+                                           "revoke ",    "the id of the grant",
+                                           print_grants, &sma_cli_command_grants};
     return run(&command, argc, argv);
 }
 
 int sma_cli_pair(int argc, char **argv)
 {
-    static const struct command command = {"pair", "pairings", "approve reject ", "the code",
-                                           print_people};
+    static const struct command command = {"pair",     "pairings",   "approve reject ",
+                                           "the code", print_people, &sma_cli_command_pair};
     return run(&command, argc, argv);
 }

@@ -1,165 +1,174 @@
 /*
- * help.c — what each command does, for the terminal. The man page says the same at more length.
+ * help.c — what each command does, from the table: for the terminal, and the man page's sections.
  */
 #include "cli.h"
+#include "commands.h"
 
 #include <stdio.h>
 
-static const char OVERVIEW[] =
-    "shipmyagent " SMA_VERSION " - a folder with an Agent.md becomes a chat agent\n"
-    "\n"
-    "  shipmyagent [start] [FOLDER]   serve the project in FOLDER (default: this folder)\n"
-    "  shipmyagent chat [FOLDER]      talk to it in the terminal, or in a pipe\n"
-    "  shipmyagent init [FOLDER]      make a project: Agent.md, ship.json, .ship/\n"
-    "  shipmyagent status [FOLDER]    what the running service is doing\n"
-    "  shipmyagent approvals          what waits for somebody's consent; give or refuse it\n"
-    "  shipmyagent grants             what is allowed without a question; take it back\n"
-    "  shipmyagent pair               let strangers in, by the code they were shown\n"
-    "  shipmyagent trace RUN          what happened to one message, and how long it took\n"
-    "  shipmyagent usage [FOLDER]     what the models used: tokens and cost\n"
-    "  shipmyagent compact [FOLDER]   let go of what is over, and make state.db smaller\n"
-    "  shipmyagent policy check       may this shell command run? (nothing is run)\n"
-    "  shipmyagent simulate WHAT      a stand-in for telegram, feishu, qq or a model, to try a bot "
-    "on\n"
-    "  shipmyagent alias              add the short name `sma` to your shell\n"
-    "  shipmyagent help [COMMAND]     more on one command\n"
-    "  shipmyagent --version\n";
+#define TEXT_BYTES_MAX (256 * 1024)
+#define OPTION_COLUMN 32
+#define OVERVIEW_COLUMN 21
 
-static const struct
+void sma_cli_command_format_overview(struct sma_buf *buf)
 {
-    const char *name, *text;
-} COMMANDS[] = {
-    {"start",
-     "shipmyagent [start] [FOLDER] [options]\n"
-     "  -p, --port PORT               HTTP port (default: start.port of ship.json, else 3000; 0 = "
-     "any free one)\n"
-     "  -h, --host HOST               address to listen on (default: start.host, else 127.0.0.1);\n"
-     "                                on any other than loopback put a TLS proxy in front\n"
-     "      --provider NAME           use this provider instead of llm.provider (e.g. offline)\n"
-     "      --sandbox auto|require    how commands run where ship.json does not say "
-     "(permissions.exec_shell.sandbox);\n"
-     "                                require: no start without a working sandbox (default: auto)\n"
-     "      --interactive-web [BOOL]  accepted for old scripts; there is no such page\n"
-     "      --interactive-port PORT   likewise\n"
-     "SIGTERM or Ctrl-C stops in order: nothing accepted is lost. SIGHUP re-reads the "
-     "configuration.\n"},
-    {"chat", "shipmyagent chat [FOLDER] [options]\n"
-             "  -n, --name NAME               name of the conversation (default: your login name)\n"
-             "      --provider NAME           when a service has to be started: use this provider\n"
-             "  -a, --attach FILE             with the first message; again for more files\n"
-             "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
-             "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole "
-             "input is one message:\n"
-             "  echo 'What is in this folder?' | shipmyagent chat\n"
-             "A picture, PDF or sound whose path is typed or dragged into the terminal goes with "
-             "the message; a file\n"
-             "outside of FOLDER is copied to .ship/.cache/cli:\n"
-             "  echo 'What is wrong on this page?' | shipmyagent chat --attach page.png\n"},
-    {"init",
-     "shipmyagent init [FOLDER] [options]\n"
-     "  -y, --yes                     ask nothing: take the options given and the defaults\n"
-     "      --force                   overwrite an existing Agent.md and ship.json\n"
-     "      --name NAME               name of the agent (default: name of the folder)\n"
-     "      --provider NAME           anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,\n"
-     "                                openrouter, ollama, custom, offline (default: by model)\n"
-     "      --model NAME              e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash\n"
-     "      --base-url URL            where the provider answers\n"
-     "      --adapter NAME            none (default), or the platform to connect\n"
-     "      --qq-sandbox              use QQ's sandbox\n"},
-    {"status", "shipmyagent status [FOLDER] [--json]\n"
-               "Asks the running service. Exit status 0: running; 3: not running.\n"
-               "The user who runs the service is let in by .ship/api-token; another one puts the "
-               "API token\n"
-               "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n"},
-    {"trace",
-     "shipmyagent trace RUN|MESSAGE [FOLDER] [--message] [--json]\n"
-     "The life of one message: read, claimed, begun, each answer of a model (target, time to the "
-     "first token,\n"
-     "tokens), each call, each wait, each delivery. RUN is the number in the log and in HTTP's "
-     "runId; MESSAGE is\n"
-     "the platform's id. No words of people are shown.\n"
-     "      --message                 the number is a message's id of its platform\n"
-     "Exit status 0: shown; 1: not known; 3: no service runs.\n"},
-    {"usage",
-     "shipmyagent usage [FOLDER] [--days N] [--by day|chat|person|platform|model] [--json]\n"
-     "Requests, tokens and cost of the models (default: the last 30 days, by day; days are UTC).\n"
-     "The cost is an estimate by llm.prices or a table of list prices, \"-\" where no price is "
-     "known.\n"},
-    {"approvals",
-     "shipmyagent approvals [FOLDER] [--json]\n"
-     "shipmyagent approvals approve ID [FOLDER] [--items 1,3] [--always | --for 10m] [--response "
-     "TEXT]\n"
-     "shipmyagent approvals reject ID [FOLDER] [--items 1,3] [--response TEXT]\n"
-     "Lists what the agent asks consent for, and decides it; the first 6 characters of an ID do.\n"
-     "      --items NUMBERS           only these items (default: all that are open)\n"
-     "      --always                  and the same again without a question, in that chat\n"
-     "      --for TIME                likewise, for a time: 30s 10m 2h 7d (30 days at most)\n"
-     "      --response TEXT           said to the agent, e.g. why not\n"
-     "Exit status 0: done; 1: not done; 3: no service runs.\n"},
-    {"grants",
-     "shipmyagent grants [list] [FOLDER] [--json]\n"
-     "shipmyagent grants revoke ID [FOLDER]\n"
-     "Lists what is allowed without a question, in which chat and until when; revoke takes it "
-     "back.\n"},
-    {"compact",
-     "shipmyagent compact [FOLDER]\n"
-     "Removes now what retention.* of ship.json lets go, and writes state.db anew without "
-     "the space of it.\n"
-     "The service removes by itself, in idle moments, and uses the space again; stop it "
-     "for this command.\n"
-     "Needs as much free disk as the smaller file takes. Exit status 0: done; 1: not "
-     "done, nothing is lost.\n"},
-    {"pair",
-     "shipmyagent pair [list] [FOLDER] [--json]\n"
-     "shipmyagent pair approve CODE|PERSON|GROUP [FOLDER] [--role member|admin|owner]\n"
-     "shipmyagent pair reject CODE|PERSON|GROUP [FOLDER]\n"
-     "Strangers are shown a code when they write first. `approve` lets the one with this code in, "
-     "as a member\n"
-     "(talks), an admin (also decides in chats of that platform) or an owner (decides "
-     "everywhere). PERSON is\n"
-     "somebody of the list, for example telegram:1001: `approve` changes the role, `reject` takes "
-     "it away.\n"
-     "A group that strangers take the bot into shows a code too: approved, the group is let in, "
-     "and who administers it\n"
-     "by its platform's word is an admin there. GROUP is for example telegram:chat:-1001234.\n"
-     "The first owner: write to the bot, then `shipmyagent pair approve CODE --role owner`.\n"},
-    {"simulate",
-     "shipmyagent simulate telegram|feishu|qq [--port N] [--talk]\n"
-     "shipmyagent simulate model [--port N] [--key KEY] [--profile NAME] [...]\n"
-     "Runs a stand-in for the platform, or for a provider of models, on 127.0.0.1 until Ctrl-C. It "
-     "is as strict\n"
-     "as the real one, needs no account and no network, and prints what to put into ship.json and "
-     ".env to\n"
-     "point a bot at it.\n"
-     "      --port N                  listen there (default: any free port)\n"
-     "      --talk                    you are the person the bot talks to: type, and read it here\n"
-     "      --help                    of one of them: its options, and all it can be told to do\n"
-     "They are a package of their own, shipmyagent-simulators.\n"},
-    {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
-              "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
-    {"policy",
-     "shipmyagent policy check [FOLDER] -- COMMAND...\n"
-     "Says what permissions.exec_shell of FOLDER's ship.json makes of a shell command: `allow`, "
-     "`ask` or "
-     "`refuse` on the\n"
-     "first line, then the rule and the program that decided it. Nothing is run. One argument is a "
-     "text "
-     "for the shell,\n"
-     "several are the words of one command:\n"
-     "  shipmyagent policy check -- 'git log | head'\n"
-     "Exit status 0: allow; 1: ask; 2: refuse; 3: the question or the configuration is wrong.\n"},
+    sma_buf_put_text(buf, "shipmyagent " SMA_VERSION
+                          " - a folder with an Agent.md becomes a chat agent\n\n");
+    for (size_t i = 0; sma_cli_commands[i] != NULL; i++) {
+        const struct sma_cli_command *command = sma_cli_commands[i];
+        if (command->summary == NULL)
+            continue;
+        char words[80];
+        bool is_start = strcmp(command->name, "start") == 0; /* need not be said */
+        snprintf(words, sizeof words, "%s%s%s %s", is_start ? "[" : "", command->name,
+                 is_start ? "]" : "", command->place);
+        sma_buf_printf(buf, "  shipmyagent %-*s %s\n", OVERVIEW_COLUMN, words, command->summary);
+    }
+    sma_buf_put_text(buf,
+                     "\n`shipmyagent help COMMAND` or `shipmyagent COMMAND --help` says more.\n");
+}
+
+static void put_option(struct sma_buf *buf, const struct sma_cli_command_option *option)
+{
+    char words[120];
+    const char *meta = option->meta != NULL ? option->meta : option->words;
+    bool has_value = option->value != SMA_VALUE_NONE && meta != NULL;
+    int len =
+        snprintf(words, sizeof words, "  %c%c%c --%s%s%s%s", option->is_short ? '-' : ' ',
+                 option->is_short ? option->key : ' ', option->is_short ? ',' : ' ', option->name,
+                 !has_value                        ? ""
+                 : option->value == SMA_VALUE_BOOL ? " ["
+                                                   : " ",
+                 has_value ? meta : "", has_value && option->value == SMA_VALUE_BOOL ? "]" : "");
+    sma_buf_put_text(buf, words);
+    if (len >= OPTION_COLUMN) {
+        sma_buf_put_char(buf, '\n');
+        len = 0;
+    }
+    for (const char *at = option->text; at != NULL;) {
+        size_t line = strcspn(at, "\n");
+        sma_buf_printf(buf, "%*s%.*s\n", OPTION_COLUMN - len, "", (int)line, at);
+        at = at[line] == '\n' ? at + line + 1 : NULL;
+        len = 0;
+    }
+}
+
+void sma_cli_command_format_help(struct sma_buf *buf, const struct sma_cli_command *command)
+{
+    sma_buf_printf(buf, "%s", command->usage);
+    for (size_t i = 0; command->options != NULL && command->options[i].name != NULL; i++)
+        if (command->options[i].text != NULL)
+            put_option(buf, &command->options[i]);
+    sma_buf_put_text(buf, command->text);
+}
+
+/* -- man page ---------------------------------------------------------------------------------- */
+static void put_roff(struct sma_buf *buf, const char *text, size_t len)
+{
+    bool is_line_start = true;
+    for (size_t i = 0; i < len; i++) {
+        if (is_line_start && (text[i] == '.' || text[i] == '\''))
+            sma_buf_put_text(buf, "\\&");
+        is_line_start = text[i] == '\n';
+        if (text[i] == '\\')
+            sma_buf_put_text(buf, "\\e");
+        else if (text[i] == '-')
+            sma_buf_put_text(buf, "\\-");
+        else if (text[i] == '`')
+            sma_buf_put_text(buf, "\\(ga");
+        else if (text[i] == '\'')
+            sma_buf_put_text(buf, "\\(aq");
+        else
+            sma_buf_put_char(buf, text[i]);
+    }
+}
+
+static void put_roff_option(struct sma_buf *buf, const struct sma_cli_command_option *option)
+{
+    const char *meta = option->meta != NULL ? option->meta : option->words;
+    sma_buf_put_text(buf, ".TP\n.B ");
+    if (option->is_short)
+        sma_buf_printf(buf, "\\-%c, ", option->key);
+    put_roff(buf, "--", 2);
+    put_roff(buf, option->name, strlen(option->name));
+    if (option->value != SMA_VALUE_NONE && meta != NULL) {
+        sma_buf_put_text(buf, option->value == SMA_VALUE_BOOL ? " [" : " ");
+        put_roff(buf, meta, strlen(meta));
+        sma_buf_put_text(buf, option->value == SMA_VALUE_BOOL ? "]" : "");
+    }
+    sma_buf_put_char(buf, '\n');
+    put_roff(buf, option->text, strlen(option->text));
+    sma_buf_put_char(buf, '\n');
+}
+
+static void put_roff_command(struct sma_buf *buf, const struct sma_cli_command *command)
+{
+    sma_buf_printf(buf, ".SS %s\n", command->name);
+    sma_buf_put_text(buf, ".nf\n");
+    put_roff(buf, command->usage, strlen(command->usage));
+    sma_buf_put_text(buf, ".fi\n");
+    for (size_t i = 0; command->options != NULL && command->options[i].name != NULL; i++)
+        if (command->options[i].text != NULL)
+            put_roff_option(buf, &command->options[i]);
+    if (command->text[0] == '\0')
+        return;
+    sma_buf_put_text(buf, ".PP\n");
+    put_roff(buf, command->text, strlen(command->text));
+}
+
+void sma_cli_command_format_man(struct sma_buf *buf)
+{
+    sma_buf_put_text(buf, ".SH COMMANDS\n");
+    for (size_t i = 0; sma_cli_commands[i] != NULL; i++)
+        if (sma_cli_commands[i]->summary != NULL)
+            put_roff_command(buf, sma_cli_commands[i]);
+}
+
+/* -- commands ---------------------------------------------------------------------------------- */
+int sma_cli_help(const char *name)
+{
+    const struct sma_cli_command *command = name == NULL ? NULL : sma_cli_command_find(name);
+    if (name != NULL && (command == NULL || command->usage == NULL))
+        return sma_cli_fail("help: there is no command %s; see `shipmyagent help`", name);
+    struct sma_buf buf;
+    sma_buf_init(&buf, TEXT_BYTES_MAX);
+    if (command == NULL)
+        sma_cli_command_format_overview(&buf);
+    else
+        sma_cli_command_format_help(&buf, command);
+    bool is_written = buf.err == SMA_ERR_OK && fwrite(buf.ptr, 1, buf.len, stdout) == buf.len;
+    sma_buf_fini(&buf);
+    return is_written ? 0 : sma_cli_fail("help: cannot write it");
+}
+
+static int help(int argc, char **argv)
+{
+    return sma_cli_help(argc > 1 ? argv[1] : NULL);
+}
+
+static int version(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return puts(SMA_VERSION) < 0;
+}
+
+const struct sma_cli_command sma_cli_command_help = {
+    .name = "help",
+    .run = help,
+    .place = "[COMMAND]",
+    .summary = "more on one command",
+    .usage = "shipmyagent help [COMMAND]\n"
+             "shipmyagent COMMAND --help\n",
+    .text = "Says what the program or one of its commands does. `-h` means help, too, but for "
+            "`start -h HOST`.\n",
+    .first = SMA_VALUE_COMMAND,
 };
 
-int sma_cli_help(const char *command)
-{
-    if (command == NULL) {
-        fputs(OVERVIEW, stdout);
-        return 0;
-    }
-    for (size_t i = 0; i < SMA_COUNT_OF(COMMANDS); i++)
-        if (strcmp(COMMANDS[i].name, command) == 0) {
-            fputs(COMMANDS[i].text, stdout);
-            return 0;
-        }
-    return sma_cli_fail("help: there is no command %s; see `shipmyagent help`", command);
-}
+const struct sma_cli_command sma_cli_command_version = {
+    .name = "version",
+    .run = version,
+    .place = "",
+    .summary = "which version this is (also --version, -V)",
+    .usage = "shipmyagent version\n",
+    .text = "Prints the version of the program.\n",
+};

@@ -5,6 +5,8 @@
  */
 #include "adapters.h"
 #include "cli.h"
+
+#include "commands.h"
 #include "init_model.h"
 
 #include "sma/config.h"
@@ -267,15 +269,8 @@ static int write_everything(const struct answers *answers)
 /* -- command ----------------------------------------------------------------------------------- */
 static int parse_options(int argc, char **argv, struct answers *answers)
 {
-    static const struct option longs[] = {
-        {"yes", no_argument, NULL, 'y'},           {"force", no_argument, NULL, 'f'},
-        {"name", required_argument, NULL, 'n'},    {"provider", required_argument, NULL, 'o'},
-        {"model", required_argument, NULL, 'm'},   {"base-url", required_argument, NULL, 'u'},
-        {"adapter", required_argument, NULL, 'a'}, {"integration", required_argument, NULL, 'a'},
-        {"qq-sandbox", no_argument, NULL, 'q'},    {NULL, 0, NULL, 0}};
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":y", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_init, argc, argv)) != -1) {
         char *text = option == 'n'   ? answers->name
                      : option == 'o' ? answers->model.provider
                      : option == 'm' ? answers->model.model
@@ -291,10 +286,11 @@ static int parse_options(int argc, char **argv, struct answers *answers)
         else if (option == 'q')
             answers->is_switched = true;
         else
-            return sma_cli_bad_option(argv, optind - 1, optopt, "init");
+            return 1;
     }
     if (argc - optind > 1)
-        return sma_cli_fail("init: one folder, please; %s is one too many", argv[optind + 1]);
+        return sma_cli_fail("init: only one folder can be made a project; what is %s for?",
+                            argv[optind + 1]);
     if (optind < argc)
         answers->dir = argv[optind];
     return 0;
@@ -393,3 +389,36 @@ int sma_cli_init(int argc, char **argv)
     status = status != 0 ? status : write_everything(&answers);
     return status != 0 ? status : print_next_steps(&answers);
 }
+
+static const struct sma_cli_command_option OPTIONS[] = {
+    {"yes", 'y', true, SMA_VALUE_NONE, NULL, NULL,
+     "ask nothing: take the options given and the defaults"},
+    {"force", 'f', false, SMA_VALUE_NONE, NULL, NULL,
+     "overwrite an existing Agent.md and ship.json"},
+    {"name", 'n', false, SMA_VALUE_TEXT, NULL, "NAME",
+     "name of the agent (default: name of the folder)"},
+    {"provider", 'o', false, SMA_VALUE_PROVIDER, NULL, "NAME",
+     "anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,\n"
+     "openrouter, ollama, custom, offline (default: by model)"},
+    {"model", 'm', false, SMA_VALUE_TEXT, NULL, "NAME",
+     "e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash"},
+    {"base-url", 'u', false, SMA_VALUE_TEXT, NULL, "URL", "where the provider answers"},
+    {"adapter", 'a', false, SMA_VALUE_ADAPTER, NULL, "NAME",
+     "none (default), or the platform to connect"},
+    {"integration", 'a', false, SMA_VALUE_ADAPTER, NULL, "NAME", NULL},
+    {"qq-sandbox", 'q', false, SMA_VALUE_NONE, NULL, NULL, "use QQ's sandbox"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_init = {
+    .name = "init",
+    .run = sma_cli_init,
+    .place = "[FOLDER]",
+    .summary = "make a project: Agent.md, ship.json, .ship/",
+    .usage = "shipmyagent init [FOLDER] [options]\n",
+    .options = OPTIONS,
+    .text = "Makes a project by questions, or with --yes by options alone. Existing files are "
+            "overwritten only\n"
+            "on request.\n",
+    .first = SMA_VALUE_FOLDER,
+};

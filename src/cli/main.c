@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "chat_screen.h"
+#include "commands.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -13,27 +14,6 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-static const struct
-{
-    const char *name;
-    int (*run)(int argc, char **argv);
-} COMMANDS[] = {
-    {"start", sma_cli_start},
-    {"chat", sma_cli_chat},
-    {"init", sma_cli_init},
-    {"status", sma_cli_status},
-    {"alias", sma_cli_alias},
-    {"policy", sma_cli_policy},
-    {"approvals", sma_cli_approvals},
-    {"grants", sma_cli_grants},
-    {"pair", sma_cli_pair},
-    {"trace", sma_cli_trace},
-    {"usage", sma_cli_usage},
-    {"compact", sma_cli_compact},
-    {"config-keys", sma_cli_config_keys},
-    {"simulate", sma_cli_simulate},
-};
 
 int sma_cli_fail(const char *format, ...)
 {
@@ -84,11 +64,13 @@ static int refuse_word(const char *word)
 {
     const char *nearest = NULL;
     unsigned best = 4;
-    for (size_t i = 0; i < SMA_COUNT_OF(COMMANDS); i++) {
-        unsigned distance = sma_text_distance(sma_str(word), sma_str(COMMANDS[i].name));
+    for (size_t i = 0; sma_cli_commands[i] != NULL; i++) {
+        if (sma_cli_commands[i]->summary == NULL)
+            continue;
+        unsigned distance = sma_text_distance(sma_str(word), sma_str(sma_cli_commands[i]->name));
         if (distance < best) {
             best = distance;
-            nearest = COMMANDS[i].name;
+            nearest = sma_cli_commands[i]->name;
         }
     }
     if (nearest != NULL)
@@ -97,26 +79,28 @@ static int refuse_word(const char *word)
     return sma_cli_fail("%s is neither a command nor a folder; see `shipmyagent help`", word);
 }
 
+static bool is_version(const char *word)
+{
+    return strcmp(word, "-v") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0;
+}
+
 int main(int argc, char **argv)
 {
     sma_crash_init();
-    if (argc < 2)
-        return sma_cli_start(argc, argv);
-    const char *word = argv[1];
-    if (strcmp(word, "-v") == 0 || strcmp(word, "--version") == 0) {
-        puts(SMA_VERSION);
-        return 0;
-    }
-    if (strcmp(word, "--help") == 0)
+    const char *word = argc > 1 ? argv[1] : "";
+    if (is_version(word))
+        return puts(SMA_VERSION) < 0;
+    if (strcmp(word, "--help") == 0 || (strcmp(word, "-h") == 0 && argc == 2))
         return sma_cli_help(NULL);
-    if (strcmp(word, "help") == 0)
-        return sma_cli_help(argc > 2 ? argv[2] : NULL);
-    for (size_t i = 0; i < SMA_COUNT_OF(COMMANDS); i++)
-        if (strcmp(word, COMMANDS[i].name) == 0)
-            return argc == 3 && strcmp(argv[2], "--help") == 0
-                       ? sma_cli_help(word)
-                       : COMMANDS[i].run(argc - 1, argv + 1);
-    if (word[0] != '-' && !is_folder(word))
+    const struct sma_cli_command *command = sma_cli_command_find(word);
+    if (command != NULL && command->usage != NULL &&
+        sma_cli_wants_help(command, argc - 1, argv + 1))
+        return sma_cli_help(word);
+    if (command != NULL)
+        return command->run(argc - 1, argv + 1);
+    if (word[0] != '\0' && word[0] != '-' && !is_folder(word))
         return refuse_word(word);
+    if (sma_cli_wants_help(&sma_cli_command_start, argc, argv))
+        return sma_cli_help("start");
     return sma_cli_start(argc, argv);
 }

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "chat_screen.h"
+#include "commands.h"
 #include "runtime/files/check.h"
 #include "runtime/policy/shell.h"
 #include "sma/buf.h"
@@ -125,3 +126,21 @@ int sma_cli_policy(int argc, char **argv)
     sma_config_destroy(config);
     return status;
 }
+
+const struct sma_cli_command sma_cli_command_policy = {
+    .name = "policy",
+    .run = sma_cli_policy,
+    .place = "check",
+    .summary = "may this shell command run? (nothing is run)",
+    .usage = "shipmyagent policy check [FOLDER] -- COMMAND...\n",
+    .text = "Says what permissions.exec_shell of FOLDER's ship.json makes of a shell command: "
+            "`allow`, `ask` or `refuse` on the\n"
+            "first line, then the rule and the program that decided it. Nothing is run. One "
+            "argument is a text for the shell,\n"
+            "several are the words of one command:\n"
+            "  shipmyagent policy check -- 'git log | head'\n"
+            "Exit status 0: allow; 1: ask; 2: refuse; 3: the question or the configuration is "
+            "wrong.\n",
+    .verbs = "check",
+    .second = SMA_VALUE_FOLDER,
+};

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "api.h"
+#include "commands.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 
@@ -211,14 +212,11 @@ static void put_trace_path(struct sma_buf *path, const char *what, bool is_messa
 
 int sma_cli_trace(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j'}, {"message", no_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
     bool is_json = false, is_message = false;
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_trace, argc, argv)) != -1) {
         if (option != 'j' && option != 'm')
-            return sma_cli_bad_option(argv, optind - 1, optopt, "trace");
+            return 1;
         is_json = is_json || option == 'j';
         is_message = is_message || option == 'm';
     }
@@ -290,13 +288,8 @@ struct usage_options
 
 static int read_usage_options(int argc, char **argv, struct usage_options *options)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'},
-                                          {"days", required_argument, NULL, 'd'},
-                                          {"by", required_argument, NULL, 'b'},
-                                          {NULL, 0, NULL, 0}};
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_usage, argc, argv)) != -1) {
         if (option == 'j') {
             options->is_json = true;
         } else if (option == 'd') {
@@ -309,7 +302,7 @@ static int read_usage_options(int argc, char **argv, struct usage_options *optio
             if (options->by == SMA_COUNT_OF(bys))
                 return sma_cli_fail("usage: --by is day, chat, person, platform or model");
         } else {
-            return sma_cli_bad_option(argv, optind - 1, optopt, "usage");
+            return 1;
         }
     }
     return 0;
@@ -338,3 +331,48 @@ int sma_cli_usage(int argc, char **argv)
     sma_buf_fini(&answer);
     return status;
 }
+
+static const struct sma_cli_command_option TRACE_OPTIONS[] = {
+    {"message", 'm', false, SMA_VALUE_NONE, NULL, NULL,
+     "the number is a message's id of its platform"},
+    {"json", 'j', false, SMA_VALUE_NONE, NULL, NULL, "the service's own answer, as JSON"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_trace = {
+    .name = "trace",
+    .run = sma_cli_trace,
+    .place = "RUN",
+    .summary = "what happened to one message, and how long it took",
+    .usage = "shipmyagent trace RUN|MESSAGE [FOLDER] [--message] [--json]\n",
+    .options = TRACE_OPTIONS,
+    .text = "The life of one message: read, claimed, begun, each answer of a model (target, time "
+            "to the first token,\n"
+            "tokens), each call, each wait, each delivery. RUN is the number in the log and in "
+            "HTTP's runId; MESSAGE is\n"
+            "the platform's id. No words of people are shown.\n"
+            "Exit status 0: shown; 1: not known; 3: no service runs.\n",
+    .first = SMA_VALUE_RUN,
+};
+
+static const struct sma_cli_command_option USAGE_OPTIONS[] = {
+    {"days", 'd', false, SMA_VALUE_TEXT, NULL, "N", "the last N days (default: 30)"},
+    {"by", 'b', false, SMA_VALUE_WORDS, "day|chat|person|platform|model", NULL,
+     "what is added up (default: day)"},
+    {"json", 'j', false, SMA_VALUE_NONE, NULL, NULL, "the service's own answer, as JSON"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_usage = {
+    .name = "usage",
+    .run = sma_cli_usage,
+    .place = "[FOLDER]",
+    .summary = "what the models used: tokens and cost",
+    .usage =
+        "shipmyagent usage [FOLDER] [--days N] [--by day|chat|person|platform|model] [--json]\n",
+    .options = USAGE_OPTIONS,
+    .text = "Requests, tokens and cost of the models; days are UTC.\n"
+            "The cost is an estimate by llm.prices or a table of list prices, \"-\" where no price "
+            "is known.\n",
+    .first = SMA_VALUE_FOLDER,
+};

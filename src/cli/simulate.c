@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 
+#include "commands.h"
 #include "sma/text.h"
 
 #include <errno.h>
@@ -42,10 +43,9 @@ static bool find_program_folder(char *ret_folder, size_t size)
 int sma_cli_simulate(int argc, char **argv)
 {
     char folder[PATH_MAX], path[PATH_MAX];
-    if (argc < 2 || strcmp(argv[1], "--help") == 0)
-        return argc < 2 ? sma_cli_fail("simulate: say what: telegram, feishu, qq or model; see "
-                                       "`shipmyagent help simulate`")
-                        : sma_cli_help("simulate");
+    if (argc < 2)
+        return sma_cli_fail("simulate: name what to simulate: telegram, feishu, qq or model; see "
+                            "`shipmyagent help simulate`");
     if (!is_known(argv[1]))
         return sma_cli_fail("simulate: there is no simulator of %s, only of telegram, feishu, qq "
                             "and model",
@@ -61,3 +61,31 @@ int sma_cli_simulate(int argc, char **argv)
                             argv[1], path);
     return sma_cli_fail("simulate: %s: %s", path, strerror(errno));
 }
+
+static const struct sma_cli_command_option OPTIONS[] = {
+    {"port", 'p', false, SMA_VALUE_TEXT, NULL, "N", "listen there (default: any free port)"},
+    {"talk", 't', false, SMA_VALUE_NONE, NULL, NULL,
+     "you are the person the bot talks to: type, and read it here"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_simulate = {
+    .name = "simulate",
+    .run = sma_cli_simulate,
+    .place = "WHAT",
+    .summary = "a stand-in for telegram, feishu, qq or a model, to try a bot on",
+    .usage = "shipmyagent simulate telegram|feishu|qq [--port N] [--talk]\n"
+             "shipmyagent simulate model [--port N] [--key KEY] [--profile NAME] [...]\n",
+    .options = OPTIONS,
+    .text = "Runs a stand-in for the platform, or for a provider of models, on 127.0.0.1 until "
+            "Ctrl-C. It is as strict\n"
+            "as the real one, needs no account and no network, and prints what to put into "
+            "ship.json and .env to\n"
+            "point a bot at it. `simulate telegram --help` lists its options, and all it can be "
+            "told to do.\n"
+            "With --talk each line typed is said to the bot and its messages are shown; a line "
+            "!LABEL presses a button.\n"
+            "The simulators are a package of their own, shipmyagent-simulators.\n",
+    .verbs = "telegram|feishu|qq|model",
+    .is_wrapper = true,
+};

@@ -3,12 +3,12 @@
  */
 #include "cli.h"
 
+#include "commands.h"
 #include "service.h"
 #include "sma/text.h"
 
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static int parse_port(const char *text, int *ret_port)
 {
@@ -44,17 +44,8 @@ static int parse_sandbox(const char *text, struct sma_service_options *options)
 
 static int parse_options(int argc, char **argv, struct sma_service_options *options)
 {
-    static const struct option longs[] = {{"port", required_argument, NULL, 'p'},
-                                          {"host", required_argument, NULL, 'h'},
-                                          {"provider", required_argument, NULL, 'o'},
-                                          {"sandbox", required_argument, NULL, 's'},
-                                          {"interactive-web", optional_argument, NULL, 'w'},
-                                          {"interactive-port", required_argument, NULL, 'i'},
-                                          {"help", no_argument, NULL, '?' + 128},
-                                          {NULL, 0, NULL, 0}};
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":p:h:", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_start, argc, argv)) != -1) {
         int status = 0;
         bool value; /* `--interactive-web false`: it stands as an argument of its own */
         if (option == 'w' && optarg == NULL && optind < argc &&
@@ -70,15 +61,14 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
             status = parse_sandbox(optarg, options);
         else if (option == 'w' || option == 'i')
             status = check_interactive(option, optarg);
-        else if (option == '?' + 128)
-            exit(sma_cli_help("start"));
         else
-            status = sma_cli_bad_option(argv, optind - 1, optopt, "start");
+            status = 1;
         if (status != 0)
             return status;
     }
     if (argc - optind > 1)
-        return sma_cli_fail("start: one folder, please; %s is one too many", argv[optind + 1]);
+        return sma_cli_fail("start: only one folder can be served; what is %s for?",
+                            argv[optind + 1]);
     if (optind < argc)
         options->dir = argv[optind];
     return 0;
@@ -106,3 +96,34 @@ int sma_cli_start(int argc, char **argv)
     sma_service_destroy(service);
     return status;
 }
+
+static const struct sma_cli_command_option OPTIONS[] = {
+    {"port", 'p', true, SMA_VALUE_TEXT, NULL, "PORT",
+     "HTTP port (default: start.port of ship.json, else 3000; 0 = any free one)"},
+    {"host", 'h', true, SMA_VALUE_TEXT, NULL, "HOST",
+     "address to listen on (default: start.host, else 127.0.0.1);\n"
+     "on any other than loopback put a TLS proxy in front"},
+    {"provider", 'o', false, SMA_VALUE_PROVIDER, NULL, "NAME",
+     "use this provider instead of llm.provider (e.g. offline)"},
+    {"sandbox", 's', false, SMA_VALUE_WORDS, "auto|require", NULL,
+     "how commands run where ship.json does not say (permissions.exec_shell.sandbox);\n"
+     "require: no start without a working sandbox (default: auto)"},
+    {"interactive-web", 'w', false, SMA_VALUE_BOOL, "true|false", "BOOL",
+     "accepted for old scripts; there is no such page"},
+    {"interactive-port", 'i', false, SMA_VALUE_TEXT, NULL, "PORT", "likewise"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_start = {
+    .name = "start",
+    .run = sma_cli_start,
+    .place = "[FOLDER]",
+    .summary = "serve the project in FOLDER (default: this folder)",
+    .usage = "shipmyagent [start] [FOLDER] [options]\n",
+    .options = OPTIONS,
+    .text = "Serves the project until SIGTERM or Ctrl-C, and stops in order: nothing accepted is "
+            "lost.\n"
+            "SIGHUP re-reads the configuration. A second process on the same project is refused.\n"
+            "What ship.json says in permissions.exec_shell.sandbox stands above --sandbox.\n",
+    .first = SMA_VALUE_FOLDER,
+};

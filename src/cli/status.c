@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include "api.h"
+#include "commands.h"
 #include "sizes.h"
 #include "sma/buf.h"
 #include "sma/sys.h"
@@ -173,13 +174,11 @@ static void print_belts(const char *state_dir)
 
 int sma_cli_status(int argc, char **argv)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
     bool is_json = false;
-    opterr = 0;
     int option;
-    while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+    while ((option = sma_cli_option(&sma_cli_command_status, argc, argv)) != -1) {
         if (option != 'j')
-            return sma_cli_bad_option(argv, optind - 1, optopt, "status");
+            return 1;
         is_json = true;
     }
     struct sma_cli_api api;
@@ -205,3 +204,24 @@ int sma_cli_status(int argc, char **argv)
     sma_buf_fini(&answer);
     return status;
 }
+
+static const struct sma_cli_command_option OPTIONS[] = {
+    {"json", 'j', false, SMA_VALUE_NONE, NULL, NULL, "the service's own answer, as JSON"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_status = {
+    .name = "status",
+    .run = sma_cli_status,
+    .place = "[FOLDER]",
+    .summary = "what the running service is doing",
+    .usage = "shipmyagent status [FOLDER] [--json]\n",
+    .options = OPTIONS,
+    .text = "Asks the running service: since when each platform is connected, how each model "
+            "answers, what waits.\n"
+            "Exit status 0: running; 3: not running.\n"
+            "The user who runs the service is let in by .ship/api-token; another one puts the API "
+            "token\n"
+            "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n",
+    .first = SMA_VALUE_FOLDER,
+};

@@ -52,7 +52,7 @@ static void words_are_understood_or_refused(void)
            "--interactive-web", "true", "/nonexistent/folder");
     EXPECT(1, "found --interactive-port, which this version does not use", "start",
            "--interactive-port", "3001", "/nonexistent/folder");
-    EXPECT(1, "one too many", "start", "/", "/tmp");
+    EXPECT(1, "only one folder can be served; what is /tmp for?", "start", "/", "/tmp");
 }
 
 static void a_folder_without_a_project_is_refused(void)

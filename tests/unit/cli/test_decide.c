@@ -216,6 +216,24 @@ static void decisions_are_asked_for(void)
     ASKS(sma_cli_approvals, 1, "answered HTTP 500", "approve", "abcdef", dir);
 }
 
+static void a_shell_is_told_the_ids_to_complete(void)
+{
+    answer_status = 200;
+    answer_body = "{\"approvals\":[{\"id\":\"0123456789abcdef\"},{\"id\":\"feed\\u001b\"}]}";
+    ASKS(sma_cli_values, 0, "0123456789ab\nfeed\n", "approval", dir);
+    check_request("GET /api/approvals HTTP/1.1\r\n", "");
+    answer_body = "{\"pairings\":[{\"code\":\"ABCD2345\"}],\"people\":[{\"channel\":\"telegram\","
+                  "\"userId\":\"1001\"}]}";
+    ASKS(sma_cli_values, 0, "ABCD2345\ntelegram:1001\n", "pairing", dir);
+    answer_body = "{\"runs\":[{\"runId\":17},{\"runId\":3}]}";
+    ASKS(sma_cli_values, 0, "17\n3\n", "run", dir);
+    /* between two key strokes nobody reads an error */
+    answer_body = "no JSON";
+    CHECK_TEXT("", run_command(true, sma_cli_values, (const char *[]){"grant", dir, NULL}).output);
+    CHECK_TEXT("",
+               run_command(false, sma_cli_values, (const char *[]){"run", "/none", NULL}).output);
+}
+
 static void a_refused_token_says_who_may(void)
 {
     answer_status = 401;
@@ -321,11 +339,12 @@ static void wrong_words_are_named(void)
     SAYS(sma_cli_approvals, 1, "not both", "approve", "abcdef", "--always", "--for", "1h", dir);
     SAYS(sma_cli_approvals, 1, "--always and --for go with", "reject", "abcdef", "--always", dir);
     SAYS(sma_cli_approvals, 1, "--items and --response go with", "--items", "1", dir);
-    SAYS(sma_cli_approvals, 1, "--role goes with", "approve", "abcdef", "--role", "owner", dir);
+    SAYS(sma_cli_approvals, 1, "approvals: bad option", "approve", "abcdef", "--role", "owner",
+         dir);
     SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "../../etc", dir);
     SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "telegram:1001", dir);
     SAYS(sma_cli_pair, 1, "cannot be right", "approve", "../telegram:1001", dir);
-    SAYS(sma_cli_pair, 1, "--always and --for go with", "approve", "ABCD", "--always", dir);
+    SAYS(sma_cli_pair, 1, "pair: bad option", "approve", "ABCD", "--always", dir);
     SAYS(sma_cli_approvals, 1, "bad option", "--nope", dir);
     SAYS(sma_cli_approvals, 1, "bad option", "approve", "abcdef", "--for");
 }
@@ -342,6 +361,7 @@ int main(void)
     CHECK_OK(sma_lock_take(state_dir, &lock, &error));
     RUN(decisions_are_asked_for);
     RUN(lists_are_shown);
+    RUN(a_shell_is_told_the_ids_to_complete);
     RUN(a_refused_token_says_who_may);
     RUN(other_users_need_the_token);
     close(lock);

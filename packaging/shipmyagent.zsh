@@ -1,0 +1,153 @@
+#compdef shipmyagent sma
+# zsh completion for shipmyagent and sma. Made by `shipmyagent completion zsh`.
+_shipmyagent_ask() { # KIND: ids that the running service knows
+    local -a found
+    found=(${(f)"$(shipmyagent values $1 . 2>/dev/null)"})
+    (( $#found )) && compadd -a found
+}
+_shipmyagent_first() { # KIND WORD...: words, or what is of this kind
+    local kind=$1
+    shift
+    (( $# )) && compadd -- $@
+    case $kind in
+    folder) _files -/ ;;
+    file) _files ;;
+    none | words | text) ;;
+    *) _shipmyagent_ask $kind ;;
+    esac
+}
+_shipmyagent() {
+    local command=start
+    local -a commands
+    commands=(
+        'start:serve the project in FOLDER (default\: this folder)'
+        'chat:talk to it in the terminal, or in a pipe'
+        'init:make a project\: Agent.md, ship.json, .ship/'
+        'status:what the running service is doing'
+        'approvals:what waits for somebody'\''s consent; give or refuse it'
+        'grants:what is allowed without a question; take it back'
+        'pair:let strangers in, by the code they were shown'
+        'trace:what happened to one message, and how long it took'
+        'usage:what the models used\: tokens and cost'
+        'compact:let go of what is over, and make state.db smaller'
+        'policy:may this shell command run? (nothing is run)'
+        'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
+        'alias:add the short name `sma` to your shell'
+        'completion:what bash, zsh or fish needs to complete commands and their values'
+        'help:more on one command'
+        'version:which version this is (also --version, -V)'
+    )
+    if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then
+        _describe -t commands command commands
+        _files -/
+        return
+    fi
+    if (( ${commands[(I)$words[2]:*]} )); then
+        command=$words[2]
+        shift words
+        (( CURRENT-- ))
+    fi
+    case $command in
+    start)
+        _arguments '(- *)--help[say what it does]' \
+            '(-p --port)'{-p+,--port=}'[HTTP port (default\: start.port of ship.json, else 3000; 0 = any free one)]:text: ' \
+            '(-h --host)'{-h+,--host=}'[address to listen on (default\: start.host, else 127.0.0.1);]:text: ' \
+            '--provider=[use this provider instead of llm.provider (e.g. offline)]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
+            '--sandbox=[how commands run where ship.json does not say (permissions.exec_shell.sandbox);]:words:(auto require)' \
+            '--interactive-web=-[accepted for old scripts; there is no such page]::words:(true false)' \
+            '--interactive-port=[likewise]:text: ' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    chat)
+        _arguments '(- *)--help[say what it does]' \
+            '(-n --name)'{-n+,--name=}'[name of the conversation (default\: main)]:text: ' \
+            '--provider=[when a service has to be started\: use this provider]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
+            '(-a --attach)'{-a+,--attach=}'[with the first message; again for more files]:file:_files' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    init)
+        _arguments '(- *)--help[say what it does]' \
+            '(-y --yes)'{-y,--yes}'[ask nothing\: take the options given and the defaults]' \
+            '--force[overwrite an existing Agent.md and ship.json]' \
+            '--name=[name of the agent (default\: name of the folder)]:text: ' \
+            '--provider=[anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
+            '--model=[e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash]:text: ' \
+            '--base-url=[where the provider answers]:text: ' \
+            '--adapter=[none (default), or the platform to connect]:words:(none telegram feishu qq)' \
+            '--qq-sandbox[use QQ'\''s sandbox]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    status)
+        _arguments '(- *)--help[say what it does]' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    approvals)
+        _arguments '(- *)--help[say what it does]' \
+            '--items=[only these items (default\: all that are open)]:text: ' \
+            '--always[and the same again without a question, in that chat]' \
+            '--for=[likewise, for a time\: 30s 10m 2h 7d (30 days at most)]:text: ' \
+            '--response=[said to the agent, e.g. why not]:text: ' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:what:_shipmyagent_first folder approve reject' \
+            '2:approval:_shipmyagent_ask approval' \
+            '*:folder:_files -/' ;;
+    grants)
+        _arguments '(- *)--help[say what it does]' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:what:_shipmyagent_first folder revoke list' \
+            '2:grant:_shipmyagent_ask grant' \
+            '*:folder:_files -/' ;;
+    pair)
+        _arguments '(- *)--help[say what it does]' \
+            '--role=[what `approve` makes of a person (default\: member)]:words:(member admin owner)' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:what:_shipmyagent_first folder approve reject list' \
+            '2:pairing:_shipmyagent_ask pairing' \
+            '*:folder:_files -/' ;;
+    trace)
+        _arguments '(- *)--help[say what it does]' \
+            '--message[the number is a message'\''s id of its platform]' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:run:_shipmyagent_first run ' \
+            '*:folder:_files -/' ;;
+    usage)
+        _arguments '(- *)--help[say what it does]' \
+            '--days=[the last N days (default\: 30)]:text: ' \
+            '--by=[what is added up (default\: day)]:words:(day chat person platform model)' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    compact)
+        _arguments '(- *)--help[say what it does]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    policy)
+        _arguments '(- *)--help[say what it does]' \
+            '1:what:_shipmyagent_first none check' \
+            '2:folder:_files -/' ;;
+    simulate)
+        _arguments '(- *)--help[say what it does]' \
+            '--port=[listen there (default\: any free port)]:text: ' \
+            '--talk[you are the person the bot talks to\: type, and read it here]' \
+            '1:what:_shipmyagent_first none telegram feishu qq model' ;;
+    alias)
+        _arguments '(- *)--help[say what it does]' \
+            '--shell=[whose start file (default\: both)]:words:(zsh bash both)' \
+            '--dry-run[only say what would be changed]' \
+            '--print[print the alias, change nothing]' ;;
+    completion)
+        _arguments '(- *)--help[say what it does]' \
+            '1:what:_shipmyagent_first none bash zsh fish' ;;
+    help)
+        _arguments '(- *)--help[say what it does]' \
+            '1:words:_shipmyagent_first words start chat init status approvals grants pair trace usage compact policy simulate alias completion help version' ;;
+    version)
+        _arguments '(- *)--help[say what it does]' ;;
+    esac
+}
+if [[ $funcstack[1] == _shipmyagent ]]; then
+    _shipmyagent "$@"
+else
+    compdef _shipmyagent shipmyagent sma
+fi
