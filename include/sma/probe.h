@@ -71,6 +71,9 @@ void sma_probing_say(struct sma_probing *probing, enum sma_probe_state state, co
 bool sma_probing_is_lost(struct sma_probing *probing, const struct sma_net_answer *answer,
                          const char *name);
 void sma_probing_is(struct sma_probing *probing, const char *who);
+/** Zeroed room of the probe, wiped at its end; once. NULL without memory, which is then a line. */
+void *sma_probing_keep(struct sma_probing *probing, size_t bytes);
+void *sma_probing_kept(const struct sma_probing *probing);
 /** Since the probe began. */
 uint64_t sma_probing_ms(const struct sma_probing *probing);
 

@@ -29,7 +29,8 @@ const char fake_feishu_commands[] =
     "        event | bytes\n"
     "  dissolve chat; stop user on; mute chat on; disable on; forbid on (the long\n"
     "        connection); reads_all on; contacts on (the\n"
-    "        right to see names); secret secret\n"
+    "        right to see names); lacks_send on (the scope to\n"
+    "        answer is not granted); secret secret\n"
     "  list chat [from] -> messages: id is_ours from type text (as people see it now) raw\n"
     "        root parent thread uuid edits\n"
     "        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type];\n"
@@ -448,9 +449,10 @@ static json_t *set_weather(void *user, const json_t *command)
         const char *name, *member;
         bool *is_on;
     } switches[] = {
-        {"disable", "on", &fake->is_app_disabled}, {"forbid", "on", &fake->is_long_connection_off},
-        {"reads_all", "on", &fake->reads_all},     {"contacts", "on", &fake->sees_contacts},
-        {"pongs", "on", &fake->has_pongs},         {"pongs", "config", &fake->has_pong_config}};
+        {"disable", "on", &fake->is_app_disabled},  {"forbid", "on", &fake->is_long_connection_off},
+        {"reads_all", "on", &fake->reads_all},      {"contacts", "on", &fake->sees_contacts},
+        {"lacks_send", "on", &fake->lacks_send},    {"pongs", "on", &fake->has_pongs},
+        {"pongs", "config", &fake->has_pong_config}};
     const char *what = platform_text(command, "do", "");
     for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++)
         if (strcmp(what, numbers[i].name) == 0)
@@ -522,6 +524,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"forbid", set_weather},
                                                        {"reads_all", set_weather},
                                                        {"contacts", set_weather},
+                                                       {"lacks_send", set_weather},
                                                        {"secret", set_weather},
                                                        {"pongs", set_weather},
                                                        {"kit_life", set_weather},

@@ -158,6 +158,7 @@ struct fake_feishu
 
     char secret[64];
     bool is_app_disabled, reads_all, is_long_connection_off;
+    bool lacks_send;    /* a scope that is asked for and not granted */
     bool sees_contacts; /* the rights to see members of groups and contacts: few apps have them */
     uint64_t number;    /* for ids */
     json_t *index;      /* id -> number: persons "ou_", rooms "oc_", uuids "uuid:", files */

@@ -134,6 +134,28 @@ static void serve_bot(struct fake_feishu_call *call)
                                       "open_id", FAKE_FEISHU_BOT));
 }
 
+/* Which of the app's scopes the tenant has granted; asking needs none. */
+static void serve_scopes(struct fake_feishu_call *call)
+{
+    const struct fake_feishu *fake = call->fake;
+    const struct
+    {
+        const char *name;
+        bool is_granted;
+    } scopes[] = {{"im:message.p2p_msg:readonly", true},
+                  {"im:message.group_at_msg:readonly", true},
+                  {"im:message:send_as_bot", !fake->lacks_send},
+                  {"im:resource", true},
+                  {"im:chat:readonly", true},
+                  {"im:message.group_msg", fake->reads_all},
+                  {"contact:user.base:readonly", fake->sees_contacts}};
+    json_t *list = json_array();
+    for (size_t i = 0; i < SMA_COUNT_OF(scopes); i++)
+        json_array_append_new(list, json_pack("{s:s,s:i}", "scope_name", scopes[i].name,
+                                              "grant_status", scopes[i].is_granted ? 1 : 2));
+    fake_feishu_answer(call, json_pack("{s:o}", "scopes", list));
+}
+
 /* The room of the path; NULL: refused. */
 static struct room *room_of(struct fake_feishu_call *call)
 {
@@ -345,6 +367,7 @@ struct route
 static const struct route routes[] = {
     {"POST", "auth/v3/tenant_access_token/internal", "token", serve_token, NULL},
     {"GET", "bot/v3/info", "bot", serve_bot, NULL},
+    {"GET", "application/v6/scopes", "scopes", serve_scopes, NULL},
     {"POST", "im/v1/messages", "send", fake_feishu_send, NULL},
     {"POST", "im/v1/messages/{}/reply", "reply", fake_feishu_reply, NULL},
     {"PATCH", "im/v1/messages/{}", "patch", fake_feishu_patch, NULL},

@@ -31,6 +31,8 @@ struct sma_probing
     uint64_t begin_ns;
     size_t open_count;
     bool is_beginning, is_over;
+    void *kept;
+    size_t kept_bytes;
 };
 
 /* -- lines ------------------------------------------------------------------------------------- */
@@ -68,6 +70,21 @@ void sma_probing_say(struct sma_probing *probing, enum sma_probe_state state, co
 void sma_probing_is(struct sma_probing *probing, const char *who)
 {
     keep_text(probing->options.result->who, sizeof probing->options.result->who, who);
+}
+
+void *sma_probing_keep(struct sma_probing *probing, size_t bytes)
+{
+    SMA_ASSERT(probing->kept == NULL);
+    probing->kept = calloc(1, bytes);
+    probing->kept_bytes = bytes;
+    if (probing->kept == NULL)
+        sma_probing_say(probing, SMA_PROBE_ERROR, "", "", "out of memory");
+    return probing->kept;
+}
+
+void *sma_probing_kept(const struct sma_probing *probing)
+{
+    return probing->kept;
 }
 
 uint64_t sma_probing_ms(const struct sma_probing *probing)
@@ -281,5 +298,8 @@ void sma_probing_end(struct sma_probing *probing)
     if (probing == NULL)
         return;
     sma_net_close(probing->net);
+    if (probing->kept != NULL)
+        explicit_bzero(probing->kept, probing->kept_bytes);
+    free(probing->kept);
     free(probing);
 }

@@ -65,6 +65,9 @@ void feishu_settings_fini(
 /* -- requests and the access token (feishu_call.c) --------------------------------------------- */
 extern const struct sma_call_ops feishu_call_ops;
 
+/* -- may we? (feishu_probe.c) ------------------------------------------------------------------ */
+void feishu_probe(void *state, struct sma_probing *probing);
+
 /* -- who the bot is (feishu_bot.c) ------------------------------------------------------------- */
 struct feishu_identity
 {

@@ -63,6 +63,9 @@ void qq_put_intents(struct sma_buf *buf, uint32_t mask); /* their names in adapt
 /* -- requests and the access token (qq_call.c) ------------------------------------------------- */
 extern const struct sma_call_ops qq_call_ops;
 
+/* -- may we? (qq_probe.c) ---------------------------------------------------------------------- */
+void qq_probe(void *state, struct sma_probing *probing);
+
 /* -- the gateway (qq_gateway.c, qq_keep.c) ----------------------------------------------------- */
 struct qq_shard
 {
