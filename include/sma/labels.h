@@ -23,7 +23,6 @@ enum sma_label_set
     SMA_LABEL_PLATFORM,
     SMA_LABEL_MODEL,
     SMA_LABEL_TOOL,
-    SMA_LABEL_IGNORED, /* "<platform>: <why>" */
     SMA_LABEL_SET_COUNT
 };
 
@@ -37,8 +36,6 @@ enum sma_label_set
     X(platform_connected, PLATFORM, "", "", "gauge", 1,                                            \
       "1 while the platform can reach us, or we it")                                               \
     X(platform_connects_total, PLATFORM, "", "", "counter", 1, "times the connection came up")     \
-    X(platform_ignored_total, IGNORED, "", "", "counter", 1,                                       \
-      "events of no interest, by platform and why")                                                \
     X(model_calls_total, MODEL, "outcome",                                                         \
       "ok,context_length,cancelled,transient,rate,quota,auth,no_model,member,session,request,"     \
       "setup",                                                                                     \

@@ -137,9 +137,11 @@ BODY(sma_accepted)
     FIELD(uint64_t, durable_ns)              /* stamp */
     /* CALLBACK: what the person who pressed is shown (language chosen); may be empty */
     TEXT(notice)
-    TEXT(chat_key)                           /* of the question, for the log */
+    TEXT(chat_key)                           /* of the question, for the log; so the next two */
     TEXT(user_id)
+    TEXT(message_id)
     FIELD(struct sma_budget_over, over)      /* BUSY: because of this budget */
+    FIELD(uint8_t, why)                      /* enum sma_reason; NONE when ACCEPTED */
 END
 
 /*

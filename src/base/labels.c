@@ -1,6 +1,7 @@
 /* labels.c — see labels.h. */
 #include "sma/labels.h"
 
+#include "sma/reasons.h"
 #include "sma/text.h"
 
 #include <stdatomic.h>
@@ -21,7 +22,7 @@ static struct place places[SMA_LABEL_SET_COUNT][SMA_LABEL_COUNT_MAX]; /* the fir
 static _Atomic uint64_t numbers[SMA_FAMILY_COUNT][SMA_LABEL_COUNT_MAX][SMA_LABEL_WORD_COUNT_MAX];
 static _Atomic bool is_used[SMA_FAMILY_COUNT][SMA_LABEL_COUNT_MAX];
 
-static const char *const set_names[SMA_LABEL_SET_COUNT] = {"platform", "model", "tool", "reason"};
+static const char *const set_names[SMA_LABEL_SET_COUNT] = {"platform", "model", "tool"};
 static const struct
 {
     enum sma_label_set set;
@@ -175,10 +176,12 @@ void sma_labels_format(struct sma_buf *buf)
             put_place(buf, (enum sma_family)family, place);
         }
     }
+    sma_reasons_format(buf);
 }
 
 void sma_labels_reset(void)
 {
+    sma_reasons_reset();
     for (unsigned family = 0; family < SMA_FAMILY_COUNT; family++)
         for (unsigned place = 0; place < SMA_LABEL_COUNT_MAX; place++) {
             atomic_store_explicit(&is_used[family][place], false, memory_order_relaxed);

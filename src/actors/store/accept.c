@@ -18,15 +18,31 @@
 
 #define FULL_RETRY_MS 5000 /* what is refused because all places are taken may come again */
 
+/* Why nothing is taken. */
+struct obstacle
+{
+    enum sma_reason why; /* NONE: nothing stands in the way */
+    struct sma_str text;
+    uint32_t retry_after_ms;
+};
+
 /* -- answers ----------------------------------------------------------------------------------- */
 static void refuse_now(struct sma_store *store, const struct sma_msg *question,
-                       uint32_t retry_after_ms, struct sma_str reason)
+                       const struct obstacle *obstacle)
 {
-    const struct sma_accepted accepted = {
-        .verdict = SMA_VERDICT_REFUSED, .retry_after_ms = retry_after_ms, .reason = reason};
+    const struct sma_ingress *in = SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
+    const struct sma_accepted accepted = {.verdict = SMA_VERDICT_REFUSED,
+                                          .retry_after_ms = obstacle->retry_after_ms,
+                                          .reason = obstacle->text,
+                                          .why = (uint8_t)obstacle->why};
     struct sma_msg *answer = sma_store_made(store, sma_msg_make_accepted(&accepted));
     SMA_METRIC_ADD(ingress_refused_total, 1);
     sma_store_count_refused(store, question->from);
+    sma_store_log_unanswered(store, question->from,
+                             &(struct sma_unanswered){.reason = obstacle->why,
+                                                      .chat_key = in->route.chat_key,
+                                                      .user_id = in->route.user_id,
+                                                      .message_id = in->event_key});
     sma_ctx_answer(store->ctx, question, &answer);
 }
 
@@ -113,7 +129,8 @@ static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store
 
 /* Claimed and in the history, and that is all; of strangers not without end. */
 static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_chat *chat,
-                                       struct sma_msg *msg, enum store_late late)
+                                       struct sma_msg *msg, enum store_late late,
+                                       enum sma_reason why)
 {
     struct store_stranger said = {.in = *SMA_MSG_BODY(msg, struct sma_ingress)};
     const struct sma_ingress *in = &said.in;
@@ -125,6 +142,7 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     bool may_be_upgraded =
         in->kind == SMA_EVENT_MESSAGE && said.fate == SMA_STRANGER_KEPT && late == STORE_IN_TIME;
     struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE,
+                                   .why = why,
                                    .is_unkept = said.fate >= SMA_STRANGER_UNKEPT};
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &seq));
     if (may_be_upgraded && in->group_key.len > 0 && !in->is_record_only) {
@@ -137,8 +155,9 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     }
     if (late == STORE_TOO_OLD || late == STORE_OVERTAKEN)
         SMA_TRY(sma_store_late_notice(store, chat, in, seq));
-    sma_store_accept_later(store, msg,
-                           &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    sma_store_accept_later(
+        store, msg,
+        &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq, .why = (uint8_t)why});
     return SMA_ERR_OK;
 }
 
@@ -171,6 +190,7 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
     bool is_kept = is_of_pairing && in->kind == SMA_EVENT_MESSAGE && !in->is_group &&
                    said.fate == SMA_STRANGER_KEPT;
     struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY,
+                                   .why = outcome->reason,
                                    .is_unkept = said.fate >= SMA_STRANGER_UNKEPT};
     uint64_t seq;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
@@ -178,7 +198,9 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
         err = tell_turned_away(store, chat, &said, outcome, seq);
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg,
-                               &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED,
+                                                      .seq = seq,
+                                                      .why = (uint8_t)outcome->reason});
     return err;
 }
 
@@ -213,7 +235,10 @@ static SMA_CHECKED enum sma_err make_wait(struct sma_store *store, const struct 
                     "bring them again (queue.waitingMax)",
                     sma_queue_waiting(store->queue));
     }
-    refuse_now(store, msg, FULL_RETRY_MS, SMA_STR("too many messages are waiting in all chats"));
+    refuse_now(store, msg,
+               &(struct obstacle){.why = SMA_REASON_QUEUE_FULL,
+                                  .text = SMA_STR("too many messages are waiting in all chats"),
+                                  .retry_after_ms = FULL_RETRY_MS});
     return SMA_ERR_OK;
 }
 
@@ -223,8 +248,9 @@ static SMA_CHECKED enum sma_err refuse_for_bound(struct sma_store *store, struct
     if (sma_queue_is_full(store->queue))
         return make_wait(store, msg);
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    struct store_acceptance how = {.row_state = SMA_ROW_BUSY};
+    struct store_acceptance how = {.row_state = SMA_ROW_BUSY, .why = SMA_REASON_CHAT_FULL};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_BUSY,
+                                    .why = SMA_REASON_CHAT_FULL,
                                     .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
                                     .reason = SMA_STR("too many messages are waiting")};
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
@@ -286,7 +312,7 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     if (group != NULL && group->leader != 0 && !is_turned_away)
         return join_group(store, group, *msg);
     if (outcome.decision == SMA_ACCESS_RECORD)
-        return record(store, chat, *msg, late);
+        return record(store, chat, *msg, late, outcome.reason);
     if (is_turned_away)
         return turn_away(store, chat, *msg, &outcome);
     if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
@@ -335,7 +361,7 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     if (err != SMA_ERR_OK)
         return err;
     if (outcome.decision == SMA_ACCESS_RECORD)
-        return record(store, chat, msg, late);
+        return record(store, chat, msg, late, outcome.reason);
     if (outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR)
         return turn_away(store, chat, msg, &outcome);
     bool wants_role = outcome.decision == SMA_ACCESS_ASK_ROLE || depends_on_role(store, chat, in);
@@ -401,11 +427,14 @@ static bool is_without_place(struct sma_store *store, const struct sma_ingress *
 
 /* One more chat of strangers than a day has room for: nothing is kept of it. A copy is passed over
  * in the same way. */
-static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
+static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg,
+                                          enum sma_reason why)
 {
     enum sma_err err = sma_store_save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress));
     if (err == SMA_ERR_OK)
-        sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED});
+        sma_store_accept_later(
+            store, msg,
+            &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .why = (uint8_t)why});
     return err;
 }
 
@@ -424,7 +453,7 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     SMA_TRY(sma_store_adopt(store, in));
     err = sma_store_may_open_chat(store, in, &may_open);
     if (err == SMA_ERR_OK && !may_open)
-        return pass_over(store, *msg);
+        return pass_over(store, *msg, SMA_REASON_STRANGERS_FULL);
     if (err == SMA_ERR_OK)
         err = sma_state_chat_open(store->state, in->route.chat_key, in->route.channel, &state_chat);
     if (err != SMA_ERR_OK)
@@ -468,7 +497,9 @@ static SMA_CHECKED enum sma_err leave_recorded(struct sma_store *store, struct s
     const struct sma_ingress *in = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_ingress);
     SMA_TRY(sma_store_share_notice(store, chat, &in->route, seq, share));
     sma_store_accept_later(store, msg,
-                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE,
+                                                  .seq = seq,
+                                                  .why = (uint8_t)sma_store_share_why(share)});
     return SMA_ERR_OK;
 }
 
@@ -534,6 +565,7 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
             &(struct sma_accepted){
                 .verdict = SMA_VERDICT_CONFLICT,
                 .seq = seq,
+                .why = SMA_REASON_CONFLICT,
                 .reason = SMA_STR(
                     "this message id was used before with another body or by another user")});
         return SMA_ERR_OK;
@@ -559,7 +591,9 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
     if (err != SMA_ERR_OK)
         return err;
     sma_store_accept_later(store, *msg,
-                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE,
+                                                  .seq = seq,
+                                                  .why = SMA_REASON_DUPLICATE});
     return SMA_ERR_OK;
 }
 
@@ -582,25 +616,31 @@ static SMA_CHECKED enum sma_err find_known(struct sma_store *store, const struct
     return *ret_chat == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }
 
-/* Why nothing new can be taken now; empty = it can. */
-static struct sma_str find_obstacle(struct sma_store *store, const struct sma_ingress *in)
+static struct obstacle stop_by(enum sma_reason why, const char *text)
+{
+    return (struct obstacle){.why = why, .text = sma_str(text), .retry_after_ms = STORE_RETRY_MS};
+}
+
+/* Why nothing new can be taken now. */
+static struct obstacle find_obstacle(struct sma_store *store, const struct sma_ingress *in)
 {
     sma_store_check_disk(store);
     bool is_control = in->kind == SMA_EVENT_CONTROL || in->kind == SMA_EVENT_CALLBACK;
     if (sma_store_disk_level(store) > (is_control ? 1 : 0) || sma_store_is_history_stuck(store))
-        return SMA_STR("the disk is full; please try again later");
+        return stop_by(SMA_REASON_DISK_FULL, "the disk is full; please try again later");
     if (sma_state_is_claims_full(store->state))
-        return SMA_STR(
+        return stop_by(
+            SMA_REASON_NOT_STORED,
             "too many message ids are remembered; intake resumes when old ones may be forgotten");
     if (sma_store_deferred_count(store) >= SMA_BATCH_COUNT_MAX)
-        return SMA_STR("too many commands at once; please try again");
-    return (struct sma_str){NULL, 0};
+        return stop_by(SMA_REASON_QUEUE_FULL, "too many commands at once; please try again");
+    return (struct obstacle){.why = SMA_REASON_NONE};
 }
 
 struct taking
 {
     struct sma_msg **msg;
-    struct sma_str reason; /* why nothing was taken */
+    struct obstacle obstacle; /* why nothing was taken */
 };
 
 static enum sma_err take_one(struct sma_store *store, void *ctx)
@@ -614,8 +654,8 @@ static enum sma_err take_one(struct sma_store *store, void *ctx)
         return answer_known(store, chat, taking->msg, &head);
     if (err != SMA_ERR_NOTFOUND)
         return err;
-    taking->reason = find_obstacle(store, in);
-    if (taking->reason.len > 0)
+    taking->obstacle = find_obstacle(store, in);
+    if (taking->obstacle.why != SMA_REASON_NONE)
         return SMA_ERR_OK;
     return accept_new(store, taking->msg);
 }
@@ -626,7 +666,7 @@ static enum sma_err pass_over_damage(struct sma_store *store, void *ctx)
 {
     const struct taking *taking = ctx;
     enum sma_err err = sma_store_begin(store);
-    return err == SMA_ERR_OK ? pass_over(store, *taking->msg) : err;
+    return err == SMA_ERR_OK ? pass_over(store, *taking->msg, SMA_REASON_DAMAGED) : err;
 }
 
 static void take(struct sma_store *store, struct sma_msg **msg)
@@ -645,9 +685,10 @@ static void take(struct sma_store *store, struct sma_msg **msg)
     if (err != SMA_ERR_OK)
         sma_store_fail_batch(store, err); /* the others are refused with it */
     if (err != SMA_ERR_OK || item.is_stuck)
-        taking.reason = SMA_STR("the message could not be stored; please try again");
-    if (taking.reason.len > 0)
-        refuse_now(store, *msg, STORE_RETRY_MS, taking.reason);
+        taking.obstacle =
+            stop_by(SMA_REASON_NOT_STORED, "the message could not be stored; please try again");
+    if (taking.obstacle.why != SMA_REASON_NONE)
+        refuse_now(store, *msg, &taking.obstacle);
 }
 
 void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
@@ -660,17 +701,21 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
         in->addressed = SMA_ADDRESSED_REPLY;
     struct sma_str reason = find_excess(in);
     if (reason.len > 0) {
-        refuse_now(store, *msg, 0, reason);
+        refuse_now(store, *msg, &(struct obstacle){.why = SMA_REASON_OVER_LIMIT, .text = reason});
         return;
     }
     if (store->is_draining) {
-        refuse_now(store, *msg, STORE_RETRY_MS, SMA_STR("the service is stopping"));
+        const struct obstacle stopping = stop_by(SMA_REASON_STOPPING, "the service is stopping");
+        refuse_now(store, *msg, &stopping);
         return;
     }
     if (in->kind == SMA_EVENT_NOTE && in->migrated_from.len > 0)
         sma_store_migrate(store, in, &reason);
     if (reason.len > 0)
-        refuse_now(store, *msg, STORE_RETRY_MS, reason);
+        refuse_now(store, *msg,
+                   &(struct obstacle){.why = SMA_REASON_NOT_STORED,
+                                      .text = reason,
+                                      .retry_after_ms = STORE_RETRY_MS});
     else
         take(store, msg);
 }

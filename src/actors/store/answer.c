@@ -168,8 +168,11 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
                                    .may_answer = is_held,
                                    .is_press = true};
     bool has_decided = decision.status == 200;
-    struct sma_accepted accepted = {.verdict = is_held || has_decided ? SMA_VERDICT_ACCEPTED
-                                                                      : SMA_VERDICT_IGNORED};
+    bool is_taken = is_held || has_decided;
+    struct sma_accepted accepted = {.verdict =
+                                        is_taken ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_IGNORED,
+                                    .why = is_taken ? SMA_REASON_NONE : SMA_REASON_PRESS_LATE};
+    how.why = (enum sma_reason)accepted.why;
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
     if (is_held)
         SMA_TRY(sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true));

@@ -56,6 +56,7 @@ static void turn_into_refusal(struct sma_msg *msg)
         *accepted = (struct sma_accepted){
             .verdict = SMA_VERDICT_REFUSED,
             .retry_after_ms = STORE_RETRY_MS,
+            .why = SMA_REASON_NOT_STORED,
             .reason = SMA_STR("the message could not be stored; please try again")};
         break;
     }
@@ -78,6 +79,16 @@ static void turn_into_refusal(struct sma_msg *msg)
     }
 }
 
+static void log_not_stored(struct sma_store *store, const struct store_effect *effect)
+{
+    const struct sma_accepted *accepted = SMA_MSG_BODY(effect->msg, struct sma_accepted);
+    sma_store_log_unanswered(store, effect->to,
+                             &(struct sma_unanswered){.reason = SMA_REASON_NOT_STORED,
+                                                      .chat_key = accepted->chat_key,
+                                                      .user_id = accepted->user_id,
+                                                      .message_id = accepted->message_id});
+}
+
 /* What else there was is gone already: see forget. */
 static void refuse_effects(struct sma_store *store)
 {
@@ -86,6 +97,7 @@ static void refuse_effects(struct sma_store *store)
         if (effect->msg->kind == SMA_MSG_ACCEPTED) {
             SMA_METRIC_ADD(ingress_refused_total, 1);
             sma_store_count_refused(store, effect->to);
+            log_not_stored(store, effect);
         }
         turn_into_refusal(effect->msg);
         sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);

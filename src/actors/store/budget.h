@@ -54,6 +54,8 @@ SMA_CHECKED enum sma_err sma_store_share_cover(struct sma_store *store, const st
 SMA_CHECKED enum sma_err sma_store_share_notice(struct sma_store *store, struct store_chat *chat,
                                                 const struct sma_route *route, uint64_t seq,
                                                 const struct store_share *share);
+/** BUDGET or RATE. */
+enum sma_reason sma_store_share_why(const struct store_share *share);
 /** Append what is used up and when it is renewed. */
 void sma_store_share_put_text(const struct sma_store *store, struct sma_buf *text,
                               enum sma_language language, const struct sma_budget_over *over);

@@ -286,13 +286,20 @@ struct sma_str sma_store_share_reason(struct sma_store *store, const struct stor
     return sma_buf_str(&store->scratch.text);
 }
 
+enum sma_reason sma_store_share_why(const struct store_share *share)
+{
+    return share->over.kind == SMA_BUDGET_MESSAGES ? SMA_REASON_RATE : SMA_REASON_BUDGET;
+}
+
 enum sma_err sma_store_share_refuse(struct sma_store *store, struct store_chat *chat,
                                     struct sma_msg *msg, const struct store_share *share)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     int64_t left_ms = share->over.left_ms < INT32_MAX ? share->over.left_ms : INT32_MAX;
-    struct store_acceptance how = {.row_state = SMA_ROW_BUSY};
+    enum sma_reason why = sma_store_share_why(share);
+    struct store_acceptance how = {.row_state = SMA_ROW_BUSY, .why = why};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_BUSY,
+                                    .why = (uint8_t)why,
                                     .retry_after_ms = left_ms < 1 ? 1 : (uint32_t)left_ms,
                                     .over = share->over};
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));

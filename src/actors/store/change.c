@@ -194,7 +194,8 @@ static SMA_CHECKED enum sma_err decide(struct change *change, enum fate *ret_fat
 static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
 {
     SMA_TRY(sma_store_save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress)));
-    sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED});
+    sma_store_accept_later(
+        store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .why = SMA_REASON_NOTE});
     return SMA_ERR_OK;
 }
 

@@ -29,6 +29,7 @@
 #define FACTS_TAIL_CHANGE 'c' /* one byte */
 #define FACTS_TAIL_APART 'a'  /* without bytes */
 #define FACTS_TAIL_RETRY 'r'  /* likewise */
+#define FACTS_TAIL_WHY 'w'    /* a word */
 
 static size_t field_count(int version)
 {
@@ -93,6 +94,10 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
         sma_buf_put_char(buf, FACTS_TAIL_APART);
         put_field(buf, SMA_STR(""));
     }
+    if (facts->why.len > 0) {
+        sma_buf_put_char(buf, FACTS_TAIL_WHY);
+        put_field(buf, facts->why);
+    }
 }
 
 static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_facts *facts)
@@ -109,6 +114,8 @@ static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_fac
             facts->parts = (struct sma_str){bytes.ptr, len};
         if (mark == FACTS_TAIL_CHANGE && len == 1)
             facts->change = (uint8_t)bytes.ptr[0];
+        if (mark == FACTS_TAIL_WHY)
+            facts->why = (struct sma_str){bytes.ptr, len};
         facts->is_apart |= mark == FACTS_TAIL_APART;
         facts->is_retry |= mark == FACTS_TAIL_RETRY;
         bytes = (struct sma_str){bytes.ptr + len, bytes.len - len};

@@ -66,6 +66,7 @@ static void follow(struct sma_store *store)
     sma_store_drop_busy(store, 0);
     sma_store_ask_questions(store);
     sma_store_flush_audit(store);
+    (void)sma_reason_tick(&store->intake->reasons, store->ctx); /* wake() says when again */
 }
 
 static uint64_t wake(const struct sma_store *store)
@@ -77,6 +78,8 @@ static uint64_t wake(const struct sma_store *store)
         return UINT64_MAX;
     uint64_t quiet = sma_store_quiet_wake(store);
     groups = quiet < groups ? quiet : groups;
+    uint64_t told = sma_reason_due(&store->intake->reasons);
+    groups = told < groups ? told : groups;
     return questions < groups ? questions : groups;
 }
 

@@ -8,6 +8,8 @@
 #include "facts.h"
 #include "store.h"
 
+#include "sma/reasons.h"
+
 void sma_store_ingress(struct sma_store *store, struct sma_msg **msg);
 /* How a message comes in. */
 struct sma_access_outcome;
@@ -21,6 +23,7 @@ struct store_acceptance
     bool is_unkept;      /* no history line: only claimed */
     bool is_aside;       /* its line is marked: the answer to a request, nothing for the model */
     struct sma_str request_id; /* as in store_facts */
+    enum sma_reason why;       /* likewise: it is not answered; NONE = it is */
 };
 /** Claim, row, line, cursor, contact; in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,

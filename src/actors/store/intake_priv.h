@@ -7,6 +7,8 @@
 #include "intake.h"
 #include "map.h"
 
+#include "actors/kernel/reason_log.h"
+
 #define STORE_AUDIT_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
 struct store_busy
@@ -88,7 +90,8 @@ struct store_intake
     struct store_groups gathering, gathered;
     uint32_t group_count;
     struct store_chat *quiet_first, *quiet_last;
-    struct sma_buf audit;  /* lines of the open batch */
+    struct sma_buf audit; /* lines of the open batch */
+    struct sma_reason_gate reasons;
     uint64_t full_told_ns; /* when it was last logged that no more may wait; 0 = never */
     bool
         /* it was logged that messages wait for a platform that is not configured */

@@ -112,9 +112,12 @@ enum sma_err sma_store_judge_in_time(struct sma_store *store, struct store_chat 
     err = find_late(store, chat, in, ret_late);
     if (err != SMA_ERR_OK || *ret_late == STORE_IN_TIME)
         return err;
+    static const enum sma_reason reasons[] = {[STORE_TOO_OLD] = SMA_REASON_TOO_OLD,
+                                              [STORE_OVERTAKEN] = SMA_REASON_OVERTAKEN,
+                                              [STORE_PASSED] = SMA_REASON_BEFORE_START};
+    enum sma_reason reason = reasons[*ret_late];
     if (!is_missed(ret_outcome))
         *ret_late = STORE_PASSED; /* nobody is told */
-    *ret_outcome = (struct sma_access_outcome){.decision = SMA_ACCESS_RECORD,
-                                               .reason = "too old to be answered"};
+    *ret_outcome = (struct sma_access_outcome){.decision = SMA_ACCESS_RECORD, .reason = reason};
     return SMA_ERR_OK;
 }

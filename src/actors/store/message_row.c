@@ -34,6 +34,7 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
         .is_else_ignored = how->is_else_ignored,
         .is_judged = how->is_judged,
         .request_id = how->request_id,
+        .why = sma_str(sma_reason_text(how->why)->word),
         /* The line would give back something else than what came, or there is none. */
         .has_text = how->is_press || how->is_unkept || in->change != SMA_CHANGE_NONE ||
                     !sma_utf8_is_valid(in->text),
@@ -237,6 +238,7 @@ void sma_store_accept_later(struct sma_store *store, const struct sma_msg *quest
     struct sma_accepted body = *accepted;
     body.chat_key = ingress->route.chat_key;
     body.user_id = ingress->route.user_id;
+    body.message_id = ingress->event_key;
     struct sma_msg *answer = sma_store_made(store, sma_msg_make_accepted(&body));
     sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
 }

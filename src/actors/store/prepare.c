@@ -244,6 +244,26 @@ static SMA_CHECKED enum sma_err refuse_row(struct sma_store *store, uint64_t seq
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }
 
+/* The row keeps why, and the log tells. */
+static SMA_CHECKED enum sma_err note_refused(struct conclusion *end, struct store_facts *facts,
+                                             struct sma_str message_id)
+{
+    struct sma_store *store = end->store;
+    facts->why = sma_str(sma_reason_text(SMA_REASON_NOT_ADMIN)->word);
+    sma_buf_clear(&store->scratch.facts);
+    sma_store_facts_put(&store->scratch.facts, facts);
+    SMA_TRY(store->scratch.facts.err);
+    SMA_TRY(sma_state_set_facts(store->state, end->seq, sma_buf_str(&store->scratch.facts)));
+    sma_store_log_unanswered(store, SMA_ACTOR_STORE,
+                             &(struct sma_unanswered){.reason = SMA_REASON_NOT_ADMIN,
+                                                      .seq = end->seq,
+                                                      .platform = facts->route.channel,
+                                                      .chat_key = sma_store_chat_key(end->chat),
+                                                      .user_id = facts->route.user_id,
+                                                      .message_id = message_id});
+    return SMA_ERR_OK;
+}
+
 /* The person may not: the message and every piece of it are over. */
 static SMA_CHECKED enum sma_err refuse_all(struct conclusion *end, const struct sma_route *route)
 {
@@ -338,8 +358,10 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
         bool judges_itself =
             end->is_control && command != NULL && (command->traits & SMA_COMMAND_RULES) != 0;
         end->is_refused = end->role != SMA_ROLE_ADMIN && !judges_itself;
-        if (end->is_refused)
+        if (end->is_refused) {
+            SMA_TRY(note_refused(end, &facts, message->event_key));
             return refuse_all(end, &facts.route);
+        }
         if (end->role == SMA_ROLE_ADMIN)
             err = sma_store_admit(store, end->chat, &facts.route,
                                   &(struct sma_access_outcome){.opens_window = true});

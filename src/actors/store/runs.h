@@ -7,6 +7,8 @@
 
 #include "store.h"
 
+#include "actors/kernel/reason_log.h"
+
 #define STORE_COLLECT_COUNT_MAX 64 /* messages one run answers together */
 #define STORE_GIVEN_UP_CALL 1u     /* ... of the notice that a run was given up */
 #define STORE_OVER_CALL 7u         /* ... that a budget is used up */
@@ -139,6 +141,10 @@ struct store_accepted_log
 };
 /** What became of a message: the answer to its INGRESS. Counted and logged. */
 void sma_store_log_accepted(struct sma_store *store, const struct store_accepted_log *accepted);
+/** A message of this adapter is not answered: its reason. platform is filled in; from the store
+ *  itself it is given. */
+void sma_store_log_unanswered(struct sma_store *store, unsigned actor,
+                              const struct sma_unanswered *unanswered);
 /** A message of this adapter was refused: it comes again. */
 void sma_store_count_refused(const struct sma_store *store, unsigned actor);
 

@@ -1,5 +1,6 @@
 /* What is seen of messages and runs from outside: counters and lines of traffic. */
 #include "intake.h"
+#include "intake_priv.h"
 #include "people.h"
 #include "runs.h"
 #include "runs_priv.h"
@@ -26,32 +27,45 @@ static void count_message(const struct sma_store *store, unsigned actor, enum me
     SMA_FAMILY_ADD(platform_messages_total, label, word, 1);
 }
 
+void sma_store_log_unanswered(struct sma_store *store, unsigned actor,
+                              const struct sma_unanswered *unanswered)
+{
+    struct sma_unanswered it = *unanswered;
+    for (uint32_t i = 0; i < store->adapter_count; i++)
+        if (store->adapters[i].adapter->actor == (enum sma_actor_id)actor)
+            it.platform = sma_str(store->adapters[i].adapter->ops->name);
+    sma_reason_say(&store->intake->reasons, store->ctx, &it);
+}
+
 void sma_store_count_refused(const struct sma_store *store, unsigned actor)
 {
     count_message(store, actor, MESSAGE_REFUSED);
 }
 
-/* Traffic that is not answered is of interest to who looks for it: DEBUG. */
 void sma_store_log_accepted(struct sma_store *store, const struct store_accepted_log *log)
 {
-    static const char *const words[] = {
-        [SMA_VERDICT_ACCEPTED] = "accepted", [SMA_VERDICT_DUPLICATE] = "duplicate",
-        [SMA_VERDICT_IGNORED] = "ignored",   [SMA_VERDICT_BUSY] = "busy",
-        [SMA_VERDICT_CONFLICT] = "conflict", [SMA_VERDICT_REFUSED] = "refused"};
     static const uint8_t counts[] = {
         [SMA_VERDICT_ACCEPTED] = MESSAGE_ACCEPTED,  [SMA_VERDICT_DUPLICATE] = MESSAGE_DUPLICATE,
         [SMA_VERDICT_IGNORED] = MESSAGE_IGNORED,    [SMA_VERDICT_BUSY] = MESSAGE_BUSY,
         [SMA_VERDICT_CONFLICT] = MESSAGE_DUPLICATE, [SMA_VERDICT_REFUSED] = MESSAGE_REFUSED};
     const struct sma_accepted *accepted = SMA_MSG_BODY(log->answer, struct sma_accepted);
     count_message(store, log->to, (enum message_word)counts[accepted->verdict]);
-    bool is_usual =
-        accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_BUSY;
+    if (accepted->verdict != SMA_VERDICT_ACCEPTED) {
+        sma_store_log_unanswered(store, log->to,
+                                 &(struct sma_unanswered){.reason = (enum sma_reason)accepted->why,
+                                                          .seq = accepted->seq,
+                                                          .chat_key = accepted->chat_key,
+                                                          .user_id = accepted->user_id,
+                                                          .message_id = accepted->message_id});
+        return;
+    }
     struct sma_traffic line;
-    if (!sma_traffic_begin(&line, store->ctx, is_usual ? SMA_LOG_INFO : SMA_LOG_DEBUG,
-                           "message_accepted", accepted->seq, accepted->chat_key))
+    if (!sma_traffic_begin(&line, store->ctx, SMA_LOG_INFO, "message_accepted", accepted->seq,
+                           accepted->chat_key))
         return;
     sma_traffic_str(&line, "userId", accepted->user_id);
-    sma_traffic_str(&line, "verdict", sma_str(words[accepted->verdict]));
+    sma_traffic_str(&line, "messageId", accepted->message_id);
+    sma_traffic_str(&line, "verdict", SMA_STR("accepted"));
     if (accepted->position > 0)
         sma_traffic_u64(&line, "position", accepted->position);
     sma_traffic_ms(&line, "ms", log->read_ns, log->now);

@@ -9,6 +9,7 @@
 #include "store.h"
 
 #include "runtime/agent/trace.h"
+#include "sma/reasons.h"
 
 #define TRACE_LOOK_COUNT 100000 /* newest messages among which an id of a platform is looked for */
 
@@ -17,6 +18,8 @@ struct trace_facts
     struct sma_buf *json;
     int64_t accepted_ms, ended_ms;
     uint32_t count;
+    enum sma_reason why; /* it was not answered when it came */
+    bool has_result;
 };
 
 static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
@@ -56,6 +59,7 @@ static enum sma_err put_message(void *user, const struct sma_state_message *mess
     if (sma_store_facts_get(message->facts, &stored) != SMA_ERR_OK)
         stored = (struct store_facts){0}; /* a claim without facts: the rest is still true */
     facts->accepted_ms = stored.accepted_ms;
+    facts->why = sma_reason_of_word(stored.why);
     sma_buf_put_json_member(facts->json, "chatKey", message->chat->key);
     sma_buf_put_json_member(facts->json, "platform", message->chat->channel);
     sma_buf_put_json_member(facts->json, "messageId", message->event_key);
@@ -65,9 +69,21 @@ static enum sma_err put_message(void *user, const struct sma_state_message *mess
     return facts->json->err;
 }
 
+/* Of a message that is not answered. */
+static void put_reason(struct sma_buf *json, enum sma_reason why)
+{
+    if (why == SMA_REASON_NONE)
+        return;
+    const struct sma_reason_text *text = sma_reason_text(why);
+    sma_buf_put_json_member(json, "reason", sma_str(text->word));
+    sma_buf_put_json_member(json, "reasonText", sma_str(text->sentence));
+    sma_buf_put_json_member(json, "remedy", sma_str(text->remedy));
+}
+
 static enum sma_err put_result(void *user, const struct sma_state_result *result)
 {
     struct trace_facts *facts = user;
+    facts->has_result = true;
     struct sma_buf *json = facts->json;
     put_time(json, "endedAt", result->wall_ms);
     if (facts->accepted_ms != 0 && result->wall_ms >= facts->accepted_ms)
@@ -154,6 +170,9 @@ static SMA_CHECKED enum sma_err put_trace(struct sma_store *store, struct sma_bu
         err = sma_state_result_get(store->state, run, put_result, &facts);
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
         return err;
+    bool is_refused = head.state == SMA_ROW_IGNORED || head.state == SMA_ROW_BUSY;
+    if (is_refused || (!facts.has_result && !sma_row_is_open(head.state)))
+        put_reason(json, facts.why);
     sma_buf_clear(&store->scratch.load);
     err = sma_state_trace_get(store->state, run, &store->scratch.load);
     if (err != SMA_ERR_OK)

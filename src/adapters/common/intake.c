@@ -3,7 +3,6 @@
 
 #include "answers.h"
 
-#include "sma/labels.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -129,7 +128,7 @@ static void end_press(struct sma_intake *intake, struct sma_asked *asked)
 
 uint64_t sma_intake_tick(struct sma_intake *intake, uint64_t now_ns)
 {
-    uint64_t next_ns = UINT64_MAX;
+    uint64_t next_ns = sma_reason_tick(&intake->reasons, intake->platform->ctx);
     for (size_t i = 0; i < intake->span && intake->press_count > 0; i++) {
         struct sma_asked *asked = asked_at(intake, i);
         if (!asked->is_open)
@@ -193,12 +192,36 @@ enum sma_err sma_intake_ask(struct sma_intake *intake, const struct sma_ingress 
     return SMA_ERR_OK;
 }
 
-/* "The bot does not answer": the log says why at DEBUG, the counter always. */
-static void count_ignored(const char *platform, const char *why)
+/* "The bot does not answer": the log says why, and so does the counter. */
+static void say_ignored(struct sma_intake *intake, const struct sma_platform_event *event)
 {
-    char name[SMA_LABEL_NAME_BYTES_MAX];
-    snprintf(name, sizeof name, "%s: %s", platform, why);
-    SMA_FAMILY_ADD(platform_ignored_total, sma_label_place(SMA_LABEL_IGNORED, sma_str(name)), 0, 1);
+    struct sma_platform *platform = intake->platform;
+    const char *more;
+    enum sma_reason reason = sma_reason_of_why(event->why, &more);
+    sma_ctx_log(platform->ctx, SMA_LOG_DEBUG, "%s: event %.*s ignored: %s", platform->ops->name,
+                (int)event->type.len, event->type.len == 0 ? "" : event->type.ptr, event->why);
+    sma_reason_say(&intake->reasons, platform->ctx,
+                   &(struct sma_unanswered){.reason = reason,
+                                            .platform = sma_str(platform->ops->name),
+                                            .chat_key = event->chat_key,
+                                            .user_id = event->user_id,
+                                            .message_id = event->message_id,
+                                            .more = more});
+}
+
+static void say_no_room(struct sma_intake *intake, const struct sma_ingress *in)
+{
+    struct sma_platform *platform = intake->platform;
+    sma_reason_say(&intake->reasons, platform->ctx,
+                   &(struct sma_unanswered){.reason = SMA_REASON_NO_ROOM,
+                                            .platform = sma_str(platform->ops->name),
+                                            .chat_key = in->route.chat_key,
+                                            .user_id = in->route.user_id,
+                                            .message_id = in->event_key});
+    if (sma_adapter_is_worth_telling(++intake->full_count))
+        sma_ctx_log(platform->ctx, SMA_LOG_WARN,
+                    "%s: no room for an event (%u so far); the platform brings it again",
+                    platform->ops->name, intake->full_count);
 }
 
 enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platform_event *event,
@@ -207,9 +230,7 @@ enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platfo
     struct sma_platform *platform = intake->platform;
     sma_adapter_health_event(&platform->health);
     if (event->ingress == NULL) {
-        sma_ctx_log(platform->ctx, SMA_LOG_DEBUG, "%s: event %.*s ignored: %s", platform->ops->name,
-                    (int)event->type.len, event->type.len == 0 ? "" : event->type.ptr, event->why);
-        count_ignored(platform->ops->name, event->why);
+        say_ignored(intake, event);
         sma_press_answer(intake, origin->press_id, SMA_STR(""), SMA_VERDICT_ACCEPTED);
         return SMA_TOOK_FINISHED;
     }
@@ -217,10 +238,7 @@ enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platfo
         return SMA_TOOK_NOT;
     if (sma_intake_ask(intake, event->ingress, origin) == SMA_ERR_OK)
         return SMA_TOOK_ASKED;
-    if (sma_adapter_is_worth_telling(++intake->full_count))
-        sma_ctx_log(platform->ctx, SMA_LOG_WARN,
-                    "%s: no room for an event (%u so far); the platform brings it again",
-                    platform->ops->name, intake->full_count);
+    say_no_room(intake, event->ingress);
     return SMA_TOOK_NOT;
 }
 

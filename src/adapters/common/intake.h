@@ -24,6 +24,8 @@
 #include "sma/messages.h"
 #include "sma/net.h"
 
+#include "actors/kernel/reason_log.h"
+
 #define SMA_PRESS_ID_BYTES_MAX 128
 #define SMA_PRESS_TEXT_BYTES_MAX 600
 #define SMA_PRESS_COUNT_MAX 256
@@ -50,8 +52,10 @@ struct sma_origin
 struct sma_platform_event
 {
     const struct sma_ingress *ingress; /* NULL: of no interest, why says it */
-    const char *why;                   /* constant */
+    const char *why;                   /* constant; begins with a word of sma/reasons.h */
     struct sma_str type;               /* as the platform calls it; for the log, may be empty */
+    /* of no interest: where it stood, as far as it was read */
+    struct sma_str chat_key, user_id, message_id;
 };
 struct sma_press
 {
@@ -87,7 +91,8 @@ struct sma_intake
     struct sma_platform *platform;
     struct sma_asked *ring; /* count_max places; answered ones may stand between open ones */
     size_t first, span, count;
-    unsigned full_count;         /* events that found no room; for the log */
+    unsigned full_count; /* events that found no room; for the log */
+    struct sma_reason_gate reasons;
     size_t press_count;          /* open questions whose press is not answered yet */
     struct sma_presses *presses; /* NULL when answer_press is */
 };

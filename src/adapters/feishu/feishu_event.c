@@ -64,7 +64,7 @@ static void read_callback(struct feishu_reading *reading, const json_t *event, c
     struct sma_str key =
         reading->event.event_id.len > 0 ? reading->event.event_id : reading->event.callback_token;
     if (key.len == 0 || key.len > SMA_ID_BYTES_MAX) {
-        feishu_ignore(reading, "a callback without event id and token");
+        feishu_ignore(reading, SMA_WHY_MALFORMED "a callback without event id and token");
         return;
     }
     /* The platform does not say what kind of chat it is: an empty chat type sends answers as new
@@ -91,7 +91,7 @@ static void make_note(struct feishu_reading *reading, const char *words, struct 
 {
     struct sma_ingress *ingress = &reading->event.ingress;
     if (reading->event.event_id.len == 0 || reading->event.event_id.len > SMA_ID_BYTES_MAX) {
-        feishu_ignore(reading, "an event without id");
+        feishu_ignore(reading, SMA_WHY_MALFORMED "an event without id");
         return;
     }
     sma_buf_printf(&reading->text, "[%s", words);
@@ -130,7 +130,7 @@ static void read_recalled(struct feishu_reading *reading, const json_t *event)
     struct sma_str message_id = sma_json_str(event, "message_id");
     if (!feishu_id_is_good(message_id) || reading->event.event_id.len == 0 ||
         reading->event.event_id.len > SMA_ID_BYTES_MAX) {
-        feishu_ignore(reading, "a recall of no message");
+        feishu_ignore(reading, SMA_WHY_MALFORMED "a recall of no message");
         return;
     }
     if (!feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR(""), SMA_STR("")))
@@ -146,7 +146,7 @@ static void read_recalled(struct feishu_reading *reading, const json_t *event)
 static void read_chat_entered(struct feishu_reading *reading, const json_t *event)
 {
     if (sma_json_str(event, "last_message_id").len > 0)
-        feishu_ignore(reading, "a chat with messages was opened again");
+        feishu_ignore(reading, SMA_WHY_UNSUPPORTED "a chat with messages was opened again");
     else if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("p2p"),
                                feishu_actor_id(sma_json_get(event, "operator_id"))))
         make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
@@ -182,7 +182,7 @@ static void read_v2(struct feishu_reading *reading, const json_t *event)
     else if (is_type(reading, "im.chat.access_event.bot_p2p_chat_entered_v1"))
         read_chat_entered(reading, event);
     else
-        feishu_ignore(reading, "an event of a kind that is not handled");
+        feishu_ignore(reading, SMA_WHY_UNSUPPORTED "an event of a kind that is not handled");
 }
 
 static void read_v1(struct feishu_reading *reading, const json_t *event)
@@ -196,7 +196,7 @@ static void read_v1(struct feishu_reading *reading, const json_t *event)
     else if (is_type(reading, "p2p_chat_create"))
         read_chat_created_v1(reading, event);
     else
-        feishu_ignore(reading, "an event of a kind that is not handled");
+        feishu_ignore(reading, SMA_WHY_UNSUPPORTED "an event of a kind that is not handled");
 }
 
 /* @return BADINPUT when this is no event at all */
@@ -244,7 +244,7 @@ enum sma_err feishu_event_parse(const struct feishu_event_options *options, stru
     if (err == SMA_ERR_OK && full == SMA_ERR_NOMEM)
         err = sma_fail(error, SMA_ERR_NOMEM, "feishu: no memory to read an event");
     if (err == SMA_ERR_OK && full != SMA_ERR_OK)
-        feishu_ignore(reading, "the text is over its limit");
+        feishu_ignore(reading, SMA_WHY_LIMIT "the text is over its limit");
     if (err == SMA_ERR_OK) {
         if (reading->event.kind == FEISHU_EVENT_IGNORED)
             reading->event.ingress = (struct sma_ingress){0};

@@ -10,6 +10,7 @@
 
 #include "feishu_event.h"
 #include "runtime/json/json_arena.h"
+#include "sma/reasons.h"
 
 #define FEISHU_MENTION_COUNT_MAX 128 /* whose names are resolved; all are looked at for the bot */
 #define FEISHU_PATH_BYTES_MAX 320
@@ -38,7 +39,7 @@ struct feishu_reading
     struct sma_buf text, chat_key, meta, context; /* of the ingress */
 };
 
-/** Stop with an IGNORED event. why: constant text. */
+/** Stop with an IGNORED event. why: constant text, SMA_WHY_... first. */
 static inline void feishu_ignore(struct feishu_reading *reading, const char *why)
 {
     reading->event.kind = FEISHU_EVENT_IGNORED;

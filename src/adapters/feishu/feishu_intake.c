@@ -83,7 +83,10 @@ enum sma_took feishu_take(struct feishu *feishu, const struct feishu_event *even
     bool is_ignored = event->kind == FEISHU_EVENT_IGNORED;
     struct sma_platform_event taken = {.ingress = is_ignored ? NULL : &event->ingress,
                                        .why = event->why,
-                                       .type = event->event_type};
+                                       .type = event->event_type,
+                                       .chat_key = event->ingress.route.chat_key,
+                                       .user_id = event->ingress.route.user_id,
+                                       .message_id = event->ingress.route.message_id};
     origin->is_press = event->is_callback;
     return sma_intake_take(&feishu->base.intake, &taken, origin);
 }

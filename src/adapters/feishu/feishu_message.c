@@ -191,8 +191,9 @@ static void finish(struct feishu_reading *reading, struct sma_str chat_type,
         sma_attach_put_label(&reading->text, our_name(reading), SMA_NAME_BYTES_MAX);
     }
     if (text_kind == TEXT_NOTHING || sma_str_trim(sma_buf_str(&reading->text)).len == 0) {
-        feishu_ignore(reading,
-                      text_kind == TEXT_NOTHING ? "a message of the system" : "an empty text");
+        feishu_ignore(reading, text_kind == TEXT_NOTHING ? SMA_WHY_UNSUPPORTED
+                                   "a message of the system"
+                                                         : SMA_WHY_EMPTY "an empty text");
         return;
     }
     set_kind(reading, text_kind);
@@ -239,13 +240,13 @@ static bool place(struct feishu_reading *reading, struct sma_str chat_id, struct
 {
     struct sma_ingress *ingress = &reading->event.ingress;
     if (!feishu_id_is_good(reading->message_id)) {
-        feishu_ignore(reading, "no usable message id");
+        feishu_ignore(reading, SMA_WHY_MALFORMED "no usable message id");
         return false;
     }
     if (!feishu_fill_route_of(reading, chat_id, chat_type, author))
         return false;
     if (ingress->route.user_id.len == 0 && ingress->is_group) {
-        feishu_ignore(reading, "a group message of nobody");
+        feishu_ignore(reading, SMA_WHY_NO_AUTHOR "a group message of nobody");
         return false;
     }
     ingress->route.message_id = reading->message_id;
@@ -300,13 +301,28 @@ static int64_t envelope_time_ms(const json_t *root)
     return sma_parse_i64(text, 1, INT64_MAX / 1000, &seconds) == SMA_ERR_OK ? seconds * 1000 : 0;
 }
 
+/* Of a message that is ignored: for who looks for it in the log. */
+static void note_place(struct feishu_reading *reading, struct sma_str chat_id,
+                       struct sma_str message_id)
+{
+    struct sma_route *route = &reading->event.ingress.route;
+    if (feishu_id_is_good(message_id))
+        route->message_id = message_id;
+    if (!feishu_id_is_good(chat_id))
+        return;
+    sma_buf_put_text(&reading->chat_key, "feishu:chat:");
+    sma_buf_put_str(&reading->chat_key, chat_id);
+    route->chat_key = sma_buf_str(&reading->chat_key);
+}
+
 void feishu_read_message(struct feishu_reading *reading, const json_t *event)
 {
     const json_t *sender = sma_json_get(event, "sender"), *ids = sma_json_get(sender, "sender_id");
     const json_t *message = sma_json_get(event, "message");
     struct sma_str chat_type = sma_json_str(message, "chat_type");
     if (is_program(reading, sender, ids)) {
-        feishu_ignore(reading, "a message of an app");
+        note_place(reading, sma_json_str(message, "chat_id"), sma_json_str(message, "message_id"));
+        feishu_ignore(reading, SMA_WHY_BOT "a message of an app");
         return;
     }
     chat_type.len = chat_type.len > SMA_ID_BYTES_MAX ? 0 : chat_type.len;
@@ -320,7 +336,7 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event)
     if (err != SMA_ERR_OK || !json_is_object(reading->content)) {
         if (err == SMA_ERR_NOMEM)
             reading->body.err = err;
-        feishu_ignore(reading, "the content is not JSON");
+        feishu_ignore(reading, SMA_WHY_MALFORMED "the content is not JSON");
         return;
     }
     put_provenance(reading, message, sma_json_str(message, "message_type"));
@@ -337,7 +353,9 @@ void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
         chat_type = SMA_STR("p2p"); /* one word for one thing, whatever the envelope */
     chat_type.len = chat_type.len > SMA_ID_BYTES_MAX ? 0 : chat_type.len;
     if (feishu_is_bot_id(reading, sma_json_str(event, "open_id"))) {
-        feishu_ignore(reading, "a message of an app");
+        note_place(reading, sma_json_str(event, "open_chat_id"),
+                   sma_json_str(event, "open_message_id"));
+        feishu_ignore(reading, SMA_WHY_BOT "a message of an app");
         return;
     }
     reading->message_id = sma_json_str(event, "open_message_id");

@@ -73,7 +73,7 @@ bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
                        struct sma_str chat_type, struct sma_str user_id)
 {
     if (!feishu_id_is_good(chat_id)) {
-        feishu_ignore(reading, "no usable chat id");
+        feishu_ignore(reading, SMA_WHY_MALFORMED "no usable chat id");
         return false;
     }
     sma_buf_put_text(&reading->chat_key, "feishu:chat:");

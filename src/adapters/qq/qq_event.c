@@ -80,7 +80,7 @@ bool qq_fill_route(struct qq_reading *in, enum qq_place place, struct sma_str ch
                    struct sma_str user_id)
 {
     if (!qq_is_id(chat_id) || user_id.len > SMA_ID_BYTES_MAX) {
-        qq_ignore(in, "no usable chat id");
+        qq_ignore(in, SMA_WHY_MALFORMED "no usable chat id");
         return false;
     }
     sma_buf_printf(&in->chat_key, "qq:%s:", place_words[place]);
@@ -132,9 +132,9 @@ static void read_interaction(struct qq_reading *in)
         (uint8_t)(ingress->is_group ? SMA_ADDRESSED_MENTION : SMA_ADDRESSED_PRIVATE);
     ingress->text = sma_json_str(resolved, "button_data");
     if (!qq_is_id(ingress->event_key))
-        qq_ignore(in, "a button press without id");
+        qq_ignore(in, SMA_WHY_MALFORMED "a button press without id");
     else if (ingress->text.len > SMA_ID_BYTES_MAX)
-        qq_ignore(in, "a button press with more data than a button holds");
+        qq_ignore(in, SMA_WHY_LIMIT "a button press with more data than a button holds");
     else
         set_reply_event(in);
 }
@@ -150,7 +150,7 @@ static void read_relation(struct qq_reading *in)
     in->event.ingress.addressed = SMA_ADDRESSED_NONE;
     in->event.ingress.event_key = in->frame->id;
     if (is_routed && !qq_is_id(in->frame->id))
-        qq_ignore(in, "a notice without event id");
+        qq_ignore(in, SMA_WHY_MALFORMED "a notice without event id");
     else if (is_routed)
         set_reply_event(in);
 }
@@ -168,7 +168,7 @@ static void read_deleted(struct qq_reading *in, enum qq_place place)
     ingress->addressed = SMA_ADDRESSED_NONE;
     ingress->change = SMA_CHANGE_RECALL;
     if (!qq_is_id(ingress->target_id))
-        qq_ignore(in, "a deletion of no message");
+        qq_ignore(in, SMA_WHY_MALFORMED "a deletion of no message");
     else
         (void)qq_fill_route(in, place, chat_id, /* else it is ignored, and says why */
                             sma_json_str(sma_json_get(message, "author"), "id"));
@@ -209,8 +209,8 @@ static void read_event(struct qq_reading *in)
         in->event.audit_place = sma_json_str(in->data, "channel_id");
         in->event.is_audit_refused = sma_str_is_equal(type, SMA_STR("MESSAGE_AUDIT_REJECT"));
         qq_ignore(in, in->event.is_audit_refused
-                          ? "the platform's audit has refused a message of ours"
-                          : "an event of no interest here");
+                          ? SMA_WHY_OWN "the platform's audit has refused a message of ours"
+                          : SMA_WHY_UNSUPPORTED "an event of no interest here");
     }
 }
 

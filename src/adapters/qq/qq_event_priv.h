@@ -8,6 +8,7 @@
 #include "qq_event.h"
 
 #include "runtime/json/json_read.h"
+#include "sma/reasons.h"
 #include "sma/text.h"
 
 #define QQ_QUOTE_BYTES_MAX 2000
@@ -31,6 +32,7 @@ enum qq_place
     QQ_PLACE_DM,
 };
 
+/** why: constant text, SMA_WHY_... first. */
 static inline void qq_ignore(struct qq_reading *in, const char *why)
 {
     in->event.kind = QQ_EVENT_IGNORED;

@@ -18,7 +18,10 @@ enum sma_took qq_take(struct qq *qq, const struct qq_event *event,
                       const struct sma_ingress *ingress, const struct sma_origin *origin)
 {
     struct sma_platform_event taken = {.ingress = event->kind == QQ_EVENT_IGNORED ? NULL : ingress,
-                                       .why = event->why};
+                                       .why = event->why,
+                                       .chat_key = ingress->route.chat_key,
+                                       .user_id = ingress->route.user_id,
+                                       .message_id = ingress->event_key};
     if (event->is_audit_refused)
         sma_ctx_log(
             qq->ctx, SMA_LOG_WARN,

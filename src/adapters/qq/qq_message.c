@@ -188,9 +188,9 @@ static void finish_message(struct qq_reading *in)
     ingress->meta_json = sma_buf_str(&in->meta);
     ingress->preparation = sma_buf_str(&in->preparation);
     if (ingress->text.len == 0)
-        qq_ignore(in, "group chatter without text and attachment");
+        qq_ignore(in, SMA_WHY_EMPTY "group chatter without text and attachment");
     else if (ingress->text.len > SMA_TEXT_BYTES_MAX)
-        qq_ignore(in, "a message over the limit of text");
+        qq_ignore(in, SMA_WHY_LIMIT "a message over the limit of text");
 }
 
 void qq_read_message(struct qq_reading *in, enum qq_place place, bool is_addressed)
@@ -207,15 +207,15 @@ void qq_read_message(struct qq_reading *in, enum qq_place place, bool is_address
     struct sma_ingress *ingress = &in->event.ingress;
     ingress->event_key = sma_json_str(in->data, "id");
     if (!qq_is_id(ingress->event_key)) {
-        qq_ignore(in, "a message without id");
-        return;
-    }
-    if (json_is_true(json_object_get(in->author, "bot"))) {
-        qq_ignore(in, "a bot's message");
+        qq_ignore(in, SMA_WHY_MALFORMED "a message without id");
         return;
     }
     if (!qq_fill_route(in, place, chat_id, author_id(in->author)))
         return;
+    if (json_is_true(json_object_get(in->author, "bot"))) {
+        qq_ignore(in, SMA_WHY_BOT "a bot's message");
+        return;
+    }
     ingress->route.message_id = ingress->event_key;
     ingress->addressed = (uint8_t)(!ingress->is_group ? SMA_ADDRESSED_PRIVATE
                                    : is_addressed     ? SMA_ADDRESSED_MENTION

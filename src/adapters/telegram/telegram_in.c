@@ -74,7 +74,30 @@ static const char *take_update(struct telegram_in *in, const json_t *update,
         if (object != NULL)
             return kinds[i].take(in, object, event);
     }
-    return "a kind of update that is not handled";
+    return SMA_WHY_UNSUPPORTED "a kind of update that is not handled";
+}
+
+/* Of an update that is ignored: whoever looks for it knows its chat, its author, its number. */
+static void put_place(struct telegram_in *in, const json_t *update, struct telegram_event *event)
+{
+    static const char *const kinds[] = {"message", "edited_message", "callback_query"};
+    const json_t *object = NULL;
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds) && object == NULL; i++)
+        object = telegram_in_object(update, kinds[i]);
+    const json_t *inner = telegram_in_object(object, "message");
+    int64_t user = telegram_in_int(telegram_in_object(object, "from"), "id");
+    object = inner != NULL ? inner : object;
+    int64_t chat = telegram_in_int(telegram_in_object(object, "chat"), "id");
+    int64_t message = telegram_in_int(object, "message_id");
+    if (chat != 0) {
+        struct sma_ingress place = {0};
+        telegram_in_put_chat(in, &(struct telegram_chat){.id = chat}, 0, &place);
+        event->chat_key = place.route.chat_key;
+    }
+    if (user != 0)
+        event->user_id = telegram_in_number(in->user_id, user);
+    if (message > 0)
+        event->message_id = telegram_in_number(in->message_id, message);
 }
 
 static SMA_CHECKED enum sma_err emit(struct telegram_in *in, const json_t *update,
@@ -89,11 +112,13 @@ static SMA_CHECKED enum sma_err emit(struct telegram_in *in, const json_t *updat
     if (err == SMA_ERR_NOMEM)
         return err;
     if (why == NULL && err != SMA_ERR_OK)
-        why = "it is over a limit";
+        why = SMA_WHY_LIMIT "it is over a limit";
     event.kind = why == NULL ? TELEGRAM_INGRESS : TELEGRAM_IGNORED;
     event.why = why == NULL ? "" : why;
-    if (why != NULL)
+    if (why != NULL) {
         event.ingress = (struct sma_ingress){0};
+        put_place(in, update, &event);
+    }
     event.ingress.stamps.read_ns = in->options->read_ns;
     each(user, &event);
     return SMA_ERR_OK;

@@ -81,6 +81,8 @@ struct telegram_event
     enum telegram_event_kind kind;
     const char *why;            /* IGNORED: constant text for logs; "" otherwise */
     struct sma_ingress ingress; /* slices are valid during the callback only */
+    /* IGNORED: where it stood, as far as the update says; for logs */
+    struct sma_str chat_key, user_id, message_id;
     /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
     struct sma_str callback_id;
 };

@@ -12,9 +12,9 @@ const char *telegram_in_take_edit(struct telegram_in *in, const json_t *message,
     if (why != NULL)
         return why;
     if (ingress->migrated_from.len > 0 || ingress->route.message_id.len == 0)
-        return "an edit of no message";
+        return SMA_WHY_MALFORMED "an edit of no message";
     if (event->update_id == 0)
-        return "an edit without an update id";
+        return SMA_WHY_MALFORMED "an edit without an update id";
     ingress->kind = SMA_EVENT_NOTE;
     ingress->change = SMA_CHANGE_EDIT;
     ingress->target_id = ingress->route.message_id;

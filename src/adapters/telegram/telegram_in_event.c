@@ -18,12 +18,12 @@ const char *telegram_in_read_chat(const json_t *object, struct telegram_chat *re
     int64_t id = telegram_in_int(chat, "id");
     bool is_private = sma_str_is_equal(type, SMA_STR("private"));
     if (id == 0)
-        return "a chat without an id";
+        return SMA_WHY_MALFORMED "a chat without an id";
     if (sma_str_is_equal(type, SMA_STR("channel")))
-        return "from a channel";
+        return SMA_WHY_UNSUPPORTED "from a channel";
     if (!is_private && !sma_str_is_equal(type, SMA_STR("group")) &&
         !sma_str_is_equal(type, SMA_STR("supergroup")))
-        return "a chat of an unknown type";
+        return SMA_WHY_UNSUPPORTED "a chat of an unknown type";
     *ret_chat = (struct telegram_chat){.id = id, .type = type, .is_private = is_private};
     return NULL;
 }
@@ -148,16 +148,16 @@ const char *telegram_in_take_callback(struct telegram_in *in, const json_t *quer
     const json_t *from = telegram_in_object(query, "from");
     struct telegram_chat chat;
     if (id.len == 0 || id.len > SMA_ID_BYTES_MAX)
-        return "a button press without an id";
+        return SMA_WHY_MALFORMED "a button press without an id";
     event->callback_id = id;
     if (telegram_in_int(from, "id") <= 0)
-        return "a button press of nobody";
+        return SMA_WHY_NO_AUTHOR "a button press of nobody";
     if (message == NULL)
-        return "a button of an inline message";
+        return SMA_WHY_UNSUPPORTED "a button of an inline message";
     if (data.len == 0)
-        return "a button without data";
+        return SMA_WHY_EMPTY "a button without data";
     if (data.len > TELEGRAM_CALLBACK_BYTES_MAX)
-        return "a button's data is over the limit";
+        return SMA_WHY_LIMIT "a button's data is over the limit";
     const char *why = telegram_in_read_chat(message, &chat);
     if (why != NULL)
         return why;
@@ -197,7 +197,7 @@ const char *telegram_in_take_member(struct telegram_in *in, const json_t *change
     if (why != NULL)
         return why;
     if (event->update_id == 0)
-        return "a change of membership without an update id";
+        return SMA_WHY_MALFORMED "a change of membership without an update id";
     telegram_in_put_chat(in, &chat, 0, ingress);
     telegram_in_put_user(in, telegram_in_object(change, "from"), ingress);
     telegram_in_put_meta(in, &chat, 0, 0, ingress);
@@ -226,7 +226,7 @@ const char *telegram_in_take_migration(struct telegram_in *in, const json_t *mes
     int64_t from = to != 0 ? chat.id : telegram_in_int(message, "migrate_from_chat_id");
     to = to != 0 ? to : chat.id;
     if (from >= 0 || to >= 0 || from == to || chat.is_private)
-        return "a migration without both chats";
+        return SMA_WHY_MALFORMED "a migration without both chats";
     chat = (struct telegram_chat){.id = to, .type = SMA_STR("supergroup")};
     telegram_in_put_chat(in, &chat, 0, ingress);
     telegram_in_put_user(in, telegram_in_object(message, "from"), ingress);

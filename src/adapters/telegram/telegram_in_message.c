@@ -34,11 +34,11 @@ static const char *read_speaker(struct telegram_in *in, const struct reading *re
     }
     int64_t user_id = telegram_in_int(from, "id");
     if (user_id <= 0 && !reading->chat.is_private)
-        return "its sender is not named";
+        return SMA_WHY_NO_AUTHOR "its sender is not named";
     if (user_id == bot->id && user_id != 0)
-        return "a message of this bot itself";
+        return SMA_WHY_OWN "a message of this bot itself";
     if (telegram_in_true(from, "is_bot"))
-        return "from another bot";
+        return SMA_WHY_BOT "from another bot";
     telegram_in_put_user(in, from, ingress);
     if (user_id <= 0) /* in a private chat the chat is the person */
         ingress->route.user_id = telegram_in_number(in->user_id, reading->chat.id);
@@ -105,7 +105,7 @@ static const char *address_in_group(struct telegram_in *in, struct reading *read
                                                           : SMA_ADDRESSED_NONE;
     if (owner.ptr != NULL) {
         if (bot->username.len == 0 || !sma_str_is_equal_nocase(owner, bot->username))
-            return "a command for another bot";
+            return SMA_WHY_OTHER "a command for another bot";
         reading->addressed = SMA_ADDRESSED_MENTION;
         reading->control = control;
         return NULL;
@@ -219,7 +219,7 @@ static const char *make_text(struct telegram_in *in, const struct reading *readi
     if (in->preparation.len > 0)
         sma_buf_put_char(&in->preparation, ']');
     if (in->text.err == SMA_ERR_TOOBIG)
-        return "its text is over the limit";
+        return SMA_WHY_LIMIT "its text is over the limit";
     if (sma_str_trim(sma_buf_str(&in->text)).len > 0)
         return NULL;
     if (reading->marks.mention_count == 0)
@@ -246,7 +246,7 @@ static const char *read_message(struct telegram_in *in, const json_t *message,
         return why;
     const json_t *message_id = json_object_get(message, "message_id");
     if (!json_is_integer(message_id) || json_integer_value(message_id) < 0)
-        return "a message without an id";
+        return SMA_WHY_MALFORMED "a message without an id";
     reading->message = message;
     reading->thread_id = telegram_in_thread(message);
     reading->origin = (struct telegram_origin){
@@ -255,13 +255,13 @@ static const char *read_message(struct telegram_in *in, const json_t *message,
         .date_ms = telegram_in_date_ms(in, telegram_in_int(message, "date")),
     };
     if (reading->origin.message_id == 0 && event->update_id == 0)
-        return "a message without an id";
+        return SMA_WHY_MALFORMED "a message without an id";
     why = read_speaker(in, reading, &event->ingress);
     if (why != NULL)
         return why;
     read_text(in, reading);
     if (reading->text.len > SMA_TEXT_BYTES_MAX)
-        return "its text is over the limit";
+        return SMA_WHY_LIMIT "its text is over the limit";
     return address(in, reading);
 }
 

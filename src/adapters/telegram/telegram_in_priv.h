@@ -13,6 +13,7 @@
 
 #include "sma/buf.h"
 #include "sma/limits.h"
+#include "sma/reasons.h"
 #include "sma/text.h"
 
 #include <jansson.h>

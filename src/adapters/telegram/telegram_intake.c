@@ -56,7 +56,10 @@ enum sma_took telegram_take(struct telegram *telegram, const struct telegram_eve
 {
     struct sma_ingress ingress = event->ingress;
     struct sma_platform_event taken = {.ingress = event->kind == TELEGRAM_INGRESS ? &ingress : NULL,
-                                       .why = event->why};
+                                       .why = event->why,
+                                       .chat_key = event->chat_key,
+                                       .user_id = event->user_id,
+                                       .message_id = event->message_id};
     char event_key[64];
     struct sma_origin here = *origin;
     here.number = event->update_id;

@@ -170,25 +170,23 @@ bool sma_access_is_listed_group(const struct sma_access_rules *rules, struct sma
 /* -- one event --------------------------------------------------------------------------------- */
 static struct sma_access_outcome run(void)
 {
-    return (struct sma_access_outcome){.decision = SMA_ACCESS_RUN, .reason = ""};
+    return (struct sma_access_outcome){.decision = SMA_ACCESS_RUN};
 }
 
-static struct sma_access_outcome record(const char *reason)
+static struct sma_access_outcome record(enum sma_reason reason)
 {
     return (struct sma_access_outcome){.decision = SMA_ACCESS_RECORD, .reason = reason};
 }
 
-static struct sma_access_outcome refuse(const char *reason)
+static struct sma_access_outcome refuse(enum sma_reason reason)
 {
     return (struct sma_access_outcome){.decision = SMA_ACCESS_REFUSE, .reason = reason};
 }
 
 static struct sma_access_outcome run_in_group(bool becomes_initiator)
 {
-    return (struct sma_access_outcome){.decision = SMA_ACCESS_RUN,
-                                       .reason = "",
-                                       .opens_window = true,
-                                       .becomes_initiator = becomes_initiator};
+    return (struct sma_access_outcome){
+        .decision = SMA_ACCESS_RUN, .opens_window = true, .becomes_initiator = becomes_initiator};
 }
 
 static struct sma_access_outcome decide_private(const struct sma_access_rules *rules,
@@ -197,11 +195,11 @@ static struct sma_access_outcome decide_private(const struct sma_access_rules *r
     if (facts->standing != SMA_ACCESS_STRANGER || rules->opening == SMA_ACCESS_OPEN_ANYONE)
         return run();
     if (facts->is_rejected)
-        return refuse("the owner's side has refused this person");
+        return refuse(SMA_REASON_PERSON_REFUSED);
     if (rules->opening == SMA_ACCESS_OPEN_LIST)
-        return refuse("not in the list of those who may talk");
+        return refuse(SMA_REASON_NOT_LISTED);
     return (struct sma_access_outcome){.decision = SMA_ACCESS_PAIR,
-                                       .reason = "a stranger is paired first"};
+                                       .reason = SMA_REASON_NOT_PAIRED};
 }
 
 static bool may_talk_in_group(const struct sma_access_rules *rules,
@@ -221,7 +219,7 @@ static struct sma_access_outcome decide_outside(const struct sma_access_rules *r
 {
     bool is_open = rules->opening == SMA_ACCESS_OPEN_ANYONE && !facts->is_group_rejected;
     bool is_first = facts->initiator.len == 0;
-    struct sma_access_outcome outcome = refuse("an owner has refused this group");
+    struct sma_access_outcome outcome = refuse(SMA_REASON_GROUP_REFUSED);
     if (facts->standing == SMA_ACCESS_MEMBER)
         outcome = run(); /* without a window: each answer is asked for by himself */
     else if (is_open && may_talk_in_group(rules, event, facts))
@@ -231,7 +229,7 @@ static struct sma_access_outcome decide_outside(const struct sma_access_rules *r
     else if (is_open && (event->is_help || (is_first && event->is_status)))
         outcome = run();
     else if (is_open)
-        outcome = refuse("not the one who was first here, in a group that is not let in");
+        outcome = refuse(SMA_REASON_NOT_FIRST);
     else if (!facts->is_group_rejected)
         outcome = decide_private(rules, facts);
     outcome.is_outside = !is_open;
@@ -266,10 +264,8 @@ static struct sma_access_outcome decide_person(const struct sma_access_rules *ru
     if (is_first && (event->is_status || facts->standing == SMA_ACCESS_MEMBER))
         return run();
     if (!facts->is_role_known)
-        return (struct sma_access_outcome){.decision = SMA_ACCESS_ASK_ROLE,
-                                           .reason = "the person's role is asked",
-                                           .opens_window = true};
-    return refuse("neither the one who was first here nor an administrator");
+        return (struct sma_access_outcome){.decision = SMA_ACCESS_ASK_ROLE, .opens_window = true};
+    return refuse(SMA_REASON_NOT_ADMIN);
 }
 
 struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules,
@@ -277,20 +273,20 @@ struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules
                                             const struct sma_access_facts *facts)
 {
     if (event->is_note)
-        return record("a note is recorded only");
+        return record(SMA_REASON_NOTE);
     if (event->is_record_only)
-        return record("backlog is recorded only");
+        return record(SMA_REASON_RECORD_ONLY);
     bool is_addressed = event->is_command || event->address != SMA_ACCESS_ADDRESS_NONE;
     if (sma_access_is_trusted_channel(event->channel))
         return run();
     if (!event->is_group)
-        return is_addressed ? decide_private(rules, facts) : record("not addressed to the bot");
+        return is_addressed ? decide_private(rules, facts) : record(SMA_REASON_NOT_ADDRESSED);
     /* Nobody can be told apart: only what everybody may ask for is answered. */
     if (event->user_id.len == 0)
-        return event->is_help ? run() : record("a group message without an author");
+        return event->is_help ? run() : record(SMA_REASON_NO_AUTHOR);
     if (!is_addressed && !facts->has_window)
-        return record("not addressed to the bot");
+        return record(SMA_REASON_NOT_ADDRESSED);
     if (!is_addressed && !sma_access_is_meant(event->text))
-        return record("inside a follow-up window, but not meant for the bot");
+        return record(SMA_REASON_NOT_MEANT);
     return decide_person(rules, event, facts);
 }

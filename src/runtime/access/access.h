@@ -26,6 +26,7 @@
 #include "runtime/access/roles.h"
 #include "sma/base.h"
 #include "sma/param.h"
+#include "sma/reasons.h"
 
 /* -- rules of one adapter ---------------------------------------------------------------------- */
 struct sma_access_rules;
@@ -135,7 +136,7 @@ enum sma_access_decision
 struct sma_access_outcome
 {
     enum sma_access_decision decision;
-    const char *reason;     /* constant text for logs, "" for RUN */
+    enum sma_reason reason; /* why it is not answered; NONE of RUN and ASK_ROLE */
     bool opens_window;      /* with RUN at once, with ASK_ROLE when the role is good */
     bool becomes_initiator; /* with RUN */
     bool lets_in; /* with RUN: somebody of the owner's side has addressed the bot in this group */

@@ -515,7 +515,8 @@ static void an_unknown_group_is_as_private(void)
             outcome.becomes_initiator != row->becomes_initiator || outcome.lets_in != lets_in) {
             fprintf(stderr, "outside: %s: decision %d, window %d, initiator %d, lets in %d (%s)\n",
                     row->name, (int)outcome.decision, outcome.opens_window,
-                    outcome.becomes_initiator, outcome.lets_in, outcome.reason);
+                    outcome.becomes_initiator, outcome.lets_in,
+                    sma_reason_text(outcome.reason)->word);
             CHECK(false);
         }
         sma_access_rules_destroy(rules);
@@ -552,10 +553,12 @@ static void every_row_is_decided_as_the_table_says(void)
             outcome.becomes_initiator != row->becomes_initiator) {
             fprintf(stderr, "%s: decision %d, window %d, initiator %d (%s)\n", row->name,
                     (int)outcome.decision, outcome.opens_window, outcome.becomes_initiator,
-                    outcome.reason);
+                    sma_reason_text(outcome.reason)->word);
             CHECK(false);
         }
-        CHECK((outcome.reason[0] == '\0') == (outcome.decision == SMA_ACCESS_RUN));
+        bool is_answered =
+            outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE;
+        CHECK((outcome.reason == SMA_REASON_NONE) == is_answered);
         sma_access_rules_destroy(rules);
     }
 }

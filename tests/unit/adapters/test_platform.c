@@ -343,7 +343,8 @@ static void at_the_limit_nothing_is_taken_until_there_is_room(void)
 /* "The bot does not answer": why is counted, and the store is not asked. */
 static void events_of_no_interest_are_counted_by_platform_and_reason(void)
 {
-    static const char *const reasons[] = {"by a bot", "no text", "by a bot"};
+    static const char *const reasons[] = {SMA_WHY_BOT "an app", SMA_WHY_EMPTY "no text",
+                                          SMA_WHY_BOT "an app"};
     sma_labels_reset();
     open_world();
     for (size_t i = 0; i < SMA_COUNT_OF(reasons); i++) {
@@ -356,9 +357,11 @@ static void events_of_no_interest_are_counted_by_platform_and_reason(void)
     struct sma_buf text;
     sma_buf_init(&text, 1 << 16);
     sma_labels_format(&text);
-    CHECK(strstr(text.ptr, "\nsma_platform_ignored_total{reason=\"testing: by a bot\"} 2\n") !=
+    CHECK(strstr(text.ptr,
+                 "\nsma_platform_ignored_total{platform=\"testing\",reason=\"bot_message\"} 2\n") !=
           NULL);
-    CHECK(strstr(text.ptr, "\nsma_platform_ignored_total{reason=\"testing: no text\"} 1\n") !=
+    CHECK(strstr(text.ptr,
+                 "\nsma_platform_ignored_total{platform=\"testing\",reason=\"empty\"} 1\n") !=
           NULL);
     sma_buf_fini(&text);
     close_world();

@@ -4,6 +4,7 @@
  * Method: the real log actor under the seeded scheduler; a fake agent logs a line a second; the
  * file is read back, and stderr through a file put in its place.
  */
+#include "actors/kernel/reason_log.h"
 #include "actors/kernel/traffic.h"
 #include "sma/actors.h"
 #include "sma/metrics.h"
@@ -315,6 +316,57 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
+/* A group of ten thousand, in three minutes of which the first has nearly all. */
+static struct sma_reason_gate gate;
+static unsigned minute;
+
+static void flood(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    for (unsigned i = 0; i < (minute == 0 ? 9998u : 1u); i++)
+        sma_reason_say(&gate, ctx,
+                       &(struct sma_unanswered){.reason = SMA_REASON_NOT_ADDRESSED,
+                                                .platform = SMA_STR("telegram"),
+                                                .chat_key = SMA_STR("telegram:chat:-5"),
+                                                .user_id = SMA_STR("1001"),
+                                                .message_id = SMA_STR("55")});
+    uint64_t due = sma_reason_tick(&gate, ctx);
+    CHECK((due == UINT64_MAX) == (minute > 0)); /* nobody is woken for nothing */
+    if (++minute < 3)
+        sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + 61000000000u);
+    line_next = line_count;
+}
+
+static enum sma_err flood_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)error;
+    flood(state, ctx);
+    return SMA_ERR_OK;
+}
+
+static const struct sma_actor_ops flood_ops = {
+    .name = "agent", .start = flood_start, .handle = agent_handle, .wake = flood};
+
+static void a_flood_of_ignored_messages_writes_bounded_lines(void)
+{
+    static const char *const texts[] = {""};
+    sma_log_set_level(SMA_LOG_INFO);
+    ops = &flood_ops;
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    ops = &agent_ops;
+    sma_log_set_level(SMA_LOG_DEBUG);
+    every_line_is_json(in_file);
+    CHECK_INT(3, (long long)minute);
+    CHECK_INT(SMA_REASON_LINE_COUNT + 2, (long long)count_of(in_file, "\"message_ignored\""));
+    CHECK_INT(1, (long long)count_of(in_file, "\"messages_left_out\""));
+    CHECK(strstr(in_file, "\"reason\":\"not_addressed\",\"count\":9988") != NULL);
+    CHECK(strstr(in_file,
+                 "\"details\":{\"event\":\"message_ignored\",\"chatKey\":\"telegram:chat:-5"
+                 "\",\"reason\":\"not_addressed\",\"platform\":\"telegram\",\"userId\":"
+                 "\"1001\",\"messageId\":\"55\"}") != NULL);
+    CHECK_INT(10000, (long long)sma_reason_counted(SMA_STR("telegram"), SMA_REASON_NOT_ADDRESSED));
+}
+
 static void one_event_of_traffic_is_one_line(void)
 {
     static const char *const texts[] = {"telegram:1 \"quo\\te\"\nx"};
@@ -431,6 +483,7 @@ int main(void)
     RUN(a_secret_cut_by_the_end_of_the_line_is_hidden);
     RUN(a_reload_brings_new_secrets);
     RUN(control_characters_stay_off_the_screen);
+    RUN(a_flood_of_ignored_messages_writes_bounded_lines);
     RUN(one_event_of_traffic_is_one_line);
     RUN(traffic_leaves_room_for_warnings_and_counts_the_rest);
     RUN(a_level_that_is_not_wanted_costs_no_line);

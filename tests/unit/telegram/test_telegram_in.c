@@ -3,6 +3,7 @@
  *      command, what is stripped, what is context, what is refused. Method: tables of messages,
  *      each with what must come of it.
  */
+#include "sma/reasons.h"
 #include "telegram_in_support.h"
 
 #include "sma/limits.h"
@@ -158,18 +159,18 @@ static const struct row commands[] = {
      SMA_CONTROL_STATUS, "/Status@HELPER_bot", ""},
     {"for another bot", "group",
      "\"text\":\"/status@other_bot\"," ENTITIES(ENTITY("bot_command", 0, 17)),
-     "a command for another bot", 0, 0, NULL, NULL},
+     SMA_WHY_OTHER "a command for another bot", 0, 0, NULL, NULL},
     {"for another bot, in a reply to us", "group",
      "\"text\":\"/status@other_bot\"," ENTITIES(
          ENTITY("bot_command", 0, 17)) ",\"reply_to_message\":{"
                                        "\"message_id\":3,\"from\":" US "}",
-     "a command for another bot", 0, 0, NULL, NULL},
+     SMA_WHY_OTHER "a command for another bot", 0, 0, NULL, NULL},
     {"for a bot whose name begins like ours", "group",
      "\"text\":\"/status@helper_bot2\"," ENTITIES(ENTITY("bot_command", 0, 19)),
-     "a command for another bot", 0, 0, NULL, NULL},
+     SMA_WHY_OTHER "a command for another bot", 0, 0, NULL, NULL},
     {"for nobody: an empty name", "group",
-     "\"text\":\"/status@ x\"," ENTITIES(ENTITY("bot_command", 0, 8)), "a command for another bot",
-     0, 0, NULL, NULL},
+     "\"text\":\"/status@ x\"," ENTITIES(ENTITY("bot_command", 0, 8)),
+     SMA_WHY_OTHER "a command for another bot", 0, 0, NULL, NULL},
     {"in a caption", "group",
      "\"photo\":[{\"file_id\":\"x\"}],\"caption\":\"/"
      "help@helper_bot\",\"caption_entities\":[" ENTITY("bot_command", 0, 16) "]",
@@ -262,7 +263,7 @@ static void a_bot_without_a_name_is_never_mentioned(void)
         {"@", "group", "\"text\":\"@ hi\"," ENTITIES(ENTITY("mention", 0, 1)), NULL, NOBODY, NONE,
          "@ hi", ""},
         {"/x@", "group", "\"text\":\"/stop@ hi\"," ENTITIES(ENTITY("bot_command", 0, 6)),
-         "a command for another bot", 0, 0, NULL, NULL},
+         SMA_WHY_OTHER "a command for another bot", 0, 0, NULL, NULL},
     };
     struct sma_str name = test_bot.username;
     test_bot.username = SMA_STR("");
@@ -431,27 +432,27 @@ static void long_texts_in_the_context_are_cut(void)
 
 static const struct row speakers[] = {
     {"another bot", "group", "\"text\":\"x\",\"from\":{\"id\":9,\"is_bot\":true}",
-     "from another bot", 0, 0, NULL, NULL},
-    {"this bot", "group", "\"text\":\"x\",\"from\":" US, "a message of this bot itself", 0, 0, NULL,
-     NULL},
-    {"nobody in a group", "group", "\"text\":\"x\",\"from\":null", "its sender is not named", 0, 0,
-     NULL, NULL},
-    {"an id in a string", "group", "\"text\":\"x\",\"from\":{\"id\":\"9\"}",
-     "its sender is not named", 0, 0, NULL, NULL},
-    {"an id with a fraction", "group", "\"text\":\"x\",\"from\":{\"id\":9.0}",
-     "its sender is not named", 0, 0, NULL, NULL},
-    {"a chat without an id", "group", "\"text\":\"x\",\"chat\":{\"id\":\"-5\",\"type\":\"group\"}",
-     "a chat without an id", 0, 0, NULL, NULL},
-    {"a channel", "group", "\"text\":\"x\",\"chat\":{\"id\":-5,\"type\":\"channel\"}",
-     "from a channel", 0, 0, NULL, NULL},
-    {"a chat of no type", "group", "\"text\":\"x\",\"chat\":{\"id\":-5}",
-     "a chat of an unknown type", 0, 0, NULL, NULL},
-    {"no message id", "group", "\"text\":\"x\",\"message_id\":null", "a message without an id", 0,
-     0, NULL, NULL},
-    {"message id in a string", "group", "\"text\":\"x\",\"message_id\":\"5\"",
-     "a message without an id", 0, 0, NULL, NULL},
-    {"message id below 0", "group", "\"text\":\"x\",\"message_id\":-5", "a message without an id",
+     SMA_WHY_BOT "from another bot", 0, 0, NULL, NULL},
+    {"this bot", "group", "\"text\":\"x\",\"from\":" US, SMA_WHY_OWN "a message of this bot itself",
      0, 0, NULL, NULL},
+    {"nobody in a group", "group", "\"text\":\"x\",\"from\":null",
+     SMA_WHY_NO_AUTHOR "its sender is not named", 0, 0, NULL, NULL},
+    {"an id in a string", "group", "\"text\":\"x\",\"from\":{\"id\":\"9\"}",
+     SMA_WHY_NO_AUTHOR "its sender is not named", 0, 0, NULL, NULL},
+    {"an id with a fraction", "group", "\"text\":\"x\",\"from\":{\"id\":9.0}",
+     SMA_WHY_NO_AUTHOR "its sender is not named", 0, 0, NULL, NULL},
+    {"a chat without an id", "group", "\"text\":\"x\",\"chat\":{\"id\":\"-5\",\"type\":\"group\"}",
+     SMA_WHY_MALFORMED "a chat without an id", 0, 0, NULL, NULL},
+    {"a channel", "group", "\"text\":\"x\",\"chat\":{\"id\":-5,\"type\":\"channel\"}",
+     SMA_WHY_UNSUPPORTED "from a channel", 0, 0, NULL, NULL},
+    {"a chat of no type", "group", "\"text\":\"x\",\"chat\":{\"id\":-5}",
+     SMA_WHY_UNSUPPORTED "a chat of an unknown type", 0, 0, NULL, NULL},
+    {"no message id", "group", "\"text\":\"x\",\"message_id\":null",
+     SMA_WHY_MALFORMED "a message without an id", 0, 0, NULL, NULL},
+    {"message id in a string", "group", "\"text\":\"x\",\"message_id\":\"5\"",
+     SMA_WHY_MALFORMED "a message without an id", 0, 0, NULL, NULL},
+    {"message id below 0", "group", "\"text\":\"x\",\"message_id\":-5",
+     SMA_WHY_MALFORMED "a message without an id", 0, 0, NULL, NULL},
     {"no text", "private", "", "nothing in it to answer", 0, 0, NULL, NULL},
     {"a text of spaces", "private", "\"text\":\" \\n\"", "nothing in it to answer", 0, 0, NULL,
      NULL},
@@ -650,7 +651,7 @@ static void a_text_over_the_limit_is_refused(void)
         sma_buf_put_char(&members, '"');
         see_message("private", members.ptr, &seen);
         CHECK_INT(over <= 0, seen.is_ingress);
-        CHECK_TEXT(over <= 0 ? "" : "its text is over the limit", seen.why);
+        CHECK_TEXT(over <= 0 ? "" : SMA_WHY_LIMIT "its text is over the limit", seen.why);
         CHECK(over > 0 || seen.text_len == (size_t)(SMA_TEXT_BYTES_MAX + over));
         sma_buf_fini(&members);
     }

@@ -3,6 +3,7 @@
  *      keeps its number; an answer that is none costs nothing. And entity ranges: UTF-16 to bytes.
  *      Method: bodies by hand, tables.
  */
+#include "sma/reasons.h"
 #include "telegram_in_support.h"
 
 #include "adapters/telegram/telegram_in_priv.h"
@@ -150,23 +151,26 @@ static void a_broken_update_costs_itself_alone(void)
         {"null", 0, "not a JSON object"},
         {"\"text\"", 0, "not a JSON object"},
         {"[]", 0, "not a JSON object"},
-        {"{}", 0, "a kind of update that is not handled"},
-        {"{\"update_id\":5}", 5, "a kind of update that is not handled"},
-        {"{\"update_id\":\"5\"}", 0, "a kind of update that is not handled"},
-        {"{\"update_id\":5.0}", 0, "a kind of update that is not handled"},
-        {"{\"update_id\":-5}", 0, "a kind of update that is not handled"},
-        {"{\"update_id\":9007199254740992}", 0, "a kind of update that is not handled"},
+        {"{}", 0, SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
+        {"{\"update_id\":5}", 5, SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
+        {"{\"update_id\":\"5\"}", 0, SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
+        {"{\"update_id\":5.0}", 0, SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
+        {"{\"update_id\":-5}", 0, SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
+        {"{\"update_id\":9007199254740992}", 0,
+         SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
         {"{\"update_id\":9007199254740991}", 9007199254740991,
-         "a kind of update that is not handled"},
-        {"{\"update_id\":5,\"update_id\":6}", 6, "a kind of update that is not handled"},
+         SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
+        {"{\"update_id\":5,\"update_id\":6}", 6,
+         SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
         {"{\"update_id\":5,\"message\":{]}", 5, "not a JSON object"},
         {"{\"message\":{\"x\":nope},\"update_id\":5}", 5, "not a JSON object"},
         {"{\"message\":{\"x\":99999999999999999999},\"update_id\":5}", 5, "not a JSON object"},
         {"{\"message\":{\"x\":1e999},\"update_id\": 5 }", 5, "not a JSON object"},
-        {"{\"a\\u0000b\":1,\"update_id\":5}", 5, "a kind of update that is not handled"},
+        {"{\"a\\u0000b\":1,\"update_id\":5}", 5,
+         SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
         {"{\"update_id\":5,\"update_id\":\"x\",\"message\":nope}", 5, "not a JSON object"},
         {"{\"update_id\":5,\"message\":[],\"callback_query\":\"\"}", 5,
-         "a kind of update that is not handled"},
+         SMA_WHY_UNSUPPORTED "a kind of update that is not handled"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         char body[1024];

@@ -3,6 +3,7 @@
  *      else becomes words; buttons, membership, migration; rich messages. Method: one message a
  *      rule.
  */
+#include "sma/reasons.h"
 #include "telegram_in_support.h"
 
 #include "adapters/telegram/telegram_in_priv.h"
@@ -437,7 +438,7 @@ static void a_rich_message_gives_its_words(void)
         "\"rich_message\":{\"blocks\":[{\"type\":\"paragraph\",\"text\":{\"type\":\"bot_command\","
         "\"text\":\"/stop@other_bot\"}}]}",
         &seen);
-    CHECK_TEXT("a command for another bot", seen.why);
+    CHECK_TEXT(SMA_WHY_OTHER "a command for another bot", seen.why);
     see_message("group",
                 "\"rich_message\":{\"blocks\":[{\"type\":\"paragraph\",\"text\":[\"ask "
                 "\",{\"type\":\"text_mention\","
@@ -488,16 +489,20 @@ static void a_button_press_is_answered_even_when_ignored(void)
     {
         const char *members, *why, *callback_id;
     } rows[] = {
-        {PRESS ",\"inline_message_id\":\"i\",\"data\":\"y\"", "a button of an inline message",
+        {PRESS ",\"inline_message_id\":\"i\",\"data\":\"y\"",
+         SMA_WHY_UNSUPPORTED "a button of an inline message", "c1"},
+        {PRESS "," BUTTON_OF "},\"game_short_name\":\"g\"", SMA_WHY_EMPTY "a button without data",
          "c1"},
-        {PRESS "," BUTTON_OF "},\"game_short_name\":\"g\"", "a button without data", "c1"},
-        {PRESS "," BUTTON_OF "},\"data\":7", "a button without data", "c1"},
+        {PRESS "," BUTTON_OF "},\"data\":7", SMA_WHY_EMPTY "a button without data", "c1"},
         {PRESS "," BUTTON_OF
                "},\"data\":\"0123456789012345678901234567890123456789012345678901234567890123+\"",
-         "a button's data is over the limit", "c1"},
-        {"\"id\":\"c1\"," BUTTON_OF "},\"data\":\"y\"", "a button press of nobody", "c1"},
-        {"\"id\":7," BUTTON_OF "},\"data\":\"y\"", "a button press without an id", ""},
-        {PRESS ",\"message\":{\"message_id\":2},\"data\":\"y\"", "a chat without an id", "c1"},
+         SMA_WHY_LIMIT "a button's data is over the limit", "c1"},
+        {"\"id\":\"c1\"," BUTTON_OF "},\"data\":\"y\"",
+         SMA_WHY_NO_AUTHOR "a button press of nobody", "c1"},
+        {"\"id\":7," BUTTON_OF "},\"data\":\"y\"", SMA_WHY_MALFORMED "a button press without an id",
+         ""},
+        {PRESS ",\"message\":{\"message_id\":2},\"data\":\"y\"",
+         SMA_WHY_MALFORMED "a chat without an id", "c1"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         see_callback(rows[i].members);
