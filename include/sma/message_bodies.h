@@ -217,6 +217,8 @@ BODY(sma_query)
     FIELD(uint8_t, kind)
     FIELD(uint32_t, limit)
     TEXT(chat_key)
+    FIELD(uint8_t, filter)                   /* RUNS: enum sma_runs_filter */
+    FIELD(uint64_t, before)                  /* RUNS, CHATS: numbers below it; 0 = all */
 END
 
 BODY(sma_query_result)
@@ -357,6 +359,7 @@ BODY(sma_control_order)
      * mark_seq */
     FIELD(uint8_t, control)
     FIELD(uint64_t, mark_seq)
+    FIELD(uint64_t, only_seq)                /* STOP: this run alone; 0 = all below mark_seq */
     TEXT(chat_key)
 END
 

@@ -152,6 +152,22 @@ enum sma_query_kind
     SMA_QUERY_TRACE,
     /* chat_key = name of a platform cursor: {"value":n}, or {} when it was never set */
     SMA_QUERY_CURSOR,
+    /* {"runs":[{...}],"next":"17"}: newest first, `limit` of them that `filter` lets through and
+     * whose number is below `before` (0: all); chat_key narrows when not empty. Members as in
+     * docs/http-api.md */
+    SMA_QUERY_RUNS,
+    /* {"chats":[{...}],"next":"17"}: by number, the newest record first; limit, before likewise */
+    SMA_QUERY_CHATS,
+};
+enum sma_runs_filter
+{
+    SMA_RUNS_ALL,
+    SMA_RUNS_OPEN, /* waiting, running, parked, waiting for a model */
+    SMA_RUNS_WAITING,
+    SMA_RUNS_PARKED, /* for people, or for a model */
+    SMA_RUNS_FAILED, /* refused ones, too */
+    SMA_RUNS_DONE,
+    SMA_RUNS_CANCELLED,
 };
 
 /* -- decisions of people ----------------------------------------------------------------------- */
@@ -161,6 +177,7 @@ enum sma_decide_kind
     SMA_DECIDE_APPROVAL,
     SMA_DECIDE_PAIRING, /* id = code */
     SMA_DECIDE_REVOKE,  /* id = grant id */
+    SMA_DECIDE_CANCEL,  /* id = number of a run: it is stopped, whatever it waits for */
 };
 #define SMA_GRANT_NONE 0
 #define SMA_GRANT_ALWAYS (-1)

@@ -101,7 +101,7 @@ struct bad
 static const struct bad TABLE[] = {
     {"unknown path", "GET /nope HTTP/1.1", "", NULL, 404, "404 Not Found"},
     {"unknown method", "BREW /api/execute HTTP/1.1", "", NULL, 0, ""},
-    {"wrong method", "PUT /api/execute HTTP/1.1", "", "{}", 404, ""},
+    {"wrong method", "PUT /api/execute HTTP/1.1", "", "{}", 405, "POST, OPTIONS"},
     {"dots in the path", "GET /../../../../etc/passwd HTTP/1.1", "", NULL, 0, ""},
     {"coded dots", "GET /%2e%2e/%2e%2e/ship.json HTTP/1.1", "", NULL, 404, ""},
     {"a file that is not public", "GET /ship.json HTTP/1.1", "", NULL, 404, ""},

@@ -269,6 +269,8 @@ static void on_control(struct sma_agent *agent, const struct sma_control_order *
         sma_session_clear(agent->sessions, session, order->mark_seq);
     for (struct agent_run *entry = session->user, *next; entry != NULL; entry = next) {
         next = entry->chat_next;
+        if (order->only_seq != 0 && entry->seq != order->only_seq)
+            continue;
         if (entry->seq < order->mark_seq)
             feed(agent, entry,
                  (struct sma_run_event){.kind = SMA_RUN_STOP, .is_by_user = !is_clear});

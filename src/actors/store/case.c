@@ -397,6 +397,13 @@ static struct store_approval *next_parked(const struct sma_store *store,
     return at == NULL ? NULL : at->approval;
 }
 
+enum sma_err sma_store_cancel_asking(struct sma_store *store, struct store_approval *approval)
+{
+    uint64_t seq = approval->seq;
+    bool is_damaged;
+    return sma_store_on_request(store, approval, cancel_one, &seq, &is_damaged);
+}
+
 enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
                                      uint64_t mark, uint32_t *count)
 {
@@ -406,9 +413,7 @@ enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat 
     if (cancelled != SMA_ERR_OK || chat->approval_count == 0)
         return cancelled;
     for (struct store_approval *at; (at = next_parked(store, chat, mark)) != NULL;) {
-        uint64_t seq = at->seq;
-        bool is_damaged;
-        SMA_TRY(sma_store_on_request(store, at, cancel_one, &seq, &is_damaged));
+        SMA_TRY(sma_store_cancel_asking(store, at));
         (*count)++;
     }
     return SMA_ERR_OK;

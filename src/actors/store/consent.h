@@ -69,6 +69,11 @@ void sma_store_case_fini(struct store_case *it);
 uint64_t sma_store_case_mask(const struct store_case *it); /* items that are still open */
 /** A parked message and what it answers besides: over as cancelled. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq);
+/** A run that waits for people: its request is over, and so is the run. */
+SMA_CHECKED enum sma_err sma_store_cancel_asking(struct sma_store *store,
+                                                 struct store_approval *approval);
+/** DECIDE: CANCEL. */
+void sma_store_cancel(struct sma_store *store, const struct sma_msg *question);
 /** /stop and /clear: the chat's parked and waiting runs below mark are over. In the open
  *  transaction. */
 SMA_CHECKED enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,

@@ -16,9 +16,7 @@
 
 #include "sma/commands.h"
 
-/* An open run of the chat, with everything it answers. */
-static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_run *run,
-                                           uint32_t *count)
+enum sma_err sma_store_cancel_open(struct sma_store *store, struct store_run *run, uint32_t *count)
 {
     for (uint32_t i = 0; i < run->collected_count; i++) {
         SMA_TRY(sma_store_cancel_message(store, run->collected[i]));
@@ -45,7 +43,7 @@ static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store
     enum sma_err err = SMA_ERR_OK;
     for (struct store_run *run;
          err == SMA_ERR_OK && chat->run != NULL && (run = find_run(store, chat, mark)) != NULL;)
-        err = cancel_one(store, run, count);
+        err = sma_store_cancel_open(store, run, count);
     return err;
 }
 

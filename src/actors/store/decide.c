@@ -479,6 +479,9 @@ void sma_store_decide(struct sma_store *store, struct sma_msg **msg)
     case SMA_DECIDE_REVOKE:
         sma_store_revoke(store, msg);
         break;
+    case SMA_DECIDE_CANCEL:
+        sma_store_cancel(store, *msg);
+        break;
     default:
         decide_approval(store, *msg, decide);
         break;

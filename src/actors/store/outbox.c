@@ -181,6 +181,17 @@ enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *c
     return SMA_ERR_OK;
 }
 
+enum sma_err sma_store_cancel_rows_of(struct sma_store *store, struct store_chat *chat,
+                                      uint64_t seq)
+{
+    for (struct store_row *row = chat->first, *next; row != NULL; row = next) {
+        next = row->next;
+        if (sma_state_outbox_seq(row->id) == seq && sma_store_row_is_unseen(row))
+            SMA_TRY(sma_store_give_up_row(store, row));
+    }
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id, bool *ret_is_gone)
 {
     struct store_row *row = sma_store_map_get(&store->outbox->rows, outbox_id);

@@ -32,6 +32,9 @@ SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
 /** Give up the rows of a chat that are not handed out and older than mark. */
 SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat,
                                                uint64_t mark);
+/** Give up those of one run that nobody can have seen. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_cancel_rows_of(struct sma_store *store, struct store_chat *chat,
+                                                  uint64_t seq);
 /** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open
  *  transaction. */
 SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id,

@@ -167,6 +167,8 @@ static const struct store_list_kind *list_of(unsigned kind)
         return &sma_store_list_of_people;
     case SMA_QUERY_USAGE:
         return &sma_store_list_of_usage;
+    case SMA_QUERY_CHATS:
+        return &sma_store_list_of_chats;
     default:
         return NULL;
     }
@@ -193,7 +195,7 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
     sma_buf_init(&buf, is_trace ? HISTORY_JSON_BYTES_MAX : STATUS_BYTES_MAX);
     if (is_trace)
         sma_store_put_trace(store, &buf, query->chat_key);
-    else
+    else if (query->kind == SMA_QUERY_STATUS)
         put_status(store, &buf);
     answer_json(store, *msg, buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("{}"));
     sma_buf_fini(&buf);

@@ -75,6 +75,9 @@ void sma_store_publish_runs(struct sma_store *store); /* gauges */
 /** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
 SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                            const struct sma_ingress *ingress, uint64_t seq);
+/** An open run, with everything it answers; the agent is the caller's to tell. */
+SMA_CHECKED enum sma_err sma_store_cancel_open(struct sma_store *store, struct store_run *run,
+                                               uint32_t *count);
 /** Finish a waiting or parked message as cancelled, with whatever it holds. */
 SMA_CHECKED enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq);
 

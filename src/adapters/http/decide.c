@@ -18,6 +18,7 @@ enum verb
     VERB_APPROVE,
     VERB_REJECT,
     VERB_REVOKE,
+    VERB_CANCEL,
 };
 struct target
 {
@@ -38,6 +39,7 @@ static const struct
     {"/api/pairings/", "/approve", SMA_DECIDE_PAIRING, VERB_APPROVE},
     {"/api/pairings/", "/reject", SMA_DECIDE_PAIRING, VERB_REJECT},
     {"/api/grants/", "/revoke", SMA_DECIDE_REVOKE, VERB_REVOKE},
+    {"/api/runs/", "", SMA_DECIDE_CANCEL, VERB_CANCEL},
 };
 
 /* A pairing is named by its code, or by the person: "telegram:1001", "feishu:ou_84a0". */
@@ -69,12 +71,6 @@ static bool read_path(struct sma_str path, struct target *ret_target)
         return true;
     }
     return false;
-}
-
-bool http_decide_is_path(struct sma_str path)
-{
-    struct target target;
-    return read_path(path, &target);
 }
 
 /* -- the body ---------------------------------------------------------------------------------- */
@@ -187,7 +183,8 @@ static enum sma_err check_members(const json_t *root, const struct target *targe
 {
     static const char *const known[][4] = {[SMA_DECIDE_APPROVAL] = {"response", "items", "grant"},
                                            [SMA_DECIDE_PAIRING] = {"role"},
-                                           [SMA_DECIDE_REVOKE] = {NULL}};
+                                           [SMA_DECIDE_REVOKE] = {NULL},
+                                           [SMA_DECIDE_CANCEL] = {NULL}};
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)root, name, value)
@@ -247,7 +244,7 @@ void http_decide(struct http_conn *conn, const struct sma_http_request *request,
     struct sma_error error;
     struct target target;
     if (!read_path(request->path, &target)) {
-        http_respond_not_found(conn);
+        http_respond_not_found(conn, request->path);
         return;
     }
     if (sma_str_trim(body).len > 0 && sma_json_load(body, &root) != SMA_ERR_OK) {

@@ -254,7 +254,9 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     case HTTP_ASK_USAGE:
     case HTTP_ASK_TRACE:
     case HTTP_ASK_PAGES:
-        http_route_query_result(http, &pending, msg);
+    case HTTP_ASK_RUNS:
+    case HTTP_ASK_CHATS:
+        http_query_result(http, &pending, msg);
         break;
     case HTTP_ASK_WEBHOOK:
         http_webhook_answered(http, &pending, msg);

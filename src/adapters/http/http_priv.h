@@ -91,6 +91,18 @@ enum http_route
     HTTP_ROUTE_USAGE,
     HTTP_ROUTE_TRACE,
     HTTP_ROUTE_PAGE,
+    HTTP_ROUTE_RUNS,
+    HTTP_ROUTE_CANCEL,
+    HTTP_ROUTE_CHATS,
+};
+#define HTTP_ROUTE_IS_OPEN 1u /* needs no token */
+#define HTTP_ROUTE_IS_WORK 2u /* begins or changes something: not while the service stops */
+struct http_route_row
+{
+    enum sma_http_method method;
+    const char *pattern;
+    enum http_route route;
+    unsigned traits;
 };
 
 struct http_conn;
@@ -147,6 +159,8 @@ enum http_ask
     HTTP_ASK_USAGE,
     HTTP_ASK_TRACE,
     HTTP_ASK_PAGES,
+    HTTP_ASK_RUNS,
+    HTTP_ASK_CHATS,
 };
 struct http_pending
 {
@@ -277,7 +291,10 @@ void http_respond_error(struct http_conn *conn, int status, const char *extra, c
 /** Refuse a request whose rest is not read: answers and ends the connection. */
 void http_reject(struct http_conn *conn, int status, const char *extra, const char *format, ...)
     SMA_PRINTF(4, 5);
-void http_respond_not_found(struct http_conn *conn);
+/** 404: JSON under /api/, elsewhere the text of the old program. */
+void http_respond_not_found(struct http_conn *conn, struct sma_str path);
+/** 204. */
+void http_respond_empty(struct http_conn *conn, const char *extra);
 void http_put_stream_head(struct http_conn *conn);
 /** `event: name`, `data: json` and an empty line. */
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json);
@@ -296,8 +313,23 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
 /** Carry the request out; answers now or later. */
 void http_route_run(struct http_conn *conn, const struct sma_http_request *request,
                     struct sma_str body);
-void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
-                             struct sma_msg *msg);
+
+/* -- route_table.c ----------------------------------------------------------------------------- */
+/** The row of this method and path; NULL: there is none. *ret_value: into path, the last variable
+ *  part of the pattern. HEAD is served like GET. */
+const struct http_route_row *http_route_find(enum sma_http_method method, struct sma_str path,
+                                             struct sma_str *ret_value);
+/** Append the methods that are served on this path: "GET, HEAD, OPTIONS". false: none. */
+bool http_route_allow(struct sma_str path, struct sma_buf *allow);
+/** All rows; for tests. */
+const struct http_route_row *http_route_rows(size_t *ret_count);
+
+/* -- queries.c: GET requests that the store answers -------------------------------------------- */
+bool http_query_is_route(enum http_route route);
+void http_query_ask(struct http_conn *conn, enum http_route route,
+                    const struct sma_http_request *request);
+void http_query_result(struct sma_http *http, const struct http_pending *pending,
+                       struct sma_msg *msg);
 
 /* -- phases.c -------------------------------------------------------------------------------- */
 /** Tell the supervisor which phase of the end is over. */
@@ -321,18 +353,20 @@ void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str
 /* -- seen.c ------------------------------------------------------------------------------------ */
 /** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */
 void http_put_seen(struct sma_http *http, struct sma_buf *body);
+/** Answer with JSON of the store, without secrets. */
+void http_respond_clean(struct http_conn *conn, struct sma_str json);
 /** Answer with a trace as the store told it, without secrets; {} = 404. */
 void http_respond_trace(struct http_conn *conn, struct sma_str json);
 /** GET /api/runs/<id>/trace and /api/trace?message=... ask for: as in SMA_QUERY_TRACE, appended.
  *  false: nothing. */
 bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *asked);
-bool http_is_trace_path(struct sma_str path);
 
 /* -- execute.c and runs.c: messages in, results out -------------------------------------------- */
 void http_execute(struct http_conn *conn, struct sma_str body);
 void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,
                            struct sma_msg *msg);
-void http_run_get(struct http_conn *conn, const struct sma_http_request *request);
+void http_run_get(struct http_conn *conn, const struct sma_http_request *request,
+                  struct sma_str id);
 void http_run_peeked(struct sma_http *http, const struct http_pending *pending,
                      struct sma_msg *msg);
 /** Wait for run `seq` on behalf of conn. FULL: too many are waited for. */
@@ -355,8 +389,7 @@ void http_webhook_answered(struct sma_http *http, const struct http_pending *pen
 void http_webhook_late(struct http_conn *conn);
 
 /* -- decide.c: approvals, pairings, grants ----------------------------------------------------- */
-/** POST here decides something: /api/approvals/<id>/approve and the like. */
-bool http_decide_is_path(struct sma_str path);
+/** POST /api/approvals/<id>/approve and the like, DELETE /api/runs/<id>. */
 void http_decide(struct http_conn *conn, const struct sma_http_request *request,
                  struct sma_str body);
 void http_decided(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);

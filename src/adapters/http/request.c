@@ -35,6 +35,18 @@ size_t sma_http_skip_blank(struct sma_str bytes)
     return at;
 }
 
+static enum sma_http_method method_of(struct sma_str name)
+{
+    static const char *const names[] = {
+        [SMA_HTTP_GET] = "GET",       [SMA_HTTP_HEAD] = "HEAD",       [SMA_HTTP_POST] = "POST",
+        [SMA_HTTP_DELETE] = "DELETE", [SMA_HTTP_OPTIONS] = "OPTIONS",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (sma_str_is_equal(name, sma_str(names[i])))
+            return (enum sma_http_method)i;
+    return SMA_HTTP_OTHER;
+}
+
 /* "METHOD SP target SP HTTP/1.x" without the line end. @return 0, or the status to refuse with. */
 static int parse_line(struct sma_str line, struct sma_http_request *request)
 {
@@ -56,10 +68,7 @@ static int parse_line(struct sma_str line, struct sma_http_request *request)
         (target.ptr[0] != '/' && !sma_str_is_equal(target, SMA_STR("*"))))
         return 400;
     request->is_keep_alive = version.ptr[7] == '1';
-    request->method = sma_str_is_equal(method, SMA_STR("GET"))    ? SMA_HTTP_GET
-                      : sma_str_is_equal(method, SMA_STR("HEAD")) ? SMA_HTTP_HEAD
-                      : sma_str_is_equal(method, SMA_STR("POST")) ? SMA_HTTP_POST
-                                                                  : SMA_HTTP_OTHER;
+    request->method = method_of(method);
     const char *mark = memchr(target.ptr, '?', target.len);
     request->path = target;
     if (mark != NULL) {

@@ -16,6 +16,8 @@ enum sma_http_method
     SMA_HTTP_GET,
     SMA_HTTP_HEAD,
     SMA_HTTP_POST,
+    SMA_HTTP_DELETE,
+    SMA_HTTP_OPTIONS,
     SMA_HTTP_OTHER, /* a well-formed method this server does not serve */
 };
 struct sma_http_request

@@ -11,6 +11,8 @@ static const char *reason_of(int status)
         return "OK";
     case 202:
         return "Accepted";
+    case 204:
+        return "No Content";
     case 400:
         return "Bad Request";
     case 401:
@@ -19,6 +21,8 @@ static const char *reason_of(int status)
         return "Forbidden";
     case 404:
         return "Not Found";
+    case 405:
+        return "Method Not Allowed";
     case 408:
         return "Request Timeout";
     case 409:
@@ -75,11 +79,14 @@ static void respond(struct http_conn *conn, int status, const char *type, struct
     sma_buf_put_u64(out, (uint64_t)status);
     sma_buf_put_char(out, ' ');
     sma_buf_put_text(out, reason_of(status));
-    sma_buf_put_text(out, "\r\nContent-Type: ");
-    sma_buf_put_text(out, type);
-    sma_buf_put_text(out, "\r\nContent-Length: ");
-    sma_buf_put_u64(out, body.len);
     sma_buf_put_text(out, "\r\n");
+    if (status != 204) {
+        sma_buf_put_text(out, "Content-Type: ");
+        sma_buf_put_text(out, type);
+        sma_buf_put_text(out, "\r\nContent-Length: ");
+        sma_buf_put_u64(out, body.len);
+        sma_buf_put_text(out, "\r\n");
+    }
     sma_buf_put_text(out, policy);
     if (extra != NULL)
         sma_buf_put_text(out, extra);
@@ -135,9 +142,17 @@ void http_reject(struct http_conn *conn, int status, const char *extra, const ch
     va_end(args);
 }
 
-void http_respond_not_found(struct http_conn *conn)
+void http_respond_not_found(struct http_conn *conn, struct sma_str path)
 {
-    http_respond(conn, 404, "text/plain; charset=utf-8", SMA_STR("404 Not Found"), NULL);
+    if (sma_str_starts_with(path, SMA_STR("/api/")))
+        http_respond_error(conn, 404, NULL, "404 Not Found");
+    else /* where pages are; the words of the old program */
+        http_respond(conn, 404, "text/plain; charset=utf-8", SMA_STR("404 Not Found"), NULL);
+}
+
+void http_respond_empty(struct http_conn *conn, const char *extra)
+{
+    respond(conn, 204, NULL, SMA_STR(""), API_POLICY, extra);
 }
 
 void http_put_stream_head(struct http_conn *conn)

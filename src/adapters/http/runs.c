@@ -239,10 +239,8 @@ static uint32_t wait_of(const struct sma_http_request *request, bool *ret_is_bad
     return (uint32_t)(seconds > HTTP_POLL_S_MAX ? HTTP_POLL_S_MAX : seconds);
 }
 
-void http_run_get(struct http_conn *conn, const struct sma_http_request *request)
+void http_run_get(struct http_conn *conn, const struct sma_http_request *request, struct sma_str id)
 {
-    size_t prefix = sizeof "/api/runs/" - 1;
-    struct sma_str id = {request->path.ptr + prefix, request->path.len - prefix};
     int64_t seq = 0;
     bool is_bad = false;
     conn->wait_s = wait_of(request, &is_bad);

@@ -38,14 +38,6 @@ void http_put_seen(struct sma_http *http, struct sma_buf *body)
 }
 
 /* -- traces ------------------------------------------------------------------------------------ */
-bool http_is_trace_path(struct sma_str path)
-{
-    size_t end = sizeof TRACE - 1;
-    return sma_str_is_equal(path, SMA_STR("/api/trace")) ||
-           (sma_str_starts_with(path, SMA_STR(RUNS)) && path.len > sizeof RUNS - 1 + end &&
-            memcmp(path.ptr + path.len - end, TRACE, end) == 0);
-}
-
 bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *asked)
 {
     struct sma_str path = request->path;
@@ -66,20 +58,24 @@ bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *as
     return is_there && asked->err == SMA_ERR_OK;
 }
 
-void http_respond_trace(struct http_conn *conn, struct sma_str json)
+void http_respond_clean(struct http_conn *conn, struct sma_str json)
 {
-    struct sma_buf clean; /* what a platform said of a delivery that failed */
-    if (json.len <= 2) {
-        http_respond_error(conn, 404, NULL, "No such run");
-        return;
-    }
+    struct sma_buf clean; /* what a platform or a provider said of a failure */
     sma_buf_init(&clean, TRACE_BYTES_MAX);
     if (has_secrets(conn->server))
         sma_secrets_put(conn->server->secrets, &clean, json);
     if (clean.err == SMA_ERR_OK && clean.len > 0)
         http_respond(conn, 200, HTTP_JSON, sma_buf_str(&clean), NULL);
     else
-        http_respond_error(conn, 500, NULL, "The trace cannot be shown: %s",
+        http_respond_error(conn, 500, NULL, "The answer cannot be shown: %s",
                            sma_err_text(clean.err));
     sma_buf_fini(&clean);
+}
+
+void http_respond_trace(struct http_conn *conn, struct sma_str json)
+{
+    if (json.len <= 2)
+        http_respond_error(conn, 404, NULL, "No such run");
+    else
+        http_respond_clean(conn, json);
 }

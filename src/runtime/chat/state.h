@@ -210,6 +210,14 @@ typedef enum sma_err sma_state_chat_fn(void *user, struct sma_state_chat *chat);
 SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each,
                                              void *user);
 
+/** The chat with the largest number below this one (0: of all); former keys are no chats.
+ *  NOTFOUND: there is none. */
+SMA_CHECKED enum sma_err sma_state_chat_below(struct sma_state *state, uint32_t below,
+                                              sma_state_chat_fn *each, void *user);
+/** When its newest turn was over; 0: there is none, or its result is kept no more. */
+SMA_CHECKED enum sma_err sma_state_chat_answered(struct sma_state *state,
+                                                 const struct sma_state_chat *chat,
+                                                 int64_t *ret_wall_ms);
 /** Every chat with a rotation plan under way, in order of id. */
 SMA_CHECKED enum sma_err sma_state_each_rotating(struct sma_state *state, sma_state_chat_fn *each,
                                                  void *user);

@@ -597,6 +597,23 @@ enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *eac
     return each_found(state, SMA_SQL_CHAT_NEXT, each, user);
 }
 
+enum sma_err sma_state_chat_below(struct sma_state *state, uint32_t below, sma_state_chat_fn *each,
+                                  void *user)
+{
+    uint64_t id = 0;
+    SMA_TRY(read_number(state, SMA_SQL_CHAT_BELOW, below == 0 ? INT64_C(1) << 31 : below, &id));
+    return id == 0 ? SMA_ERR_NOTFOUND : sma_state_chat_visit(state, (uint32_t)id, each, user);
+}
+
+enum sma_err sma_state_chat_answered(struct sma_state *state, const struct sma_state_chat *chat,
+                                     int64_t *ret_wall_ms)
+{
+    uint64_t wall_ms = 0;
+    SMA_TRY(read_number(state, SMA_SQL_CHAT_ANSWERED, chat->id, &wall_ms));
+    *ret_wall_ms = (int64_t)wall_ms;
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_state_each_rotating(struct sma_state *state, sma_state_chat_fn *each, void *user)
 {
     return each_found(state, SMA_SQL_CHAT_ROTATING, each, user);

@@ -109,6 +109,8 @@
     X(CONTACT_DELETE, "DELETE FROM contacts WHERE id=?1")                                          \
     X(CHAT_LAST, "SELECT max(id) FROM chats WHERE id<2147483648")                                  \
     X(CHAT_NEXT, "SELECT id FROM chats WHERE id>?1 ORDER BY id LIMIT 1")                           \
+    X(CHAT_BELOW, "SELECT id FROM chats WHERE id<?1 AND moved=0 ORDER BY id DESC LIMIT 1")         \
+    X(CHAT_ANSWERED, "SELECT wall FROM runs WHERE seq=(SELECT max(seq) FROM turns WHERE chat=?1)") \
     X(CHAT_ROTATING,                                                                               \
       "SELECT id FROM chats INDEXED BY chats_rotating WHERE length(rotation)>0 AND id>?1 "         \
       "ORDER BY id LIMIT 1")                                                                       \

@@ -229,6 +229,11 @@ static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
         snprintf(json, sizeof json, "{\"grants\":[]}");
     else if (query->kind == SMA_QUERY_PAIRINGS)
         snprintf(json, sizeof json, "{\"pairings\":[],\"people\":[]}");
+    else if (query->kind == SMA_QUERY_RUNS || query->kind == SMA_QUERY_CHATS)
+        snprintf(json, sizeof json, "{\"%s\":[],\"next\":\"%u %u %llu %.*s\"}",
+                 query->kind == SMA_QUERY_RUNS ? "runs" : "chats", query->limit, query->filter,
+                 (unsigned long long)query->before, (int)query->chat_key.len,
+                 query->chat_key.len == 0 ? "" : query->chat_key.ptr);
     else
         snprintf(json, sizeof json, "[{\"key\":\"%.*s\",\"limit\":%u}]", (int)query->chat_key.len,
                  query->chat_key.ptr, query->limit);

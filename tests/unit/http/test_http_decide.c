@@ -85,19 +85,14 @@ static void wrong_requests_are_named(void)
     check_decided("/api/pairings/ABCD2345/approve", "{\"role\":\"stranger\"}", 400, "\\\"role\\\"");
     check_decided("/api/pairings/ABCD2345/approve", "{\"role\":1}", 400, "\\\"role\\\"");
     check_decided("/api/pairings/ABCD2345/approve", "{\"grant\":1}", 400, "Unknown member");
-    static const char *const unknown[] = {"/api/approvals",
-                                          "/api/approvals/",
-                                          "/api/approvals/approve",
-                                          "/api/approvals//approve",
-                                          "/api/approvals/ab/revoke",
-                                          "/api/approvals/a%20b/approve",
-                                          "/api/grants/ab/approve",
-                                          "/api/pairings/a*b/reject",
-                                          "/api/approvals/a_b/reject",
-                                          "/api/approvals/ab/approve/"};
+    static const char *const unknown[] = {
+        "/api/approvals/",          "/api/approvals/approve",       "/api/approvals//approve",
+        "/api/approvals/ab/revoke", "/api/approvals/a%20b/approve", "/api/grants/ab/approve",
+        "/api/pairings/a*b/reject", "/api/approvals/a_b/reject",    "/api/approvals/ab/approve/"};
     for (size_t i = 0; i < SMA_COUNT_OF(unknown); i++)
         check_decided(unknown[i], "{}", 404, "");
-    CHECK_INT(404, request_status(harness, "GET /api/approvals/ab/approve", "", NULL));
+    check_decided("/api/approvals", "{}", 405, "");
+    CHECK_INT(405, request_status(harness, "GET /api/approvals/ab/approve", "", NULL));
 }
 
 static void the_doors_are_guarded(void)

@@ -1,0 +1,163 @@
+/*
+ * test_http_routes.c — the table of routes: what is served on which path with which method, and what
+ * is said of everything else. Each row of the table is asked for.
+ */
+#include "harness.h"
+
+#include "adapters/http/http_priv.h"
+
+#include <stdio.h>
+
+static struct harness *harness;
+
+static const char *name_of(enum sma_http_method method)
+{
+    static const char *const names[] = {
+        [SMA_HTTP_GET] = "GET",       [SMA_HTTP_HEAD] = "HEAD",       [SMA_HTTP_POST] = "POST",
+        [SMA_HTTP_DELETE] = "DELETE", [SMA_HTTP_OPTIONS] = "OPTIONS", [SMA_HTTP_OTHER] = "PATCH"};
+    return names[method];
+}
+
+/* "/api/runs/:id/trace" -> "/api/runs/17/trace" */
+static void example_of(const char *pattern, char path[200])
+{
+    size_t at = 0;
+    while (*pattern != '\0') {
+        size_t plain = strcspn(pattern, ":*");
+        at += (size_t)snprintf(path + at, 200 - at, "%.*s", (int)plain, pattern);
+        pattern += plain;
+        if (*pattern == '\0')
+            break;
+        pattern += strcspn(pattern, "/");
+        at += (size_t)snprintf(path + at, 200 - at, "17");
+    }
+}
+
+static bool is_served(const char *path, enum sma_http_method method)
+{
+    struct sma_str value;
+    return http_route_find(method, sma_str(path), &value) != NULL;
+}
+
+static void check_refusal(const char *path, enum sma_http_method method,
+                          const struct http_route_row *row)
+{
+    char line[240];
+    bool is_question = method == SMA_HTTP_OPTIONS;
+    snprintf(line, sizeof line, "%s %s", name_of(method), path);
+    struct reply reply = request_once(harness, line, "", NULL);
+    if (reply.status != (is_question ? 204 : 405))
+        fprintf(stderr, "%s: %d\n", line, reply.status);
+    CHECK_INT(is_question ? 204 : 405, reply.status);
+    const char *allow = strstr(reply.head, "\r\nAllow: ");
+    CHECK(allow != NULL && strstr(allow, name_of(row->method)) != NULL);
+    CHECK(is_question || reply_has(&reply, "{\"success\":false,\"message\":"));
+    CHECK(is_question == (reply.body_len == 0));
+    reply_free(&reply);
+}
+
+/* No method beside the rows of the table leads to anything else than 405 with the list of those
+ * that are served. */
+static void every_row_is_served_and_nothing_else(void)
+{
+    size_t count;
+    const struct http_route_row *rows = http_route_rows(&count);
+    for (size_t i = 0; i < count; i++) {
+        char path[200];
+        example_of(rows[i].pattern, path);
+        CHECK(is_served(path, rows[i].method));
+        for (int method = SMA_HTTP_POST; method <= SMA_HTTP_OTHER; method++)
+            if (!is_served(path, (enum sma_http_method)method))
+                check_refusal(path, (enum sma_http_method)method, &rows[i]);
+    }
+}
+
+static void allow_names_each_method(void)
+{
+    struct reply reply = request_once(harness, "PUT /api/runs/17", "", "{}");
+    CHECK_INT(405, reply.status);
+    CHECK(reply_has(&reply, "\r\nAllow: GET, HEAD, DELETE, OPTIONS\r\n"));
+    CHECK(reply_has(&reply, "application/json") && reply.is_closing); /* its body is not read */
+    reply_free(&reply);
+    reply = request_once(harness, "GET /api/execute", "", NULL);
+    CHECK_INT(405, reply.status);
+    CHECK(reply_has(&reply, "\r\nAllow: POST, OPTIONS\r\n") && !reply.is_closing);
+    reply_free(&reply);
+}
+
+static void unknown_paths_of_the_api_are_404_as_json(void)
+{
+    static const char *const lines[] = {
+        "GET /api/nothing",
+        "GET /api/runs/",
+        "GET /api/runs//trace",
+        "GET /api/runs/17/tracee",
+        "GET /api/",
+        "POST /api/approvals//approve",
+        "GET /api/runs/17/trace/",
+        "DELETE /api/runs/a/b",
+        "POST /api/grants/a%b/revoke",
+        "POST /api/pairings/x/love",
+        "OPTIONS /api/nothing",
+        "GET /api/runs/999x",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(lines); i++) {
+        struct reply reply = request_once(harness, lines[i], "", NULL);
+        if (reply.status != 404)
+            fprintf(stderr, "%s: %d\n", lines[i], reply.status);
+        CHECK_INT(404, reply.status);
+        CHECK(reply_has(&reply, "application/json") && reply_has(&reply, "{\"success\":false,"));
+        reply_free(&reply);
+    }
+}
+
+static void check_asked(const char *line, const char *said)
+{
+    struct reply reply = request_once(harness, line, "", NULL);
+    if (reply.status != 200 || !reply_has(&reply, said))
+        fprintf(stderr, "%s: %d %s\n", line, reply.status, reply.body);
+    CHECK_INT(200, reply.status);
+    CHECK(reply_has(&reply, said));
+    reply_free(&reply);
+}
+
+static void lists_of_runs_and_chats_can_be_narrowed(void)
+{
+    static const char *const wrong[] = {
+        "GET /api/runs?status=lost", "GET /api/runs?limit=0",       "GET /api/runs?limit=201",
+        "GET /api/runs?before=x",    "GET /api/runs?before=0",      "GET /api/runs?chatKey=",
+        "GET /api/runs?status=",     "GET /api/chats?limit=100000", "GET /api/runs?chatKey=%ff",
+    };
+    check_asked("GET /api/runs", "{\"runs\":[],\"next\":\"50 0 0 \"}");
+    check_asked("GET /api/runs?status=parked&chatKey=telegram:chat:1&limit=7&before=99",
+                "\"7 3 99 telegram:chat:1\"");
+    check_asked("GET /api/runs?status=open", "\"50 1 0 \"");
+    check_asked("GET /api/chats?before=12&limit=3", "{\"chats\":[],\"next\":\"3 0 12 \"}");
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
+        CHECK_INT(400, request_status(harness, wrong[i], "", NULL));
+}
+
+static void a_run_is_cancelled_by_its_number(void)
+{
+    struct reply reply = request_once(harness, "DELETE /api/runs/17", "", NULL);
+    CHECK_INT(200, reply.status);
+    CHECK(reply_has(&reply, "{\"success\":true,\"message\":\"3 17 0 "));
+    reply_free(&reply);
+    reply = request_once(harness, "DELETE /api/runs/404", "", NULL);
+    CHECK_INT(404, reply.status);
+    CHECK(reply_has(&reply, "\"success\":false"));
+    reply_free(&reply);
+    CHECK_INT(400, request_status(harness, "DELETE /api/runs/17", "", "{\"reason\":\"x\"}"));
+}
+
+int main(void)
+{
+    harness = harness_start(&(struct harness_options){0});
+    every_row_is_served_and_nothing_else();
+    allow_names_each_method();
+    unknown_paths_of_the_api_are_404_as_json();
+    lists_of_runs_and_chats_can_be_narrowed();
+    a_run_is_cancelled_by_its_number();
+    harness_stop(harness);
+    return 0;
+}
