@@ -24,7 +24,7 @@ _shipmyagent() {
         options="--name --provider --attach --help" valued="--name -n --provider --attach -a"
         verbs="" first=folder second=none ;;
     init)
-        options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox --help" valued="--name --provider --model --base-url --adapter"
+        options="--yes --force --name --provider --model --base-url --key-env --key-file --adapter --telegram-token-file --telegram-api-root --secret-env --secret-file --qq-sandbox --proxy --owner --rules --port --untested --chat --start --service --help" valued="--name --provider --model --base-url --key-env --key-file --adapter --telegram-token-file --telegram-api-root --secret-env --secret-file --proxy --owner --rules --port"
         verbs="" first=folder second=none ;;
     status)
         options="--json --help" valued=""
@@ -96,7 +96,17 @@ _shipmyagent() {
         "init --provider") kind=words list="anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline" ;;
         "init --model") kind=text list="" ;;
         "init --base-url") kind=text list="" ;;
+        "init --key-env") kind=text list="" ;;
+        "init --key-file") kind=file list="" ;;
         "init --adapter") kind=words list="none telegram feishu qq" ;;
+        "init --telegram-token-file") kind=file list="" ;;
+        "init --telegram-api-root") kind=text list="" ;;
+        "init --secret-env") kind=text list="" ;;
+        "init --secret-file") kind=text list="" ;;
+        "init --proxy") kind=text list="" ;;
+        "init --owner") kind=text list="" ;;
+        "init --rules") kind=words list="read-only none" ;;
+        "init --port") kind=text list="" ;;
         "approvals --items") kind=text list="" ;;
         "approvals --for") kind=text list="" ;;
         "approvals --response") kind=text list="" ;;

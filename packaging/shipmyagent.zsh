@@ -22,7 +22,7 @@ _shipmyagent() {
     commands=(
         'start:serve the project in FOLDER (default\: this folder)'
         'chat:talk to it in the terminal, or in a pipe'
-        'init:make a project\: Agent.md, ship.json, .ship/'
+        'init:make a project\: questions, tests, and the first chat'
         'status:what the running service is doing'
         'approvals:what waits for somebody'\''s consent; give or refuse it'
         'grants:what is allowed without a question; take it back'
@@ -73,8 +73,22 @@ _shipmyagent() {
             '--provider=[anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
             '--model=[e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash]:text: ' \
             '--base-url=[where the provider answers]:text: ' \
-            '--adapter=[none (default), or the platform to connect]:words:(none telegram feishu qq)' \
+            '--key-env=[the variable of this shell that holds the provider'\''s key]:text: ' \
+            '--key-file=[the file that holds it in its first line; - is stdin]:file:_files' \
+            '--adapter=[none (default), or a platform to connect; may be repeated]:words:(none telegram feishu qq)' \
+            '--telegram-token-file=[the file that holds the bot'\''s token; means --adapter telegram]:file:_files' \
+            '--telegram-api-root=[where the Bot API is, unless at api.telegram.org]:text: ' \
+            '--secret-env=[a variable of this shell that .env gets, e.g.]:text: ' \
+            '--secret-file=[the same from the first line of a file; - is stdin]:text: ' \
             '--qq-sandbox[use QQ'\''s sandbox]' \
+            '--proxy=[the way out\: http\://HOST\:PORT, socks5h\://...]:text: ' \
+            '--owner=[who decides, e.g. telegram\:1001; may be repeated]:text: ' \
+            '--rules=[let ls, cat, head, grep, git status|diff|log run without a]:words:(read-only none)' \
+            '--port=[of the HTTP API (default\: the first that is free from 3000)]:text: ' \
+            '--untested[write even if a key or token is not taken]' \
+            '--chat[then talk to it here]' \
+            '--start[then serve it in this terminal]' \
+            '--service[then install and start it as a service of systemd]' \
             '1:folder:_shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     status)

@@ -65,6 +65,9 @@ struct sma_adapter_ops
     /** Instead of ever starting the actor: ask the platform whether it would take this bot. Changes
      *  nothing there. NULL: there is nobody to ask. */
     void (*probe)(void *state, struct sma_probing *probing);
+    /** Likewise: who has sent the bot this code in private? Their user id is who of the result;
+     *  without it nobody has. Takes no events away. NULL: the platform cannot be asked. */
+    void (*find_owner)(void *state, const char *code, struct sma_probing *probing);
     /** Pure: text and intent into parts. Same input, same version: same parts. Runs on the
      *  dispatcher's thread. */
     SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each,

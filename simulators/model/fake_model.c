@@ -215,7 +215,7 @@ static bool write_some(struct connection *connection)
 struct request
 {
     enum sma_llm_api api;
-    bool is_known_path;
+    bool is_known_path, is_list;
     const struct fake_profile *profile; /* by --profile or the path; NULL = the plain server */
     struct sma_str head, body, path;
 };
@@ -368,8 +368,7 @@ static void answer_messages(struct connection *connection, const struct request 
     struct sma_offline_turn turn;
     struct sma_offline_decision decision;
     struct fake_answer answer = {.number = (uint64_t)getpid() * 1000000 + fake.request_count,
-                                 .input_tokens = (request->body.len - fake_count_base64(messages)) /
-                                                 FAKE_BYTES_PER_TOKEN};
+                                 .input_tokens = request->body.len / 4};
     sma_buf_init(&decision.arguments, 16u << 20);
     fake_read_turn(request->api, messages, &turn);
     const json_t *entry = choose_fault(&turn, fault, fault_size);
@@ -497,6 +496,8 @@ static void answer_request(struct connection *connection, const struct request *
         fake_put_error(response, request->api, 404, "not_found", "no such path", "");
     } else if (!is_authorised(request)) {
         refuse_key(response, request);
+    } else if (request->is_list) {
+        fake_put_models(response);
     } else if (!has_header(request->head, "content-type", "application/json")) {
         fake_put_error(response, request->api, 415, "invalid_request_error",
                        "content-type must be application/json", "");
@@ -549,8 +550,12 @@ static struct request read_head(const struct sma_buf *in, size_t head_len)
         request.api = SMA_LLM_RESPONSES;
     else if (sma_str_is_equal(bare, SMA_STR("/v1/messages")))
         request.api = SMA_LLM_MESSAGES;
+    else if (sma_str_is_equal(bare, SMA_STR("/v1/models")))
+        request.is_list = true;
     else
         request.is_known_path = sma_str_is_equal(bare, SMA_STR("/v1/chat/completions"));
+    if (request.is_list && has_header(request.head, "anthropic-version", NULL))
+        request.api = SMA_LLM_MESSAGES; /* its header for the key */
     return request;
 }
 

@@ -100,6 +100,8 @@ void fake_put_answer(struct fake_response *response, enum sma_llm_api api, bool 
 /** An error in the shape of the platform. */
 void fake_put_error(struct fake_response *response, enum sma_llm_api api, int status,
                     const char *code, const char *message, const char *more_headers);
+/** GET /v1/models, as all of them understand it; one of the names cannot talk. */
+void fake_put_models(struct fake_response *response);
 /** Value of key= in a fault text such as "429 retry-after=2 times=1", or fallback. */
 long fake_option(const char *fault, const char *key, long fallback);
 /** Is this the named fault? */

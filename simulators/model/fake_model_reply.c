@@ -513,3 +513,13 @@ bool fake_put_fault(struct fake_response *response, enum sma_llm_api api, const 
     }
     return true;
 }
+
+void fake_put_models(struct fake_response *response)
+{
+    static const char list[] =
+        "{\"object\":\"list\",\"data\":[{\"id\":\"fake-embedding-1\",\"object\":\"model\"},"
+        "{\"id\":\"fake-model\",\"object\":\"model\"},"
+        "{\"id\":\"fake-model-large\",\"object\":\"model\"}]}";
+    fake_put_head(response, 200, "application/json", "", (long)sizeof list - 1);
+    sma_buf_put_text(&response->bytes, list);
+}

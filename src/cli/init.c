@@ -1,16 +1,14 @@
 /*
- * init.c — `shipmyagent init`: a new project, by questions or by options. Everything is asked
- * before anything is written, so that leaving in the middle leaves nothing behind.
- * Source: protocols/project.md §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
+ * init.c — `shipmyagent init`: a new project, by questions or by options. Everything is asked and
+ * tested before anything is written, so that leaving in the middle leaves nothing behind.
+ * Source: protocols/project.md §3 (files and folders), §2.4 (models).
  */
-#include "adapters.h"
+#include "init.h"
+
 #include "cli.h"
-
 #include "commands.h"
-#include "init_model.h"
-
+#include "prompt.h"
 #include "sma/config.h"
-#include "sma/sys.h"
 #include "sma/text.h"
 
 #include <getopt.h>
@@ -19,272 +17,191 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES_MAX INIT_ANSWER_BYTES_MAX
-
-struct answers
-{
-    const char *dir;
-    char name[ANSWER_BYTES_MAX], adapter[ANSWER_BYTES_MAX];
-    struct init_model model;
-    bool is_switched; /* what the platform asks besides, see struct sma_adapter_setup */
-    bool is_yes, is_forced;
-};
-
-static const char AGENT_MD[] = "# Role\n\n"
-                               "You are the assistant of this project. You help people understand "
-                               "it and work with it by exploring and\n"
-                               "analysing what is here.\n\n"
-                               "# How you work\n\n"
-                               "- Read before you answer; say what you found and where.\n"
-                               "- Give concrete guidance that can be acted upon.\n"
-                               "- Explain findings in plain words, the conclusion first.\n"
-                               "- Change files only when you are explicitly asked to.\n";
-
-/* -- questions --------------------------------------------------------------------------------- */
-bool sma_init_ask(const char *question, const char *otherwise, char *answer)
-{
-    printf("%s [%s]: ", question, otherwise);
-    fflush(stdout);
-    char line[ANSWER_BYTES_MAX];
-    if (fgets(line, sizeof line, stdin) == NULL)
-        return false;
-    struct sma_str text = sma_str_trim(sma_str(line));
-    snprintf(answer, ANSWER_BYTES_MAX, "%.*s", (int)text.len, text.ptr);
-    if (text.len == 0)
-        snprintf(answer, ANSWER_BYTES_MAX, "%s", otherwise);
-    return true;
-}
-
-/* -- platforms --------------------------------------------------------------------------------- */
-/* "none", then every adapter that can be set up here. @return the count */
-static size_t list_platforms(const char *names[SMA_ADAPTER_COUNT_MAX + 1])
-{
-    size_t count = 0;
-    names[count++] = "none";
-    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++)
-        if (sma_adapter_table[i].ops->setup.members != NULL && count <= SMA_ADAPTER_COUNT_MAX)
-            names[count++] = sma_adapter_table[i].ops->name;
-    return count;
-}
-
-/* NULL for "none". */
-static const struct sma_adapter_setup *find_setup(const char *name)
-{
-    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++)
-        if (sma_adapter_table[i].ops->setup.members != NULL &&
-            strcmp(sma_adapter_table[i].ops->name, name) == 0)
-            return &sma_adapter_table[i].ops->setup;
-    return NULL;
-}
-
-/* By number or by name. */
-static bool ask_choice(const char *question, const char *const *choices, size_t count, char *answer)
-{
-    printf("%s\n", question);
-    for (size_t i = 0; i < count; i++)
-        printf("  %zu) %s\n", i + 1, choices[i]);
-    for (;;) {
-        if (!sma_init_ask("number or name", choices[0], answer))
-            return false;
-        int64_t number;
-        if (sma_parse_i64(sma_str(answer), 1, (int64_t)count, &number) == SMA_ERR_OK)
-            snprintf(answer, ANSWER_BYTES_MAX, "%s", choices[number - 1]);
-        for (size_t i = 0; i < count; i++)
-            if (strcmp(answer, choices[i]) == 0)
-                return true;
-        printf("%s is not in the list.\n", answer);
-    }
-}
+#define NOTHING_WRITTEN "\nNothing was written.\n"
+#define OTHERWISE_NOT 3 /* the user does not want to */
 
 static bool exists(const char *dir, const char *name)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return access(path, F_OK) == 0;
+    return snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path &&
+           access(path, F_OK) == 0;
 }
 
-/* 0: go on; 1: failure; 2: the user does not want to. */
-static int ask_everything(struct answers *answers)
+static bool is_project(const char *dir)
 {
-    char line[ANSWER_BYTES_MAX];
-    bool is_there = exists(answers->dir, "Agent.md") || exists(answers->dir, "ship.json");
-    if (is_there && !answers->is_forced) {
-        if (!sma_init_ask("Agent.md or ship.json exists here. Overwrite?", "no", line))
-            return 1;
-        bool is_wanted;
-        if (!sma_cli_parse_bool(line, &is_wanted) || !is_wanted)
-            return 2;
-        answers->is_forced = true;
-    }
-    char otherwise[ANSWER_BYTES_MAX];
-    snprintf(otherwise, sizeof otherwise, "%s", answers->name);
-    if (!sma_init_ask("Name of the agent", otherwise, answers->name))
-        return 1;
-    if (!sma_init_ask_model(&answers->model))
-        return 1;
-    const char *platforms[SMA_ADAPTER_COUNT_MAX + 1];
-    size_t count = list_platforms(platforms);
-    if (answers->adapter[0] == '\0' &&
-        !ask_choice("Platform to connect:", platforms, count, answers->adapter))
-        return 1;
-    const struct sma_adapter_setup *setup = find_setup(answers->adapter);
-    if (setup != NULL && setup->switch_question != NULL) {
-        if (!sma_init_ask(setup->switch_question, "no", line))
-            return 1;
-        (void)sma_cli_parse_bool(line, &answers->is_switched); /* anything else: no */
-    }
+    return exists(dir, "Agent.md") || exists(dir, "ship.json");
+}
+
+/* -- options ----------------------------------------------------------------------------------- */
+static int take_text(const char *option, const char *text, char *room, size_t size)
+{
+    if (snprintf(room, size, "%s", text) < (int)size)
+        return 0;
+    return sma_cli_fail("init: %s: the value is too long", option);
+}
+
+static int take_ending(struct init_answers *answers, enum init_ending ending)
+{
+    if (answers->ending != INIT_ENDS_ASKED && answers->ending != ending)
+        return sma_cli_fail("init: one of --chat, --start and --service, please");
+    answers->ending = ending;
     return 0;
 }
 
-/* -- files ------------------------------------------------------------------------------------- */
-static void put_member(struct sma_buf *buf, const char *name, const char *value, const char *end)
+static int take_owner(struct init_answers *answers, const char *text)
 {
-    sma_buf_printf(buf, "    \"%s\": ", name);
-    sma_buf_put_json_string(buf, sma_str(value));
-    sma_buf_put_text(buf, end);
+    if (answers->owner_count == INIT_OWNER_COUNT_MAX)
+        return sma_cli_fail("init: more than %d owners; use permissions.roles of ship.json",
+                            INIT_OWNER_COUNT_MAX);
+    return take_text("--owner", text, answers->owners[answers->owner_count++], INIT_NAME_BYTES_MAX);
 }
 
-static void put_adapter(struct sma_buf *buf, const struct answers *answers,
-                        const struct sma_adapter_ops *ops)
+static int take_rules(struct init_answers *answers, const char *word)
 {
-    const struct sma_adapter_setup *setup = &ops->setup;
-    bool is_chosen = strcmp(answers->adapter, ops->name) == 0;
-    sma_buf_printf(buf, "    \"%s\": { \"enabled\": %s, %s", ops->name,
-                   is_chosen ? "true" : "false", setup->members);
-    if (setup->switch_key != NULL)
-        sma_buf_printf(buf, ", \"%s\": %s", setup->switch_key,
-                       is_chosen && answers->is_switched ? "true" : "false");
-    sma_buf_put_text(buf, " }");
+    answers->is_rules_given = true;
+    answers->has_rules = strcmp(word, "read-only") == 0;
+    return answers->has_rules || strcmp(word, "none") == 0
+               ? 0
+               : sma_cli_fail("init: --rules takes read-only or none, not %s", word);
 }
 
-static void put_adapters(struct sma_buf *buf, const struct answers *answers)
+static int take_port(struct init_answers *answers, const char *text)
 {
-    bool is_first = true;
-    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
-        if (sma_adapter_table[i].ops->setup.members == NULL)
-            continue;
-        sma_buf_put_text(buf, is_first ? "" : ",\n");
-        put_adapter(buf, answers, sma_adapter_table[i].ops);
-        is_first = false;
-    }
-    sma_buf_put_text(buf, "\n");
-}
-
-static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
-{
-    const struct init_model *model = &answers->model;
-    bool is_named_later = strcmp(model->model, "custom") == 0; /* by variables of .env */
-    bool is_offline = strcmp(model->provider, "offline") == 0;
-    sma_buf_put_text(buf, "{\n  \"$schema\": \"./.ship/schema/ship.schema.json\",\n  \"name\": ");
-    sma_buf_put_json_string(buf, sma_str(answers->name));
-    sma_buf_put_text(
-        buf,
-        ",\n  \"version\": \"1.0.0\",\n  \"start\": { \"port\": 3000, \"host\": \"127.0.0.1\" },\n"
-        "  \"llm\": {\n");
-    /* Nothing that some model refuses: sampling and the cap of an answer are the provider's own. */
-    put_member(buf, "provider", model->provider, ",\n");
-    put_member(buf, "model", is_named_later ? "${LLM_MODEL}" : model->model,
-               is_offline ? "\n" : ",\n");
-    if (!is_offline) {
-        put_member(buf, "baseUrl", model->base_url[0] != '\0' ? model->base_url : "${LLM_BASE_URL}",
-                   ",\n");
-        put_member(buf, "apiKey", "${LLM_API_KEY}", "\n");
-    }
-    sma_buf_put_text(buf, "  },\n  \"adapters\": {\n");
-    put_adapters(buf, answers);
-    /* The defaults, so that their place is seen. */
-    sma_buf_put_text(buf, "  },\n  \"permissions\": {\n"
-                          "    \"roles\": { \"owner\": [], \"admin\": [], \"member\": [] },\n"
-                          "    \"exec_shell\": { \"deny\": [\"rm\"], \"allow\": [] }\n  }\n}\n");
-}
-
-static void put_mcp_schema(struct sma_buf *buf)
-{
-    sma_buf_put_text(
-        buf,
-        "{\"$schema\":\"http://json-schema.org/draft-07/"
-        "schema#\",\"title\":\"mcp.json\",\"type\":\"object\","
-        "\"properties\":{\"servers\":{\"type\":\"object\",\"additionalProperties\":{\"type\":"
-        "\"object\","
-        "\"required\":[\"type\"],\"properties\":{\"type\":{\"enum\":[\"stdio\",\"sse\",\"http\"]},"
-        "\"command\":{\"type\":\"string\"},\"args\":{\"type\":\"array\",\"items\":{\"type\":"
-        "\"string\"}},"
-        "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
-        "\"url\":{\"type\":\"string\"},\"headers\":{\"type\":\"object\","
-        "\"additionalProperties\":{\"type\":\"string\"}}}}}},\"required\":[\"servers\"]}\n");
-}
-
-static int write_one(const struct answers *answers, const char *name, struct sma_buf *buf)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", answers->dir, name);
-    struct sma_error error;
-    enum sma_err err = buf->err;
-    /* Agent.md and ship.json are for the repository; what is under .ship comes to hold secrets
-     * (mcp.json). */
-    mode_t mode = strncmp(name, ".ship/", 6) == 0 ? 0600 : 0644;
-    if (err == SMA_ERR_OK)
-        err = sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(buf), mode, &error);
-    else
-        (void)sma_fail(&error, err, "%s: %s", path, sma_err_text(err));
-    sma_buf_clear(buf);
-    return err == SMA_ERR_OK ? 0 : sma_cli_fail("init: %s", error.text);
-}
-
-static int make_dirs(const struct answers *answers)
-{
-    static const char *const names[] = {"routes", "logs", ".cache", "chats",
-                                        "public", "mcp",  "schema"};
-    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%s/.ship/%s", answers->dir, names[i]);
-        struct sma_error error;
-        if (sma_sys_make_dirs(sma_sys_real(), path, &error) != SMA_ERR_OK)
-            return sma_cli_fail("init: %s", error.text);
-    }
+    int64_t port;
+    if (sma_parse_i64(sma_str(text), 1, 65535, &port) != SMA_ERR_OK)
+        return sma_cli_fail("init: port %s is not a number from 1 to 65535", text);
+    answers->port = (int)port;
     return 0;
 }
 
-static int write_everything(const struct answers *answers)
+static bool is_variable(const char *name)
 {
-    struct sma_buf buf;
-    sma_buf_init(&buf, 256 * 1024);
-    int status = make_dirs(answers);
-    sma_buf_put_text(&buf, AGENT_MD);
-    status = status != 0 ? status : write_one(answers, "Agent.md", &buf);
-    put_ship_json(&buf, answers);
-    status = status != 0 ? status : write_one(answers, "ship.json", &buf);
-    sma_config_format_schema(&buf, sma_cli_platforms());
-    status = status != 0 ? status : write_one(answers, ".ship/schema/ship.schema.json", &buf);
-    put_mcp_schema(&buf);
-    status = status != 0 ? status : write_one(answers, ".ship/mcp/mcp.schema.json", &buf);
-    if (!exists(answers->dir, ".ship/mcp/mcp.json")) {
-        sma_buf_put_text(&buf, "{\n  \"$schema\": \"./mcp.schema.json\",\n  \"servers\": {}\n}\n");
-        status = status != 0 ? status : write_one(answers, ".ship/mcp/mcp.json", &buf);
-    }
-    sma_buf_fini(&buf);
-    return status;
+    if (name[0] == '\0' || (name[0] >= '0' && name[0] <= '9'))
+        return false;
+    for (; *name != '\0'; name++)
+        if (!((*name >= 'A' && *name <= 'Z') || (*name >= 'a' && *name <= 'z') ||
+              (*name >= '0' && *name <= '9') || *name == '_'))
+            return false;
+    return true;
 }
 
-/* -- command ----------------------------------------------------------------------------------- */
-static int parse_options(int argc, char **argv, struct answers *answers)
+/* The key of the model: --key-env NAME, --key-file FILE. */
+static int take_key(struct init_answers *answers, bool is_env, const char *text)
+{
+    struct init_model *model = &answers->model;
+    if (model->is_key_given)
+        return sma_cli_fail("init: one key, please: --key-env or --key-file, once");
+    model->is_key_given = true;
+    if (!is_env)
+        return init_secret_read("--key-file", text, model->key, sizeof model->key);
+    if (!is_variable(text) || strlen(text) >= sizeof model->variable)
+        return sma_cli_fail("init: --key-env takes the name of a variable that holds the key, "
+                            "never the key itself");
+    snprintf(model->variable, sizeof model->variable, "%s", text);
+    return init_secret_take("--key-env", text, model->key, sizeof model->key);
+}
+
+/* --secret-env NAME, --secret-file NAME=FILE: a token of a platform under its variable's name. */
+static int take_secret(struct init_answers *answers, bool is_env, const char *text)
+{
+    char name[INIT_NAME_BYTES_MAX], value[INIT_SECRET_BYTES_MAX];
+    const char *sign = is_env ? text + strlen(text) : strchr(text, '=');
+    size_t len = sign == NULL ? 0 : (size_t)(sign - text);
+    snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : 0), text);
+    if (!is_variable(name))
+        return sma_cli_fail(is_env ? "init: --secret-env takes the name of a variable"
+                                   : "init: --secret-file takes NAME=FILE: the variable of .env, "
+                                     "and the file that holds its value");
+    int status = is_env ? init_secret_take("--secret-env", name, value, sizeof value)
+                        : init_secret_read("--secret-file", sign + 1, value, sizeof value);
+    if (status == 0 && init_secret_is_shadowed(name, value))
+        status = sma_cli_fail("init: this shell has another %s, which would stand above .env; "
+                              "unset it",
+                              name);
+    return status != 0 ? status : init_secrets_put(&answers->secrets, name, value);
+}
+
+static int take_telegram_token(struct init_answers *answers, const char *path)
+{
+    char text[PATH_MAX + 64];
+    if (snprintf(text, sizeof text, "TELEGRAM_BOT_TOKEN=%s", path) >= (int)sizeof text)
+        return sma_cli_fail("init: --telegram-token-file: the path is too long");
+    int status = init_add_platform(answers, "telegram");
+    return status != 0 ? status : take_secret(answers, false, text);
+}
+
+/* Those of the model and of the project itself. -1: it is none of these. */
+static int take_plain(struct init_answers *answers, int option, const char *text)
+{
+    struct init_model *model = &answers->model;
+    switch (option) {
+    case 'n':
+        return take_text("--name", text, answers->name, sizeof answers->name);
+    case 'o':
+        return take_text("--provider", text, model->provider, sizeof model->provider);
+    case 'm':
+        return take_text("--model", text, model->model, sizeof model->model);
+    case 'u':
+        return take_text("--base-url", text, model->base_url, sizeof model->base_url);
+    case 'r':
+        return take_text("--telegram-api-root", text, answers->telegram_root,
+                         sizeof answers->telegram_root);
+    case 'x':
+        return take_text("--proxy", text, answers->proxy, sizeof answers->proxy);
+    case 'a':
+        return init_add_platform(answers, text);
+    case 'w':
+        return take_owner(answers, text);
+    case 'R':
+        return take_rules(answers, text);
+    case 'P':
+        return take_port(answers, text);
+    default:
+        return -1;
+    }
+}
+
+static int take_secret_option(struct init_answers *answers, int option, const char *text)
+{
+    switch (option) {
+    case 'K':
+    case 'F':
+        return take_key(answers, option == 'K', text);
+    case 'S':
+    case 's':
+        return take_secret(answers, option == 'S', text);
+    case 't':
+        return take_telegram_token(answers, text);
+    case 'C':
+        return take_ending(answers, INIT_ENDS_CHAT);
+    case 'G':
+        return take_ending(answers, INIT_ENDS_START);
+    case 'V':
+        return take_ending(answers, INIT_ENDS_SERVICE);
+    default:
+        return -1;
+    }
+}
+
+static int parse_options(int argc, char **argv, struct init_answers *answers)
 {
     int option;
     while ((option = sma_cli_option(&sma_cli_command_init, argc, argv)) != -1) {
-        char *text = option == 'n'   ? answers->name
-                     : option == 'o' ? answers->model.provider
-                     : option == 'm' ? answers->model.model
-                     : option == 'u' ? answers->model.base_url
-                     : option == 'a' ? answers->adapter
-                                     : NULL;
-        if (text != NULL)
-            snprintf(text, ANSWER_BYTES_MAX, "%s", optarg);
-        else if (option == 'y')
+        int status = take_plain(answers, option, optarg);
+        if (status < 0)
+            status = take_secret_option(answers, option, optarg);
+        if (status > 0)
+            return status;
+        if (status == 0)
+            continue;
+        if (option == 'y')
             answers->is_yes = true;
         else if (option == 'f')
             answers->is_forced = true;
         else if (option == 'q')
             answers->is_switched = true;
+        else if (option == 'U')
+            answers->is_untested = true;
         else
             return 1;
     }
@@ -296,55 +213,47 @@ static int parse_options(int argc, char **argv, struct answers *answers)
     return 0;
 }
 
-static int check_answers(struct answers *answers)
+/* -- questions --------------------------------------------------------------------------------- */
+static int ask_overwrite(struct init_answers *answers)
 {
-    if (sma_init_check_model(&answers->model) != 0)
-        return 1;
-    if (answers->adapter[0] == '\0')
-        snprintf(answers->adapter, ANSWER_BYTES_MAX, "none");
-    const char *platforms[SMA_ADAPTER_COUNT_MAX + 1];
-    size_t count = list_platforms(platforms);
-    struct sma_buf known;
-    sma_buf_init(&known, 1024);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(answers->adapter, platforms[i]) == 0) {
-            sma_buf_fini(&known);
-            return 0;
-        }
-        sma_buf_printf(&known, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", platforms[i]);
-    }
-    int status = sma_cli_fail("init: --adapter takes %s, not %s",
-                              known.err == SMA_ERR_OK ? known.ptr : "none", answers->adapter);
-    sma_buf_fini(&known);
+    bool is_wanted = true;
+    if (answers->is_forced || !is_project(answers->dir))
+        return 0;
+    if (!sma_prompt_yes("Agent.md or ship.json exists here. Overwrite?", false, &is_wanted))
+        return INIT_ENDED;
+    answers->is_forced = is_wanted;
+    return is_wanted ? 0 : OTHERWISE_NOT;
+}
+
+static int ask_rules(struct init_answers *answers)
+{
+    if (answers->is_rules_given)
+        return 0;
+    if (!answers->has_sandbox)
+        puts("Commands cannot be walled in here (`apt install bubblewrap`), so that even these "
+             "would see every file of yours:");
+    return sma_prompt_yes("May it run ls, cat, head, grep, git status, git diff and git log "
+                          "without asking?",
+                          answers->has_sandbox, &answers->has_rules)
+               ? 0
+               : INIT_ENDED;
+}
+
+/* 0 | 1 after one line on stderr | INIT_ENDED | OTHERWISE_NOT */
+static int ask_everything(struct init_answers *answers)
+{
+    int status = ask_overwrite(answers);
+    status = status != 0 ? status : init_ask_model(answers);
+    status = status != 0 ? status : init_ask_platforms(answers);
+    status = status != 0 ? status : ask_rules(answers);
+    if (status == 0 && !init_ask_ending(answers))
+        status = INIT_ENDED;
     return status;
 }
 
-/* What a bot needs before it answers its owner. */
-static void print_platform_steps(const struct answers *answers)
-{
-    const struct sma_adapter_setup *setup = find_setup(answers->adapter);
-    if (setup != NULL)
-        printf("\nOn %s: put %s into %s/.env, start, write to the bot, and become its owner "
-               "with the code it shows:\n  shipmyagent pair approve CODE %s --role owner\n",
-               answers->adapter, setup->variables, answers->dir, answers->dir);
-}
-
-static int print_next_steps(const struct answers *answers)
-{
-    printf("Wrote Agent.md, ship.json and .ship/ in %s\n\nNext:\n", answers->dir);
-    const char *provider = answers->model.provider;
-    bool may_need_none = strcmp(provider, "custom") == 0 || strcmp(provider, "ollama") == 0;
-    if (strcmp(provider, "offline") != 0)
-        printf("  (umask 077; echo 'LLM_API_KEY=...' >> %s/.env)     your provider's key%s\n",
-               answers->dir, may_need_none ? ", if it wants one" : "");
-    printf("  shipmyagent chat %s      talk to it here\n  shipmyagent start %s     serve it\n",
-           answers->dir, answers->dir);
-    print_platform_steps(answers);
-    return 0;
-}
-
+/* -- command ----------------------------------------------------------------------------------- */
 /* The folder may not be there yet: then its name is the last part of what was written. */
-static void name_after_folder(struct answers *answers)
+static void name_after_folder(struct init_answers *answers)
 {
     char real[PATH_MAX];
     struct sma_str path = sma_str(answers->dir);
@@ -355,39 +264,64 @@ static void name_after_folder(struct answers *answers)
     const char *slash = memrchr(path.ptr, '/', path.len);
     if (slash != NULL && path.len > 1)
         path = (struct sma_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
-    snprintf(answers->name, ANSWER_BYTES_MAX, "%.*s", (int)path.len, path.ptr);
+    snprintf(answers->name, sizeof answers->name, "%.*s", (int)path.len, path.ptr);
+}
+
+static int ask(struct init_answers *answers)
+{
+    sma_prompt_open(NOTHING_WRITTEN);
+    int status = ask_everything(answers);
+    sma_prompt_close();
+    if (status == INIT_ENDED)
+        return sma_cli_fail("init: input ended; nothing was changed");
+    if (status == OTHERWISE_NOT)
+        puts("Nothing was changed.");
+    return status;
+}
+
+static int check(struct init_answers *answers)
+{
+    int status = init_check_model(answers);
+    return status != 0 ? status : init_check_platforms(answers);
+}
+
+static int choose_port(struct init_answers *answers)
+{
+    if (answers->port == 0)
+        answers->port = init_find_port(answers->dir);
+    return answers->port != 0 ? 0 : sma_cli_fail("init: no port is free; name one with --port");
+}
+
+static int make(struct init_answers *answers)
+{
+    if (!answers->is_yes && isatty(STDIN_FILENO) != 1)
+        return sma_cli_fail("init: standard input is no terminal, so there is nobody to ask; "
+                            "use --yes and options (see `shipmyagent help init`)");
+    if (answers->is_yes && is_project(answers->dir) && !answers->is_forced)
+        return sma_cli_fail("init: %s has an Agent.md or ship.json already; --force overwrites",
+                            answers->dir);
+    int status = init_check_ending(answers);
+    answers->has_sandbox = init_has_sandbox();
+    if (status == 0)
+        status = answers->is_yes ? check(answers) : ask(answers);
+    if (status == 0)
+        status = choose_port(answers);
+    return status != 0 ? status : init_write(answers);
 }
 
 int sma_cli_init(int argc, char **argv)
 {
-    struct answers answers = {.dir = "."};
+    static struct init_answers answers; /* large, and it holds secrets */
+    answers = (struct init_answers){.dir = "."};
     int status = parse_options(argc, argv, &answers);
-    if (status != 0)
-        return status;
-    answers.model.dir = answers.dir;
-    if (answers.name[0] == '\0')
+    if (status == 0 && answers.name[0] == '\0')
         name_after_folder(&answers);
-    bool is_there = exists(answers.dir, "Agent.md") || exists(answers.dir, "ship.json");
-    if (!answers.is_yes && isatty(STDIN_FILENO) != 1)
-        return sma_cli_fail("init: standard input is no terminal, so there is nobody to ask; "
-                            "use --yes and options (see `shipmyagent help init`)");
-    if (answers.is_yes && is_there && !answers.is_forced)
-        return sma_cli_fail("init: %s has an Agent.md or ship.json already; --force overwrites",
-                            answers.dir);
-    status = answers.is_yes ? 0 : ask_everything(&answers);
-    if (status == 2) {
-        puts("Nothing was changed.");
-        return 0;
-    }
-    if (status != 0)
-        return sma_cli_fail("init: input ended; nothing was changed");
-    /* Only what can be carried out leaves anything behind. */
-    status = check_answers(&answers);
-    struct sma_error error;
-    if (status == 0 && sma_sys_make_shared_dirs(sma_sys_real(), answers.dir, &error) != SMA_ERR_OK)
-        return sma_cli_fail("init: %s", error.text);
-    status = status != 0 ? status : write_everything(&answers);
-    return status != 0 ? status : print_next_steps(&answers);
+    if (status == 0)
+        status = make(&answers);
+    if (status == 0)
+        status = init_end(&answers);
+    explicit_bzero(&answers, sizeof answers);
+    return status == OTHERWISE_NOT ? 0 : status;
 }
 
 static const struct sma_cli_command_option OPTIONS[] = {
@@ -403,10 +337,38 @@ static const struct sma_cli_command_option OPTIONS[] = {
     {"model", 'm', false, SMA_VALUE_TEXT, NULL, "NAME",
      "e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash"},
     {"base-url", 'u', false, SMA_VALUE_TEXT, NULL, "URL", "where the provider answers"},
+    {"key-env", 'K', false, SMA_VALUE_TEXT, NULL, "NAME",
+     "the variable of this shell that holds the provider's key"},
+    {"key-file", 'F', false, SMA_VALUE_FILE, NULL, "FILE",
+     "the file that holds it in its first line; - is stdin"},
     {"adapter", 'a', false, SMA_VALUE_ADAPTER, NULL, "NAME",
-     "none (default), or the platform to connect"},
+     "none (default), or a platform to connect; may be repeated"},
     {"integration", 'a', false, SMA_VALUE_ADAPTER, NULL, "NAME", NULL},
+    {"telegram-token-file", 't', false, SMA_VALUE_FILE, NULL, "FILE",
+     "the file that holds the bot's token; means --adapter telegram"},
+    {"telegram-api-root", 'r', false, SMA_VALUE_TEXT, NULL, "URL",
+     "where the Bot API is, unless at api.telegram.org"},
+    {"secret-env", 'S', false, SMA_VALUE_TEXT, NULL, "NAME",
+     "a variable of this shell that .env gets, e.g.\n"
+     "FEISHU_APP_SECRET; may be repeated"},
+    {"secret-file", 's', false, SMA_VALUE_TEXT, NULL, "NAME=FILE",
+     "the same from the first line of a file; - is stdin"},
     {"qq-sandbox", 'q', false, SMA_VALUE_NONE, NULL, NULL, "use QQ's sandbox"},
+    {"proxy", 'x', false, SMA_VALUE_TEXT, NULL, "URL",
+     "the way out: http://HOST:PORT, socks5h://..."},
+    {"owner", 'w', false, SMA_VALUE_TEXT, NULL, "PERSON",
+     "who decides, e.g. telegram:1001; may be repeated"},
+    {"rules", 'R', false, SMA_VALUE_WORDS, "read-only|none", NULL,
+     "let ls, cat, head, grep, git status|diff|log run without a\n"
+     "question, or nothing (default with --yes)"},
+    {"port", 'P', false, SMA_VALUE_TEXT, NULL, "PORT",
+     "of the HTTP API (default: the first that is free from 3000)"},
+    {"untested", 'U', false, SMA_VALUE_NONE, NULL, NULL,
+     "write even if a key or token is not taken"},
+    {"chat", 'C', false, SMA_VALUE_NONE, NULL, NULL, "then talk to it here"},
+    {"start", 'G', false, SMA_VALUE_NONE, NULL, NULL, "then serve it in this terminal"},
+    {"service", 'V', false, SMA_VALUE_NONE, NULL, NULL,
+     "then install and start it as a service of systemd"},
     {.name = NULL},
 };
 
@@ -414,11 +376,18 @@ const struct sma_cli_command sma_cli_command_init = {
     .name = "init",
     .run = sma_cli_init,
     .place = "[FOLDER]",
-    .summary = "make a project: Agent.md, ship.json, .ship/",
+    .summary = "make a project: questions, tests, and the first chat",
     .usage = "shipmyagent init [FOLDER] [options]\n",
     .options = OPTIONS,
-    .text = "Makes a project by questions, or with --yes by options alone. Existing files are "
-            "overwritten only\n"
-            "on request.\n",
+    .text = "Asks for the provider, its key, the model, a platform and its token, tests each as "
+            "it is entered, and\n"
+            "writes Agent.md, ship.json, .env (keys are there alone) and .gitignore at the end, or "
+            "nothing at all.\n"
+            "Options answer questions beforehand; with --yes nothing is asked. A key is never an "
+            "argument, where\n"
+            "the history of the shell and other users would see it.\n"
+            "  pass show deepseek | shipmyagent init bot --yes --model deepseek-flash --key-file - "
+            "--start\n"
+            "Existing files are kept; Agent.md and ship.json are overwritten only on request.\n",
     .first = SMA_VALUE_FOLDER,
 };

@@ -1,15 +1,18 @@
-/* init_model.c — see init_model.h. */
-#include "init_model.h"
+/*
+ * init_model.c — who answers in a new project: provider, key and model, each tested as it comes.
+ * What cannot work together is refused, and no key goes to another provider's address.
+ */
+#include "init.h"
 
 #include "cli.h"
+#include "init_test.h"
 #include "probe/probe.h"
+#include "prompt.h"
 #include "runtime/model/profile.h"
-#include "sma/config.h"
 #include "sma/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SHOWN_COUNT_MAX 30 /* models of one list; others are typed */
 
@@ -20,7 +23,194 @@ struct choices
     bool is_of_server; /* told by the provider itself */
 };
 
-/* -- the provider's own list ------------------------------------------------------------------- */
+/* "custom" has no address of its own. */
+static bool needs_url(const char *provider)
+{
+    return strcmp(provider, "custom") == 0;
+}
+
+static bool is_offline(const struct sma_provider *provider)
+{
+    return provider != NULL && provider->host == SMA_HOST_OFFLINE;
+}
+
+/* -- what works together ----------------------------------------------------------------------- */
+static void use_own_url(struct init_model *chosen, const struct sma_provider *provider)
+{
+    if (chosen->base_url[0] == '\0' && provider != NULL && !needs_url(chosen->provider))
+        snprintf(chosen->base_url, sizeof chosen->base_url, "%s", provider->base_url);
+}
+
+/* Whose own server this is: it serves its own models and no others. */
+static bool is_maker(enum sma_host host)
+{
+    switch (host) {
+    case SMA_HOST_ANTHROPIC:
+    case SMA_HOST_OPENAI:
+    case SMA_HOST_DEEPSEEK:
+    case SMA_HOST_MOONSHOT:
+    case SMA_HOST_ZHIPU:
+    case SMA_HOST_GEMINI:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The maker whose own address this is, whatever the provider is called; NULL: nobody's. */
+static const struct sma_provider *maker_at(const char *base_url)
+{
+    struct sma_config_llm llm = {.provider = "custom", .model = "", .base_url = base_url};
+    enum sma_host host = sma_profile_host(&llm);
+    size_t count;
+    const struct sma_provider *all = sma_provider_all(&count);
+    for (size_t i = 0; i < count && is_maker(host); i++)
+        if (all[i].host == host)
+            return &all[i];
+    return NULL;
+}
+
+static const char *usual_model(const struct sma_provider *provider)
+{
+    return provider->default_model != NULL ? provider->default_model
+           : provider->menu[0] != NULL     ? provider->menu[0]
+                                           : "";
+}
+
+static const char *check_pair(const struct init_model *chosen, char *why, size_t room)
+{
+    const struct sma_provider *maker =
+        sma_provider_find(sma_config_provider_of_model(chosen->model));
+    const struct sma_provider *server = maker_at(chosen->base_url);
+    if (maker == NULL || server == NULL || maker == server || !is_maker(maker->host))
+        return NULL;
+    snprintf(why, room,
+             "%s does not serve %s; use --provider %s, or name one of its own models, e.g. "
+             "--model %s",
+             server->name, chosen->model, maker->name, usual_model(server));
+    return why;
+}
+
+/* Keys that say whose they are. */
+static const char *check_key(const char *key, const char *base_url, char *why, size_t room)
+{
+    static const struct
+    {
+        const char *prefix, *provider;
+    } rows[] = {{"sk-ant-", "anthropic"},
+                {"sk-or-", "openrouter"},
+                {"sk-proj-", "openai"},
+                {"AIza", "gemini"}};
+    const struct sma_provider *server = maker_at(base_url);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows) && server != NULL; i++)
+        if (strncmp(key, rows[i].prefix, strlen(rows[i].prefix)) == 0 &&
+            strcmp(server->name, rows[i].provider) != 0) {
+            snprintf(why, room, "that is a key of %s (%s...); it is not sent to %s",
+                     rows[i].provider, rows[i].prefix, server->name);
+            return why;
+        }
+    return NULL;
+}
+
+static int choose_provider(struct init_model *chosen)
+{
+    if (chosen->provider[0] != '\0')
+        return 0;
+    if (chosen->model[0] == '\0') {
+        size_t count;
+        snprintf(chosen->provider, sizeof chosen->provider, "%s", sma_provider_all(&count)[0].name);
+        return 0;
+    }
+    /* "vendor/model" is how gateways name theirs. */
+    bool is_gateway = strchr(chosen->model, '/') != NULL && chosen->base_url[0] == '\0';
+    snprintf(chosen->provider, sizeof chosen->provider, "%s",
+             is_gateway ? "openrouter" : sma_config_provider_of_model(chosen->model));
+    if (strcmp(chosen->provider, "custom") == 0 && chosen->base_url[0] == '\0' &&
+        strcmp(chosen->model, "custom") != 0)
+        return sma_cli_fail("init: which provider serves %s is not known here; name it with "
+                            "--provider (%s), or give the server's address with --base-url",
+                            chosen->model, sma_provider_names());
+    return 0;
+}
+
+static int complete(struct init_model *chosen)
+{
+    if (choose_provider(chosen) != 0)
+        return 1;
+    const struct sma_provider *provider = sma_provider_find(chosen->provider);
+    if (provider == NULL && chosen->base_url[0] == '\0')
+        return sma_cli_fail(
+            "init: provider %s is not known; take one of %s, or give the address of "
+            "a server that speaks chat completions with --base-url",
+            chosen->provider, sma_provider_names());
+    use_own_url(chosen, provider);
+    if (chosen->model[0] == '\0' && provider != NULL)
+        snprintf(chosen->model, sizeof chosen->model, "%s", usual_model(provider));
+    if (chosen->model[0] == '\0')
+        return sma_cli_fail("init: name the model with --model; %s has no usual one",
+                            chosen->provider);
+    if (needs_url(chosen->provider) && chosen->base_url[0] == '\0' &&
+        strcmp(chosen->model, "custom") != 0)
+        return sma_cli_fail("init: provider custom needs the server's address: --base-url URL");
+    char why[512];
+    return check_pair(chosen, why, sizeof why) == NULL ? 0 : sma_cli_fail("init: %s", why);
+}
+
+/* -- the key's place --------------------------------------------------------------------------- */
+/* The name that ship.json gives it: one that this shell's environment does not overrule. */
+static bool name_key(struct init_model *chosen, const struct sma_provider *provider)
+{
+    const char *names[SMA_COUNT_OF(provider->variables) + 1] = {"LLM_API_KEY"};
+    for (size_t i = 0; provider != NULL && provider->variables[i] != NULL; i++)
+        names[i + 1] = provider->variables[i];
+    for (size_t i = 0; i < SMA_COUNT_OF(names) && names[i] != NULL; i++)
+        if (!init_secret_is_shadowed(names[i], chosen->key)) {
+            snprintf(chosen->variable, sizeof chosen->variable, "%s", names[i]);
+            return true;
+        }
+    return false;
+}
+
+/* Which variable has a key for it already: one of its own, or LLM_API_KEY. NULL: none. */
+static const char *find_variable(const struct init_answers *answers,
+                                 const struct sma_provider *provider, char *key, size_t room)
+{
+    for (size_t i = 0; provider != NULL && provider->variables[i] != NULL; i++)
+        if (init_secrets_find(&answers->secrets, answers->dir, provider->variables[i], key, room))
+            return provider->variables[i];
+    return init_secrets_find(&answers->secrets, answers->dir, "LLM_API_KEY", key, room)
+               ? "LLM_API_KEY"
+               : NULL;
+}
+
+static void use_variable(struct init_answers *answers, const char *name, const char *key)
+{
+    struct init_model *chosen = &answers->model;
+    snprintf(chosen->variable, sizeof chosen->variable, "%s", name);
+    snprintf(chosen->key, sizeof chosen->key, "%s", key);
+}
+
+/* -- tests ------------------------------------------------------------------------------------- */
+static void describe(const struct init_answers *answers, struct sma_config_llm *llm,
+                     const char *keys[1])
+{
+    const struct init_model *chosen = &answers->model;
+    keys[0] = chosen->key;
+    *llm = (struct sma_config_llm){.api = sma_profile_api(chosen->provider, chosen->base_url),
+                                   .provider = chosen->provider,
+                                   .model = chosen->model,
+                                   .name = "",
+                                   .base_url = chosen->base_url,
+                                   .api_key = chosen->key,
+                                   .api_key_source = chosen->variable,
+                                   .anthropic_version = "2023-06-01",
+                                   .effort = "",
+                                   .extra_body_json = "",
+                                   .api_keys = keys,
+                                   .api_key_count = chosen->key[0] != '\0',
+                                   .proxy = answers->proxy};
+}
+
 static bool is_talker(const struct sma_model_facts *model)
 {
     static const char *const others[] = {"embed",  "whisper",    "tts",    "dall-e", "moderation",
@@ -45,207 +235,284 @@ static void add_choice(struct choices *choices, const char *id)
         snprintf(choices->ids[choices->count++], SMA_MODELS_ID_BYTES_MAX, "%s", id);
 }
 
-/* What of our menu the provider serves comes first, then the rest of its list. false: it did not
- * tell. */
-static bool list_of_server(const struct init_model *chosen, const struct sma_provider *provider,
-                           const char *key, struct choices *choices)
+/* What of our menu the provider serves comes first, then the rest of its list. */
+static void choose_from(const struct sma_models_list *list, const struct sma_provider *provider,
+                        struct choices *choices)
 {
-    struct sma_models_list list;
-    struct sma_probe_result result;
-    struct sma_config_llm llm = {.provider = chosen->provider,
-                                 .model = "",
-                                 .base_url = chosen->base_url,
-                                 .api = sma_profile_api(chosen->provider, chosen->base_url),
-                                 .api_key = key};
-    bool is_there = sma_probe_models_list(&llm, &list, &result);
-    for (size_t i = 0; is_there && provider != NULL && provider->menu[i] != NULL; i++)
-        if (sma_models_list_find(&list, provider->menu[i]) != NULL)
-            add_choice(choices, provider->menu[i]);
-    for (size_t i = 0; is_there && i < list.count; i++)
-        if (is_talker(&list.models[i]))
-            add_choice(choices, list.models[i].id);
-    choices->is_of_server = is_there && choices->count > 0;
-    if (is_there)
-        sma_models_list_fini(&list);
-    return choices->is_of_server;
-}
-
-/* The variables of the provider, and the one that ship.json will name. */
-static bool find_key(const struct init_model *chosen, const struct sma_provider *provider,
-                     char *key, size_t room)
-{
-    static const char *const ours[] = {"LLM_API_KEY", NULL};
-    return sma_config_find_variable(chosen->dir, ours, key, room) ||
-           (provider != NULL &&
-            sma_config_find_variable(chosen->dir, provider->variables, key, room));
-}
-
-static void find_choices(const struct init_model *chosen, const struct sma_provider *provider,
-                         struct choices *choices)
-{
-    char key[2048] = "";
-    bool has_key = find_key(chosen, provider, key, sizeof key);
-    bool is_local = provider != NULL && provider->host == SMA_HOST_OLLAMA;
-    *choices = (struct choices){0};
-    if ((has_key || is_local) && chosen->base_url[0] != '\0' &&
-        list_of_server(chosen, provider, key, choices))
-        return;
     for (size_t i = 0; provider != NULL && provider->menu[i] != NULL; i++)
-        add_choice(choices, provider->menu[i]);
+        if (sma_models_list_find(list, provider->menu[i]) != NULL)
+            add_choice(choices, provider->menu[i]);
+    for (size_t i = 0; i < list->count; i++)
+        if (is_talker(&list->models[i]))
+            add_choice(choices, list->models[i].id);
+    choices->is_of_server = choices->count > 0;
+}
+
+/* The provider's own list, which also tells whether it takes the key. */
+static enum sma_probe_state test_list(const struct init_answers *answers,
+                                      const struct sma_provider *provider, struct choices *choices)
+{
+    struct sma_config_llm llm;
+    struct sma_models_list list = {0};
+    struct sma_probe_result result = {0};
+    const char *keys[1];
+    describe(answers, &llm, keys);
+    *choices = (struct choices){0};
+    if (sma_probe_models_list(&llm, &list, &result))
+        choose_from(&list, provider, choices);
+    sma_models_list_fini(&list);
+    init_test_show(&result);
+    return result.state;
+}
+
+static enum sma_probe_state test_model(const struct init_answers *answers)
+{
+    struct sma_config_llm llm;
+    struct sma_probe_result result = {0};
+    const char *keys[1];
+    describe(answers, &llm, keys);
+    init_test_begin(answers->model.model);
+    sma_probe_model(&llm, &result);
+    init_test_show(&result);
+    return result.state;
 }
 
 /* -- questions --------------------------------------------------------------------------------- */
-/* By number, by name, or typed: a list is never complete. */
-static bool ask_model(struct init_model *chosen, const struct sma_provider *provider)
+/* A provider whose key lies ready is the one that is meant. */
+static size_t likely_provider(const struct sma_provider *all, size_t count)
 {
-    struct choices choices;
-    find_choices(chosen, provider, &choices);
-    printf("Model%s:\n", choices.is_of_server ? " (as the provider lists them with your key)" : "");
-    for (size_t i = 0; i < choices.count; i++)
-        printf("  %zu) %s\n", i + 1, choices.ids[i]);
-    if (choices.left_out_count > 0)
-        printf("  and %zu more: type the name of any\n", choices.left_out_count);
-    for (;;) {
-        int64_t number;
-        if (!sma_init_ask("number, or any name", choices.count > 0 ? choices.ids[0] : "",
-                          chosen->model))
-            return false;
-        if (sma_parse_i64(sma_str(chosen->model), 1, (int64_t)choices.count, &number) == SMA_ERR_OK)
-            snprintf(chosen->model, sizeof chosen->model, "%s", choices.ids[number - 1]);
-        if (chosen->model[0] != '\0')
-            return true;
-        puts("The provider needs the name of a model.");
-    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; all[i].variables[k] != NULL; k++) {
+            const char *there = getenv(all[i].variables[k]);
+            bool is_own = strcmp(all[i].variables[k], "LLM_API_KEY") != 0 &&
+                          strcmp(all[i].variables[k], "API_KEY") != 0;
+            if (is_own && there != NULL && there[0] != '\0')
+                return i;
+        }
+    return 0;
 }
 
 static bool ask_provider(struct init_model *chosen)
 {
-    size_t count;
+    char names[16][96];
+    const char *choices[16];
+    size_t count, index;
     const struct sma_provider *all = sma_provider_all(&count);
-    puts("Who answers?");
-    for (size_t i = 0; i < count; i++)
-        printf(
-            "  %zu) %s%s\n", i + 1, all[i].name,
-            all[i].host == SMA_HOST_OFFLINE ? "      no network, canned answers: to try things out"
-            : strcmp(all[i].name, "custom") == 0 ? "       any server that speaks chat completions"
-                                                 : "");
+    for (size_t i = 0; i < count && i < SMA_COUNT_OF(names); i++) {
+        snprintf(names[i], sizeof names[i], "%s%s", all[i].name,
+                 is_offline(&all[i]) ? "      no network, canned answers: to try things"
+                 : strcmp(all[i].name, "ollama") == 0 ? "       models of this machine"
+                 : needs_url(all[i].name) ? "       any server that speaks chat completions"
+                                          : "");
+        choices[i] = names[i];
+    }
+    if (!sma_prompt_choice("Who answers?", choices, count, likely_provider(all, count), &index))
+        return false;
+    snprintf(chosen->provider, sizeof chosen->provider, "%s", all[index].name);
+    return true;
+}
+
+static bool ask_url(struct init_model *chosen)
+{
+    while (needs_url(chosen->provider) && chosen->base_url[0] == '\0') {
+        if (!sma_prompt_line("Address of the server, e.g. http://127.0.0.1:8000/v1", "",
+                             chosen->base_url, sizeof chosen->base_url))
+            return false;
+        if (strncmp(chosen->base_url, "http://", 7) == 0 ||
+            strncmp(chosen->base_url, "https://", 8) == 0)
+            continue;
+        puts("It begins with http:// or https://.");
+        chosen->base_url[0] = '\0';
+    }
+    for (size_t len = strlen(chosen->base_url); len > 0 && chosen->base_url[len - 1] == '/';)
+        chosen->base_url[--len] = '\0';
+    return true;
+}
+
+/* A key of the environment is offered by its name alone. */
+static bool offer_variable(struct init_answers *answers, const struct sma_provider *provider,
+                           bool *ret_is_taken)
+{
+    char key[INIT_SECRET_BYTES_MAX], question[256];
+    const char *name = find_variable(answers, provider, key, sizeof key);
+    *ret_is_taken = false;
+    if (name == NULL || init_secret_fault(key) != NULL)
+        return true;
+    snprintf(question, sizeof question, "%s is set %s. Use it?", name,
+             getenv(name) != NULL ? "in this shell (it will be kept in .env)" : "in .env");
+    if (!sma_prompt_yes(question, true, ret_is_taken))
+        return false;
+    if (*ret_is_taken)
+        use_variable(answers, name, key);
+    return true;
+}
+
+/* NULL, or why this key cannot be used. */
+static const char *take_key(struct init_answers *answers, const struct sma_provider *provider,
+                            bool is_optional, char *why, size_t room)
+{
+    struct init_model *chosen = &answers->model;
+    if (chosen->key[0] == '\0' && is_optional)
+        return NULL;
+    const char *fault = init_secret_fault(chosen->key);
+    if (fault == NULL)
+        fault = check_key(chosen->key, chosen->base_url, why, room);
+    if (fault == NULL && chosen->variable[0] == '\0' && !name_key(chosen, provider))
+        fault = "the environment of this shell has other keys under every name it could get; "
+                "unset LLM_API_KEY";
+    return fault;
+}
+
+static bool type_key(struct init_answers *answers, const struct sma_provider *provider)
+{
+    struct init_model *chosen = &answers->model;
+    bool is_optional =
+        provider == NULL || provider->host == SMA_HOST_OLLAMA || needs_url(chosen->provider);
+    char question[INIT_ANSWER_BYTES_MAX + 64], why[256];
+    snprintf(question, sizeof question, "Key for %s%s", chosen->provider,
+             is_optional ? ", empty if it wants none" : "");
+    for (;;) {
+        chosen->variable[0] = '\0';
+        if (!sma_prompt_secret(question, chosen->key, sizeof chosen->key))
+            return false;
+        const char *fault = take_key(answers, provider, is_optional, why, sizeof why);
+        if (fault == NULL)
+            return true;
+        printf("This cannot be used: %s.\n", fault);
+    }
+}
+
+/* One that was given or offered is looked at as a typed one is. */
+static bool is_usable(struct init_answers *answers, const struct sma_provider *provider)
+{
+    char why[256];
+    const char *fault = take_key(answers, provider, true, why, sizeof why);
+    if (fault != NULL)
+        printf("This cannot be used: %s.\n", fault);
+    return fault == NULL;
+}
+
+static bool ask_key(struct init_answers *answers, const struct sma_provider *provider,
+                    struct choices *choices)
+{
+    bool is_there = answers->model.key[0] != '\0';
+    if (!is_there && !offer_variable(answers, provider, &is_there))
+        return false;
+    is_there = is_there && is_usable(answers, provider);
+    for (enum init_step step = is_there ? INIT_STEP_AGAIN : INIT_STEP_CHANGE;;) {
+        if (step == INIT_STEP_CHANGE && !type_key(answers, provider))
+            return false;
+        init_test_begin(answers->model.provider);
+        if (test_list(answers, provider, choices) != SMA_PROBE_ERROR)
+            return true;
+        if (!init_test_ask_step("another key", &step))
+            return false;
+        if (step == INIT_STEP_KEEP)
+            return true;
+    }
+}
+
+/* By number, by name, or typed: a list is never complete. */
+static bool ask_name(struct init_model *chosen, const struct choices *choices)
+{
+    printf("Model%s:\n", choices->is_of_server ? " (as the provider lists them)" : "");
+    for (size_t i = 0; i < choices->count; i++)
+        printf("  %zu) %s\n", i + 1, choices->ids[i]);
+    if (choices->left_out_count > 0)
+        printf("  and %zu more: type the name of any\n", choices->left_out_count);
     for (;;) {
         int64_t number;
-        if (!sma_init_ask("number or name", all[0].name, chosen->provider))
+        if (!sma_prompt_line("number, or any name", choices->count > 0 ? choices->ids[0] : "",
+                             chosen->model, sizeof chosen->model))
             return false;
-        if (sma_parse_i64(sma_str(chosen->provider), 1, (int64_t)count, &number) == SMA_ERR_OK)
-            snprintf(chosen->provider, sizeof chosen->provider, "%s", all[number - 1].name);
-        if (sma_provider_find(chosen->provider) != NULL)
+        if (sma_parse_i64(sma_str(chosen->model), 1, (int64_t)choices->count, &number) ==
+            SMA_ERR_OK)
+            snprintf(chosen->model, sizeof chosen->model, "%s", choices->ids[number - 1]);
+        char why[512];
+        const char *fault = chosen->model[0] == '\0' ? "The provider needs the name of a model"
+                                                     : check_pair(chosen, why, sizeof why);
+        if (fault == NULL)
             return true;
-        printf("%s is not in the list.\n", chosen->provider);
+        printf("%s.\n", fault);
     }
 }
 
-/* "custom" has no address of its own. */
-static bool needs_url(const char *provider)
+static bool ask_model(struct init_answers *answers, const struct choices *choices)
 {
-    return strcmp(provider, "custom") == 0;
-}
-
-static void use_own_url(struct init_model *chosen, const struct sma_provider *provider)
-{
-    if (chosen->base_url[0] == '\0' && provider != NULL && !needs_url(chosen->provider))
-        snprintf(chosen->base_url, sizeof chosen->base_url, "%s", provider->base_url);
-}
-
-bool sma_init_ask_model(struct init_model *chosen)
-{
-    if (chosen->model[0] != '\0')
-        return true; /* the check finds its provider */
-    if (chosen->provider[0] == '\0' && !ask_provider(chosen))
-        return false;
-    const struct sma_provider *provider = sma_provider_find(chosen->provider);
-    while (needs_url(chosen->provider) && chosen->base_url[0] == '\0')
-        if (!sma_init_ask("Address of the server, e.g. http://127.0.0.1:8000/v1", "",
-                          chosen->base_url))
+    for (enum init_step step = INIT_STEP_CHANGE;;) {
+        if (step == INIT_STEP_CHANGE && !ask_name(&answers->model, choices))
             return false;
+        if (test_model(answers) != SMA_PROBE_ERROR)
+            return true;
+        if (!init_test_ask_step("another model", &step))
+            return false;
+        if (step == INIT_STEP_KEEP)
+            return true;
+    }
+}
+
+static int keep_key(struct init_answers *answers)
+{
+    const struct init_model *chosen = &answers->model;
+    return chosen->key[0] == '\0'
+               ? 0
+               : init_secrets_put(&answers->secrets, chosen->variable, chosen->key);
+}
+
+int init_ask_model(struct init_answers *answers)
+{
+    struct init_model *chosen = &answers->model;
+    struct choices choices = {0};
+    bool is_named = chosen->model[0] != '\0';
+    if (is_named && complete(chosen) != 0)
+        return 1;
+    if (chosen->provider[0] == '\0' && !ask_provider(chosen))
+        return INIT_ENDED;
+    const struct sma_provider *provider = sma_provider_find(chosen->provider);
+    if (is_offline(provider)) {
+        snprintf(chosen->model, sizeof chosen->model, "%s", provider->default_model);
+        return 0;
+    }
+    if (!ask_url(chosen))
+        return INIT_ENDED;
     use_own_url(chosen, provider);
-    if (provider != NULL && provider->host == SMA_HOST_OFFLINE)
-        return true;
-    return ask_model(chosen, provider);
+    if (!ask_key(answers, provider, &choices))
+        return INIT_ENDED;
+    for (size_t i = 0; choices.count == 0 && provider != NULL && provider->menu[i] != NULL; i++)
+        add_choice(&choices, provider->menu[i]);
+    if (is_named ? test_model(answers) == SMA_PROBE_ERROR && !ask_model(answers, &choices)
+                 : !ask_model(answers, &choices))
+        return INIT_ENDED;
+    return keep_key(answers);
 }
 
-/* -- what works together ----------------------------------------------------------------------- */
-/* Whose own server this is: it serves its own models and no others. */
-static bool is_maker(const struct sma_provider *provider)
+/* -- without questions ------------------------------------------------------------------------- */
+static int test_given(const struct init_answers *answers)
 {
-    switch (provider->host) {
-    case SMA_HOST_ANTHROPIC:
-    case SMA_HOST_OPENAI:
-    case SMA_HOST_DEEPSEEK:
-    case SMA_HOST_MOONSHOT:
-    case SMA_HOST_ZHIPU:
-    case SMA_HOST_GEMINI:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static const char *usual_model(const struct sma_provider *provider)
-{
-    return provider->default_model != NULL ? provider->default_model
-           : provider->menu[0] != NULL     ? provider->menu[0]
-                                           : "";
-}
-
-static int check_pair(const struct init_model *chosen, const struct sma_provider *provider)
-{
-    const struct sma_provider *maker =
-        sma_provider_find(sma_config_provider_of_model(chosen->model));
-    bool is_own_address = strcmp(chosen->base_url, provider->base_url) == 0;
-    if (maker == NULL || maker == provider || !is_maker(maker) || !is_maker(provider) ||
-        !is_own_address)
+    if (answers->is_untested || test_model(answers) != SMA_PROBE_ERROR)
         return 0;
-    return sma_cli_fail("init: %s does not serve %s; use --provider %s, or name one of its own "
-                        "models, e.g. --model %s",
-                        provider->name, chosen->model, maker->name, usual_model(provider));
+    return sma_cli_fail("init: %s did not answer, so nothing was written; --untested writes "
+                        "all the same",
+                        answers->model.model);
 }
 
-static int choose_provider(struct init_model *chosen)
+int init_check_model(struct init_answers *answers)
 {
-    if (chosen->provider[0] != '\0')
-        return 0;
-    if (chosen->model[0] == '\0') {
-        size_t count;
-        snprintf(chosen->provider, sizeof chosen->provider, "%s", sma_provider_all(&count)[0].name);
-        return 0;
-    }
-    /* "vendor/model" is how gateways name theirs. */
-    bool is_gateway = strchr(chosen->model, '/') != NULL && chosen->base_url[0] == '\0';
-    snprintf(chosen->provider, sizeof chosen->provider, "%s",
-             is_gateway ? "openrouter" : sma_config_provider_of_model(chosen->model));
-    if (strcmp(chosen->provider, "custom") == 0 && chosen->base_url[0] == '\0' &&
-        strcmp(chosen->model, "custom") != 0)
-        return sma_cli_fail("init: which provider serves %s is not known here; name it with "
-                            "--provider (%s), or give the server's address with --base-url",
-                            chosen->model, sma_provider_names());
-    return 0;
-}
-
-int sma_init_check_model(struct init_model *chosen)
-{
-    if (choose_provider(chosen) != 0)
+    struct init_model *chosen = &answers->model;
+    char why[256], key[INIT_SECRET_BYTES_MAX];
+    if (complete(chosen) != 0)
         return 1;
     const struct sma_provider *provider = sma_provider_find(chosen->provider);
-    if (provider == NULL && chosen->base_url[0] == '\0')
-        return sma_cli_fail(
-            "init: provider %s is not known; take one of %s, or give the address of "
-            "a server that speaks chat completions with --base-url",
-            chosen->provider, sma_provider_names());
-    use_own_url(chosen, provider);
-    if (chosen->model[0] == '\0' && provider != NULL)
-        snprintf(chosen->model, sizeof chosen->model, "%s", usual_model(provider));
-    if (chosen->model[0] == '\0')
-        return sma_cli_fail("init: name the model with --model; %s has no usual one",
-                            chosen->provider);
-    if (needs_url(chosen->provider) && chosen->base_url[0] == '\0' &&
-        strcmp(chosen->model, "custom") != 0)
-        return sma_cli_fail("init: provider custom needs the server's address: --base-url URL");
-    return provider == NULL ? 0 : check_pair(chosen, provider);
+    if (is_offline(provider))
+        return 0;
+    if (!chosen->is_key_given) { /* by the name under which it is there, or will be put */
+        const char *name = find_variable(answers, provider, key, sizeof key);
+        snprintf(chosen->variable, sizeof chosen->variable, "%s",
+                 name == NULL ? "LLM_API_KEY" : name);
+        return 0;
+    }
+    const char *fault = take_key(answers, provider, false, why, sizeof why);
+    if (fault != NULL)
+        return sma_cli_fail("init: %s", fault);
+    return test_given(answers) != 0 || keep_key(answers) != 0;
 }

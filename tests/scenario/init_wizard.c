@@ -1,168 +1,354 @@
 /*
- * Aim: init offers what the provider itself serves with the key that is there, and takes any name
- * that is typed.
- * Method: the real binary on a pseudo terminal; a server of this process answers GET /v1/models,
- *   with the key only. init_wizard BINARY
+ * Aim: one command leads from nothing to the first answer: what is entered is tested at once, what
+ *   is wrong can be corrected, secrets are neither shown nor left anywhere but in .env, and whoever
+ *   leaves in the middle leaves nothing.
+ * Method: the real binary on a pseudo terminal, a strict model server and a strict Telegram.
+ *   init_wizard BINARY FAKE_MODEL
  */
 #include "process.h"
+#include "pty.h"
 #include "support/check.h"
+#include "talk.h"
+#include "telegram/fake_telegram.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <pty.h>
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 20000
+#define KEY "sk-the-right-key-4711"
 
-static char *binary;
+static char *binary, *fake_model;
 
-struct wizard
+struct place
 {
-    pid_t pid, server;
-    int terminal, port;
-    char text[65536];
-    size_t len;
+    struct folder parent;
+    char path[256]; /* the project that is to be */
+    char url[64];
+    pid_t model;
+    struct pty pty;
 };
 
-static const char list[] = "{\"object\":\"list\",\"data\":[{\"id\":\"text-embedding-9\"},"
-                           "{\"id\":\"house-model-1\"},{\"id\":\"house-model-2\"}]}";
-
-static void serve_one(int listener)
+static void place_create(struct place *place)
 {
-    char request[8192] = "", answer[1024];
-    int fd = accept(listener, NULL, NULL);
-    size_t len = 0;
-    while (strstr(request, "\r\n\r\n") == NULL && len < sizeof request - 1) {
-        ssize_t done = read(fd, request + len, sizeof request - 1 - len);
-        if (done <= 0)
-            break;
-        len += (size_t)done;
-        request[len] = '\0';
+    char *server[] = {fake_model,       (char *)"--key", (char *)KEY,
+                      (char *)"--port", (char *)"0",     NULL};
+    folder_create(&place->parent, NULL);
+    snprintf(place->path, sizeof place->path, "%s/bot", place->parent.path);
+    int port = server_start(server, &place->model);
+    snprintf(place->url, sizeof place->url, "http://127.0.0.1:%d/v1", port);
+}
+
+static void place_remove(struct place *place)
+{
+    server_stop(place->model);
+    folder_remove(&place->parent);
+}
+
+static void begin(struct place *place, const char *option, const char *value)
+{
+    char *argv[] = {binary, (char *)"init", place->path, (char *)option, (char *)value, NULL};
+    pty_start(&place->pty, argv, NULL);
+}
+
+static char *read_made(const struct place *place, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "bot/%s", name);
+    return folder_read(&place->parent, path);
+}
+
+static void expect_in(const struct place *place, const char *name, const char *part)
+{
+    char *text = read_made(place, name);
+    if (text == NULL || strstr(text, part) == NULL)
+        fprintf(stderr, "%s lacks \"%s\":\n%s\n", name, part, text == NULL ? "" : text);
+    CHECK(text != NULL && strstr(text, part) != NULL);
+    free(text);
+}
+
+static void expect_not_in(const struct place *place, const char *name, const char *part)
+{
+    char *text = read_made(place, name);
+    CHECK(text == NULL || strstr(text, part) == NULL);
+    free(text);
+}
+
+static unsigned mode_of(const struct place *place, const char *name)
+{
+    char path[512];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", place->path, name);
+    CHECK(stat(path, &status) == 0);
+    return status.st_mode & 0777;
+}
+
+/* Besides Agent.md, which folder_create makes. */
+static size_t count_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    size_t count = 0;
+    CHECK(folder != NULL);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+                 strcmp(entry->d_name, "Agent.md") != 0;
+    closedir(folder);
+    return count;
+}
+
+static void answer_model(struct place *place)
+{
+    pty_answer(&place->pty, "number or name", "custom");
+    pty_answer(&place->pty, "Address of the server", place->url);
+    pty_answer(&place->pty, "it is not shown", KEY);
+    pty_answer(&place->pty, "2) fake-model-large", "1");
+    (void)pty_await(&place->pty, "ok: answers");
+}
+
+/* -- to the first answer ----------------------------------------------------------------------- */
+static void one_command_leads_to_the_first_answer(void)
+{
+    struct place place;
+    struct pty *pty = &place.pty;
+    place_create(&place);
+    begin(&place, NULL, NULL);
+    pty_answer(pty, "number or name", "custom");
+    pty_answer(pty, "Address of the server", place.url);
+    pty_answer(pty, "it is not shown", "sk-a-wrong-key-9999");
+    (void)pty_await(pty, "FAILED: ");
+    pty_answer(pty, "2) enter another key", "2");
+    pty_answer(pty, "it is not shown", KEY);
+    (void)pty_await(pty, "1) fake-model\r\n"); /* what cannot talk is left out */
+    pty_answer(pty, "or any name", "of-yesterday:[[x]]");
+    (void)pty_await(pty, "Asking of-yesterday");
+    (void)pty_await(pty, "Platform to connect:");
+    pty_answer(pty, "number or name", "none");
+    pty_answer(pty, "without asking?", "yes");
+    pty_answer(pty, "1) chat with it", "1");
+    (void)pty_await(pty, "> ");
+    pty_press(pty, "How are you, first one?\n");
+    (void)pty_await(pty, "first one?"); /* the echo of the terminal */
+    (void)pty_await(pty, "first one?"); /* the model's */
+    pty_press(pty, "\x04");
+    CHECK(pty_end(pty) == 0);
+    CHECK(!pty_has(pty, KEY) && !pty_has(pty, "sk-a-wrong-key-9999"));
+    expect_in(&place, ".env", "LLM_API_KEY=" KEY "\n");
+    expect_in(&place, "ship.json", "\"apiKey\": \"${LLM_API_KEY}\"");
+    expect_in(&place, "ship.json", "\"git status\"");
+    expect_not_in(&place, "ship.json", "temperature");
+    place_remove(&place);
+}
+
+static void files_keep_the_key_to_themselves(void)
+{
+    static const char *const parts[] = {"## Threading Policy", "## Approval Policy",
+                                        "## Idempotency Policy"};
+    struct place place;
+    char command[512];
+    char *shell[] = {(char *)"/bin/sh", (char *)"-c", command, NULL}, *output = NULL;
+    place_create(&place);
+    begin(&place, "--rules", "none");
+    answer_model(&place);
+    pty_answer(&place.pty, "Platform to connect:", "none");
+    pty_answer(&place.pty, "4) nothing now", "4");
+    CHECK(pty_end(&place.pty) == 0);
+    CHECK(mode_of(&place, ".env") == 0600 && mode_of(&place, ".ship") == 0700);
+    for (size_t i = 0; i < 3; i++)
+        expect_in(&place, "Agent.md", parts[i]);
+    expect_not_in(&place, "ship.json", KEY);
+    expect_not_in(&place, ".env.example", KEY);
+    expect_in(&place, ".env.example", "LLM_API_KEY=\n");
+    snprintf(command, sizeof command,
+             "cd %s && git init -q . && git add -A && git ls-files && git grep --cached -c '" KEY
+             "'",
+             place.path);
+    CHECK(run_to_end(shell, "", &output, 20000) == 1); /* nothing found */
+    CHECK(strstr(output, "ship.json") != NULL && strstr(output, ".env\n") == NULL);
+    free(output);
+    place_remove(&place);
+}
+
+/* Arrow keys are neither shown nor taken for text; backspace takes one character of several
+ * bytes. */
+static void keys_that_move_do_no_harm(void)
+{
+    struct place place;
+    place_create(&place);
+    begin(&place, NULL, NULL);
+    pty_answer(&place.pty, "number or name", "\x1b[A\x1b[B\x1bOCcust\x1b[1;5Do\xe4\xbd\xa0\x7fm");
+    pty_answer(&place.pty, "Address of the server", "nonsense\x15ht\x1b[Dtp://x\x15");
+    pty_answer(&place.pty, "Address of the server", "\x03");
+    CHECK(pty_end(&place.pty) == 130);
+    CHECK(!pty_has(&place.pty, "^[") && !pty_has(&place.pty, "[A"));
+    CHECK(access(place.path, F_OK) != 0);
+    place_remove(&place);
+}
+
+/* -- a bot ------------------------------------------------------------------------------------- */
+static void answer_telegram(struct place *place, const struct telegram *telegram)
+{
+    struct pty *pty = &place->pty;
+    char code[16] = "";
+    (void)pty_await(pty, "Platform to connect:");
+    pty_answer(pty, "number or name", "telegram");
+    pty_answer(pty, "botToken of telegram", "7001234567:AAE-the_token_of_another_bot_00002");
+    (void)pty_await(pty, "FAILED: Telegram refuses the bot token");
+    pty_answer(pty, "2) enter another", "2");
+    pty_answer(pty, "botToken of telegram", FAKE_TELEGRAM_TOKEN);
+    (void)pty_await(pty, "ok: Telegram knows the bot as @" FAKE_TELEGRAM_BOT_NAME);
+    const char *link = pty_await(pty, "https://t.me/" FAKE_TELEGRAM_BOT_NAME "?start=");
+    (void)pty_await(pty, "Enter goes on without");
+    link = strstr(link, "start=");
+    CHECK(sscanf(link, "start=%8s", code) == 1 && strlen(code) == 8);
+    /* A stranger is first, and calls herself as the owner does. */
+    telegram_tell(telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", 1003, "user", 1003, "text",
+                  "/start AAAAAAAA");
+    char text[32];
+    snprintf(text, sizeof text, "/start %s", code);
+    telegram_tell(telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", 1001, "user", 1001, "text",
+                  text);
+    (void)pty_await(pty, "Ann @ann (1001) is its owner");
+    pty_answer(pty, "Connect another platform?", "no");
+}
+
+static void await_said(const struct telegram *telegram, int chat, const char *part)
+{
+    for (long long until = process_now_ms() + TALK_MS;; process_pause_ms(20)) {
+        json_t *list = telegram_do(telegram, "{s:s,s:i}", "do", "list", "chat", chat);
+        char *text = json_dumps(list, JSON_ENSURE_ASCII);
+        bool is_there = strstr(text, part) != NULL;
+        if (!is_there && process_now_ms() > until)
+            fprintf(stderr, "chat %d never shows \"%s\": %s\n", chat, part, text);
+        CHECK(is_there || process_now_ms() <= until);
+        free(text);
+        json_decref(list);
+        if (is_there)
+            return;
     }
-    bool is_good = strncmp(request, "GET /v1/models ", 15) == 0 &&
-                   strstr(request, "Authorization: Bearer key-of-the-house\r\n") != NULL;
-    const char *body = is_good ? list : "{\"error\":{\"message\":\"who are you\"}}";
-    int count = snprintf(answer, sizeof answer,
-                         "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: "
-                         "%zu\r\nConnection: close\r\n\r\n%s",
-                         is_good ? "200 OK" : "401 Unauthorized", strlen(body), body);
-    CHECK(write(fd, answer, (size_t)count) == count);
-    close(fd);
 }
 
-static void start_server(struct wizard *wizard)
+static void a_bot_answers_its_owner_after_one_command(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 8) == 0);
-    CHECK(getsockname(listener, (struct sockaddr *)&address, &size) == 0);
-    wizard->port = ntohs(address.sin_port);
-    wizard->server = fork();
-    CHECK(wizard->server >= 0);
-    while (wizard->server == 0)
-        serve_one(listener);
-    close(listener);
+    struct place place;
+    struct pty *pty = &place.pty;
+    char root[64];
+    struct telegram telegram = {.fake = fake_telegram_start(0)};
+    telegram.port = fake_telegram_port(telegram.fake);
+    telegram_tell(&telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", 1001, "first_name", "Ann",
+                  "username", "ann", "language", "en");
+    telegram_tell(&telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", 1003, "first_name", "Ann",
+                  "username", "", "language", "en");
+    snprintf(root, sizeof root, "http://127.0.0.1:%d", telegram.port);
+    place_create(&place);
+    begin(&place, "--telegram-api-root", root);
+    answer_model(&place);
+    answer_telegram(&place, &telegram);
+    pty_answer(pty, "without asking?", "no");
+    pty_answer(pty, "And then?", "2");
+    (void)pty_await(pty, "connected as @" FAKE_TELEGRAM_BOT_NAME);
+    telegram_tell(&telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", 1001, "user", 1001, "text",
+                  "Are you there, bot?");
+    await_said(&telegram, 1001, "there, bot?\"");
+    await_said(&telegram, 1003, "paired"); /* the stranger is one */
+    pty_press(pty, "\x03");
+    CHECK(pty_end(pty) == 0);
+    CHECK(!pty_has(pty, FAKE_TELEGRAM_TOKEN));
+    expect_in(&place, ".env", "TELEGRAM_BOT_TOKEN=" FAKE_TELEGRAM_TOKEN "\n");
+    expect_in(&place, "ship.json", "\"owner\": [\"telegram:1001\"]");
+    expect_not_in(&place, "ship.json", FAKE_TELEGRAM_TOKEN);
+    place_remove(&place);
+    fake_telegram_stop(telegram.fake);
 }
 
-static void begin(struct wizard *wizard, const struct folder *folder)
+/* -- leaving ----------------------------------------------------------------------------------- */
+static const struct
 {
-    *wizard = (struct wizard){0};
-    start_server(wizard);
-    wizard->pid = forkpty(&wizard->terminal, NULL, NULL, NULL);
-    CHECK(wizard->pid >= 0);
-    if (wizard->pid == 0) {
-        execl(binary, binary, "init", folder->path, "--force", (char *)NULL);
-        _exit(127);
+    const char *question, *line;
+} path[] = {{"Who answers?", ""},
+            {"number or name", "custom"},
+            {"Address of the server", NULL}, /* the server's */
+            {"it is not shown", KEY},
+            {"or any name", "fake-model"},
+            {"Platform to connect:", "telegram"},
+            {"botToken of telegram", FAKE_TELEGRAM_TOKEN},
+            {"What now?", "3"}, /* nobody answers there: keep it */
+            {"Connect another platform?", "no"},
+            {"without asking?", "yes"},
+            {"And then?", "4"}};
+#define PATH_COUNT (sizeof path / sizeof path[0])
+
+/* At question `at`: Ctrl-C, Ctrl-D, or the terminal goes. */
+static void leave(struct place *place, size_t at, int how)
+{
+    struct pty *pty = &place->pty;
+    begin(place, "--telegram-api-root", "http://127.0.0.1:1");
+    for (size_t i = 1; i < at; i++)
+        pty_answer(pty, path[i].question, path[i].line == NULL ? place->url : path[i].line);
+    (void)pty_await(pty, path[at].question);
+    if (how < 2) {
+        pty_press(pty, how == 0 ? "\x03" : "\x04");
+        CHECK(pty_end(pty) == (how == 0 ? 130 : 1));
+    } else {
+        int status;
+        close(pty->fd);
+        CHECK(waitpid(pty->pid, &status, 0) == pty->pid && status != 0);
     }
 }
 
-/* Read until the question is there, then type the answer. */
-static void answer(struct wizard *wizard, const char *question, const char *line)
+static void leaving_at_any_question_leaves_nothing(void)
 {
-    while (strstr(wizard->text, question) == NULL) {
-        struct pollfd ready = {.fd = wizard->terminal, .events = POLLIN};
-        ssize_t done = poll(&ready, 1, PATIENCE_MS) == 1
-                           ? read(wizard->terminal, wizard->text + wizard->len,
-                                  sizeof wizard->text - 1 - wizard->len)
-                           : 0;
-        if (done <= 0) {
-            fprintf(stderr, "waited in vain for \"%s\"; so far: %s\n", question, wizard->text);
-            exit(1);
+    struct place place;
+    place_create(&place);
+    for (size_t at = 0; at < PATH_COUNT; at++)
+        for (int how = 0; how < 3; how++) {
+            leave(&place, at, how);
+            CHECK(count_entries(place.parent.path) == 0);
         }
-        wizard->len += (size_t)done;
-        wizard->text[wizard->len] = '\0';
+    /* A folder with files keeps them, and gets none. */
+    CHECK(mkdir(place.path, 0700) == 0);
+    folder_write(&place.parent, "bot/mine.txt", "mine\n");
+    folder_write(&place.parent, "bot/.env", "MINE=1\n");
+    for (int how = 0; how < 3; how++) {
+        leave(&place, PATH_COUNT - 1, how);
+        CHECK(count_entries(place.path) == 2);
+        expect_in(&place, ".env", "MINE=1\n");
     }
-    wizard->len = 0;
-    CHECK(dprintf(wizard->terminal, "%s\n", line) > 0);
+    place_remove(&place);
 }
 
-static void end(struct wizard *wizard)
+/* A terminal that has lost its echo is what people remember of a program. */
+static void the_terminal_is_given_back(void)
 {
-    int status;
-    char rest[4096];
-    while (read(wizard->terminal, rest, sizeof rest) > 0)
-        continue;
-    CHECK(waitpid(wizard->pid, &status, 0) == wizard->pid && status == 0);
-    CHECK(kill(wizard->server, SIGKILL) == 0 && waitpid(wizard->server, NULL, 0) > 0);
-    close(wizard->terminal);
-}
-
-/* key: in the environment of the command; wanted: what must be offered; typed: what is answered. */
-static void talk_to_wizard(const char *key, const char *wanted, const char *typed,
-                           const char *model)
-{
-    struct folder folder;
-    struct wizard wizard;
-    char url[64], line[128];
-    folder_create(&folder, NULL);
-    setenv("LLM_API_KEY", key, 1);
-    begin(&wizard, &folder);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", wizard.port);
-    answer(&wizard, "Name of the agent", "");
-    answer(&wizard, "Who answers?", "custom");
-    answer(&wizard, "Address of the server", url);
-    answer(&wizard, wanted, typed);
-    answer(&wizard, "Platform to connect:", "none");
-    end(&wizard);
-    char *json = folder_read(&folder, "ship.json");
-    snprintf(line, sizeof line, "\"model\": \"%s\"", model);
-    CHECK(json != NULL && strstr(json, line) != NULL && strstr(json, url) != NULL);
-    CHECK(strstr(json, "key-of-the-house") == NULL);
-    free(json);
-    folder_remove(&folder);
-}
-
-static void models_of_the_provider_are_offered(void)
-{
-    talk_to_wizard("key-of-the-house", "2) house-model-2", "2", "house-model-2");
-    /* what cannot talk is left out, so that this is the first */
-    talk_to_wizard("key-of-the-house", "1) house-model-1", "1", "house-model-1");
-}
-
-static void any_name_is_taken(void)
-{
-    talk_to_wizard("key-of-the-house", "or any name", "of-tomorrow:9b", "of-tomorrow:9b");
-}
-
-static void a_refused_key_leaves_the_name_to_be_typed(void)
-{
-    talk_to_wizard("wrong", "or any name", "mine", "mine");
+    char command[512];
+    struct place place;
+    place_create(&place);
+    snprintf(command, sizeof command, "%s init %s; echo after=$?; stty -a", binary, place.path);
+    char *argv[] = {(char *)"/bin/sh", (char *)"-c", command, NULL};
+    pty_start(&place.pty, argv, NULL);
+    pty_answer(&place.pty, "number or name", "custom");
+    pty_answer(&place.pty, "Address of the server", place.url);
+    (void)pty_await(&place.pty, "it is not shown");
+    pty_press(&place.pty, "\x03");
+    (void)pty_end(&place.pty);
+    CHECK(!pty_has(&place.pty, "-echo ") && !pty_has(&place.pty, "-icanon"));
+    place_remove(&place);
 }
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 2);
+    CHECK(argc == 3);
     binary = argv[1];
-    RUN(models_of_the_provider_are_offered);
-    RUN(any_name_is_taken);
-    RUN(a_refused_key_leaves_the_name_to_be_typed);
+    fake_model = argv[2];
+    unsetenv("LLM_API_KEY");
+    RUN(one_command_leads_to_the_first_answer);
+    RUN(files_keep_the_key_to_themselves);
+    RUN(keys_that_move_do_no_harm);
+    RUN(a_bot_answers_its_owner_after_one_command);
+    RUN(leaving_at_any_question_leaves_nothing);
+    RUN(the_terminal_is_given_back);
     return 0;
 }

@@ -139,6 +139,13 @@ void sma_platform_probe(void *state, struct sma_probing *probing)
     platform->ops->probe(state, probing);
 }
 
+void sma_platform_find_owner(void *state, const char *code, struct sma_probing *probing)
+{
+    struct sma_platform *platform = platform_of(state);
+    sma_probing_use(probing, &platform->proxy, platform->ops->facts(state).ca_file);
+    platform->ops->find_owner(state, code, probing);
+}
+
 /* -- life -------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err open_ws(struct sma_platform *platform, const char *ca_file,
                                         struct sma_error *error)

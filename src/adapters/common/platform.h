@@ -61,6 +61,7 @@ struct sma_platform_ops
     SMA_CHECKED enum sma_err (*begin)(void *state, struct sma_error *error);
     /** Instead of begin(): sma_adapter_ops.probe, with the proxy and the authorities set. */
     void (*probe)(void *state, struct sma_probing *probing);
+    void (*find_owner)(void *state, const char *code, struct sma_probing *probing);
     void (*leave)(void *state);   /* take no more events; sends still go out */
     void (*drained)(void *state); /* all that was taken has its verdict; NULL = nothing to do */
     void (*close)(void *state);   /* before net, ws and calls end: forget what holds them */
@@ -111,6 +112,7 @@ void sma_platform_destroy(void *state);
 void sma_platform_configure(const void *state, struct sma_capabilities *capabilities);
 bool sma_platform_takes_webhooks(const void *state);
 void sma_platform_probe(void *state, struct sma_probing *probing);
+void sma_platform_find_owner(void *state, const char *code, struct sma_probing *probing);
 /* For sma_actor_ops, by SMA_PLATFORM_ACTOR(name): */
 enum sma_err sma_platform_start(void *state, struct sma_ctx *ctx, struct sma_error *error);
 void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx);

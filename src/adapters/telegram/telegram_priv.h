@@ -109,6 +109,8 @@ struct telegram_in_options telegram_in_options_now(struct telegram *telegram, ui
 
 /* -- may we? (telegram_probe.c) ---------------------------------------------------------------- */
 void telegram_probe(void *state, struct sma_probing *probing);
+/* telegram_owner.c */
+void telegram_find_owner(void *state, const char *code, struct sma_probing *probing);
 
 /* -- who we are (telegram_bot.c) --------------------------------------------------------------- */
 enum telegram_phase

@@ -29,12 +29,19 @@ struct platform_probe
 {
     const struct sma_adapter_ops *ops;
     void *state;
+    const char *code; /* of find_owner */
 };
 
 static void begin_platform(void *user, struct sma_probing *probing)
 {
     const struct platform_probe *probe = user;
     probe->ops->probe(probe->state, probing);
+}
+
+static void begin_owner(void *user, struct sma_probing *probing)
+{
+    const struct platform_probe *probe = user;
+    probe->ops->find_owner(probe->state, probe->code, probing);
 }
 
 static void destroy_platform(void *user)
@@ -152,4 +159,17 @@ void sma_probe_platform(const struct sma_adapter_ops *ops, const struct sma_conf
     struct probe_job job;
     if (make_platform(ops, config, block, ret_result, &job))
         run_one(&job);
+}
+
+void sma_probe_owner(const struct sma_adapter_ops *ops, const struct sma_config *config,
+                     const struct sma_config_adapter *block, const char *code,
+                     struct sma_probe_result *ret_result)
+{
+    struct probe_job job;
+    *ret_result = (struct sma_probe_result){0};
+    if (ops->find_owner == NULL || !make_platform(ops, config, block, ret_result, &job))
+        return;
+    ((struct platform_probe *)job.user)->code = code;
+    job.begin = begin_owner;
+    run_one(&job);
 }

@@ -31,6 +31,12 @@ void sma_probe_platform(const struct sma_adapter_ops *ops, const struct sma_conf
                         const struct sma_config_adapter *block,
                         struct sma_probe_result *ret_result);
 
+/** Who has sent the bot `code` in private? Their user id as who of the result; "" = nobody yet, or
+ *  the platform cannot be asked. Takes no events away. */
+void sma_probe_owner(const struct sma_adapter_ops *ops, const struct sma_config *config,
+                     const struct sma_config_adapter *block, const char *code,
+                     struct sma_probe_result *ret_result);
+
 /* -- several at once --------------------------------------------------------------------------- */
 struct sma_probes;
 /** NULL when out of memory. */
