@@ -88,6 +88,9 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(trace)                    \
     X(usage)                    \
     X(compact)                  \
+    X(backup)                   \
+    X(restore)                  \
+    X(export)                   \
     X(policy)                   \
     X(simulate)                 \
     X(alias)                    \

@@ -98,4 +98,17 @@ struct sma_state_compacted
 SMA_CHECKED enum sma_err sma_state_compact(const char *path, struct sma_state_compacted *ret_result,
                                            struct sma_error *error);
 
+/* -- a copy of it ------------------------------------------------------------------------------ */
+/**
+ * Write the database as it is at one moment, WAL included, to `copy`, which must not be there, and
+ * check the copy. A service may be writing it; its checkpoints wait meanwhile. Nothing of `path` and
+ * its WAL is changed.
+ * @return OK | NOTFOUND | EXISTS | NOSPACE | CORRUPT | IO | NOMEM; *error filled
+ * Blocks: reads everything twice.
+ */
+SMA_CHECKED enum sma_err sma_state_snapshot(const char *path, const char *copy,
+                                            struct sma_error *error);
+/** Is the file a sound database? Nothing of it is changed. @return OK | CORRUPT */
+SMA_CHECKED enum sma_err sma_state_check(const char *path, struct sma_error *error);
+
 #endif

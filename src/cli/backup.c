@@ -1,0 +1,230 @@
+/*
+ * backup.c — `shipmyagent backup FILE [FOLDER]`: a project in one file, also while it is served.
+ *
+ * state.db is copied first, as it is at one moment; the rest is read after it. History files may so
+ * be newer than the database, never older: that is what a crash leaves, too, and a start mends it.
+ */
+#include "archive.h"
+#include "cli.h"
+#include "commands.h"
+#include "runtime/chat/state_keep.h"
+#include "sma/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARGUMENT_COUNT_MAX 4096
+
+struct backup
+{
+    const char *file;
+    char folder[PATH_MAX]; /* absolute: tar takes a second -C from the first one */
+    bool takes_all, takes_logs, is_forced;
+    struct sma_stage stage;
+    char archive[PATH_MAX], state[PATH_MAX], copy[PATH_MAX];
+    char *argv[ARGUMENT_COUNT_MAX];
+    size_t argc;
+    bool has_too_many;
+};
+
+static void put(struct backup *backup, const char *word)
+{
+    backup->has_too_many |= backup->argc + 1 == ARGUMENT_COUNT_MAX;
+    if (!backup->has_too_many)
+        backup->argv[backup->argc++] = (char *)(uintptr_t)word;
+}
+
+static bool is_there(const struct backup *backup, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int len = snprintf(path, sizeof path, "%s/%s", backup->folder, name);
+    return len > 0 && (size_t)len < sizeof path && lstat(path, &status) == 0;
+}
+
+/* What the program reads in a project; the rest of the folder is its owner's. */
+static void put_own_names(struct backup *backup)
+{
+    static const char *const names[] = {"Agent.md", "ship.json", ".env", ".ship"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (is_there(backup, names[i]))
+            put(backup, names[i]);
+}
+
+static bool is_ours(const struct backup *backup, const char *name)
+{
+    const char *slash = strrchr(backup->file, '/'),
+               *file = slash == NULL ? backup->file : slash + 1;
+    return strncmp(name, file, strlen(file)) == 0; /* the archive, and the folder beside it */
+}
+
+static SMA_CHECKED enum sma_err put_all_names(struct backup *backup, struct dirent ***ret_names,
+                                              int *ret_count, struct sma_error *error)
+{
+    *ret_count = scandir(backup->folder, ret_names, NULL, alphasort);
+    if (*ret_count < 0)
+        return sma_fail_os(error, errno, "cannot read %s", backup->folder);
+    for (int i = 0; i < *ret_count; i++) {
+        const char *name = (*ret_names)[i]->d_name;
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !is_ours(backup, name))
+            put(backup, name);
+    }
+    return SMA_ERR_OK;
+}
+
+static void put_options(struct backup *backup, bool has_state)
+{
+    static const char *const words[] = {
+        "tar", "--create", "--gzip", "--owner=root:0", "--group=root:0", "--anchored",
+        "--warning=no-file-changed", "--warning=no-file-removed", "--warning=no-file-ignored",
+        /* of the service that runs, and what its start makes anew */
+        "--exclude=.ship/state.db*", "--exclude=.ship/lock", "--exclude=.ship/service.json",
+        "--exclude=.ship/chat.sock", "--transform=s,^state[.]db$,.ship/state.db,"};
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
+        put(backup, words[i]);
+    if (!backup->takes_logs)
+        put(backup, "--exclude=.ship/logs");
+    put(backup, "--file");
+    put(backup, backup->archive);
+    if (has_state) {
+        put(backup, "-C");
+        put(backup, backup->stage.path);
+        put(backup, "state.db");
+    }
+    put(backup, "-C");
+    put(backup, backup->folder);
+    put(backup, "--"); /* names of files may begin with a dash */
+}
+
+static SMA_CHECKED enum sma_err write_archive(struct backup *backup, struct sma_error *error)
+{
+    struct dirent **names = NULL;
+    int count = 0;
+    bool has_state = access(backup->state, F_OK) == 0;
+    enum sma_err err = SMA_ERR_OK;
+    if (has_state)
+        err = sma_state_snapshot(backup->state, backup->copy, error);
+    if (err == SMA_ERR_OK)
+        put_options(backup, has_state);
+    if (err == SMA_ERR_OK && backup->takes_all)
+        err = put_all_names(backup, &names, &count, error);
+    else if (err == SMA_ERR_OK)
+        put_own_names(backup);
+    if (err == SMA_ERR_OK && backup->has_too_many)
+        err = sma_fail(error, SMA_ERR_TOOBIG,
+                       "%s holds more than %d files and folders; without "
+                       "--all only the program's own are taken",
+                       backup->folder, ARGUMENT_COUNT_MAX);
+    if (err == SMA_ERR_OK)
+        err = sma_archive_tar(backup->argv, error);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return err;
+}
+
+/* On the disk, and only then under its name. */
+static SMA_CHECKED enum sma_err put_in_place(const struct backup *backup, off_t *ret_bytes,
+                                             struct sma_error *error)
+{
+    struct stat status;
+    int fd = open(backup->archive, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return sma_fail_os(error, errno, "cannot open %s", backup->archive);
+    bool is_synced = fchmod(fd, 0600) == 0 && fsync(fd) == 0 && fstat(fd, &status) == 0;
+    int why = errno;
+    (void)close(fd); /* what was written is synced */
+    if (!is_synced)
+        return sma_fail_os(error, why, "cannot write %s", backup->archive);
+    *ret_bytes = status.st_size;
+    if (rename(backup->archive, backup->file) != 0)
+        return sma_fail_os(error, errno, "cannot make %s", backup->file);
+    return sma_sys_sync_parent(sma_sys_real(), backup->file, error);
+}
+
+static SMA_CHECKED enum sma_err check(const struct backup *backup, struct sma_error *error)
+{
+    struct stat status;
+    if (!is_there(backup, "Agent.md") && !is_there(backup, "ship.json"))
+        return sma_fail(error, SMA_ERR_NOTFOUND,
+                        "%s has neither Agent.md nor ship.json: is it a project?", backup->folder);
+    if (!backup->is_forced && lstat(backup->file, &status) == 0)
+        return sma_fail(error, SMA_ERR_EXISTS, "%s is there already; --force replaces it",
+                        backup->file);
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err run(struct backup *backup, struct sma_error *error)
+{
+    off_t bytes = 0;
+    SMA_TRY(check(backup, error));
+    (void)umask(077); /* it holds keys and what people said */
+    SMA_TRY(sma_stage_make(backup->file, &backup->stage, error));
+    int len = snprintf(backup->state, sizeof backup->state, "%s/.ship/state.db", backup->folder);
+    bool fits = len > 0 && (size_t)len < sizeof backup->state &&
+                sma_stage_path(&backup->stage, "archive", backup->archive) &&
+                sma_stage_path(&backup->stage, "state.db", backup->copy);
+    enum sma_err err =
+        fits ? write_archive(backup, error)
+             : sma_fail(error, SMA_ERR_TOOBIG, "the path %.60s... is too long", backup->folder);
+    if (err == SMA_ERR_OK)
+        err = put_in_place(backup, &bytes, error);
+    sma_stage_remove(&backup->stage);
+    if (err == SMA_ERR_OK)
+        printf("%s: %.1f MB, with its keys and everything that was said: keep it as safe as the "
+               "project.\n%s",
+               backup->file, (double)bytes / 1e6,
+               backup->takes_all ? ""
+                                 : "Agent.md, ship.json, .env and .ship are in it; other files of "
+                                   "the folder with --all.\n");
+    return err;
+}
+
+static int sma_cli_backup(int argc, char **argv)
+{
+    static struct backup backup; /* too large for a stack */
+    struct sma_error error = {0};
+    int option;
+    while ((option = sma_cli_option(&sma_cli_command_backup, argc, argv)) != -1) {
+        backup.takes_all |= option == 'a';
+        backup.takes_logs |= option == 'l';
+        backup.is_forced |= option == 'f';
+        if (option == '?')
+            return 1;
+    }
+    if (optind == argc || argc - optind > 2)
+        return sma_cli_fail("backup: name the file to make, and perhaps the folder of the project; "
+                            "see `shipmyagent help backup`");
+    backup.file = argv[optind];
+    const char *folder = optind + 1 < argc ? argv[optind + 1] : ".";
+    if (realpath(folder, backup.folder) == NULL)
+        return sma_cli_fail("backup: cannot open %s: %s", folder, strerror(errno));
+    return run(&backup, &error) == SMA_ERR_OK ? 0 : sma_cli_fail("backup: %s", error.text);
+}
+
+const struct sma_cli_command sma_cli_command_backup = {
+    .name = "backup",
+    .run = sma_cli_backup,
+    .place = "FILE [FOLDER]",
+    .summary = "the project in one file, also while it is served",
+    .usage = "shipmyagent backup FILE [FOLDER] [options]\n",
+    .options =
+        (const struct sma_cli_command_option[]){
+            {"all", 'a', .text = "the whole folder, not only what belongs to the program"},
+            {"logs", 'l', .text = "with .ship/logs"},
+            {"force", 'f', .text = "replace FILE when it is there"},
+            {0}},
+    .text = "Agent.md, ship.json, .env and .ship in a tar.gz: conversations, permissions, people, "
+            "open questions.\n"
+            "It holds keys, so only you may read it. `shipmyagent restore FILE FOLDER` makes a "
+            "project of it.\n"
+            "Exit status 0: done; 1: not done, and FILE is as it was.\n",
+    .first = SMA_VALUE_FILE,
+    .second = SMA_VALUE_FOLDER,
+};

@@ -1,0 +1,263 @@
+/*
+ * Aim: a project goes into one file while it is served, and out of it nothing that was answered is
+ *   missing; what cannot be done leaves nothing behind.
+ * Method: the real binary with the offline model; messages go on while the backup is made.
+ *   scenario_backup BINARY
+ */
+#include "http_client.h"
+#include "support/check.h"
+#include "talk.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHAT_COUNT 4
+#define ANSWERED_MIN 60
+
+static char *binary;
+static char place[128]; /* where archives and restored projects go */
+
+static const char *at(const char *name)
+{
+    static char paths[4][256];
+    static int next;
+    char *path = paths[next = (next + 1) % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", place, name);
+    return path;
+}
+
+static int run(const char *const *words, char **ret_output)
+{
+    char *argv[12] = {binary};
+    for (size_t i = 0; words[i] != NULL; i++)
+        argv[i + 1] = (char *)(uintptr_t)words[i];
+    char *output = NULL;
+    int status = run_to_end(argv, "", &output, 60000);
+    if (ret_output != NULL)
+        *ret_output = output;
+    else
+        free(output);
+    return status;
+}
+#define RUN_SMA(output, ...) run((const char *const[]){__VA_ARGS__, NULL}, output)
+
+static void expect_refusal(const char *part, const char *const *words)
+{
+    char *output = NULL;
+    int status = run(words, &output);
+    if (status != 1 || strstr(output, part) == NULL)
+        fprintf(stderr, "status %d: %s", status, output);
+    CHECK_INT(1, status);
+    CHECK(strstr(output, part) != NULL);
+    free(output);
+}
+#define REFUSES(part, ...) expect_refusal(part, (const char *const[]){__VA_ARGS__, NULL})
+
+static bool is_there(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+/* -- talking ----------------------------------------------------------------------------------- */
+struct writer
+{
+    int port;
+    atomic_int answered;
+    atomic_bool is_over;
+};
+
+static json_t *say(int port, int number)
+{
+    char chat[16], id[32], text[64];
+    snprintf(chat, sizeof chat, "c%d", number % CHAT_COUNT);
+    snprintf(id, sizeof id, "m-%d", number);
+    snprintf(text, sizeof text, "please repeat number %d", number);
+    return talk_execute(port, 200, chat, id, text);
+}
+
+static void *write_messages(void *argument)
+{
+    struct writer *writer = argument;
+    for (int i = 0; !atomic_load(&writer->is_over); i++) {
+        json_decref(say(writer->port, i));
+        atomic_store(&writer->answered, i + 1);
+    }
+    return NULL;
+}
+
+/* Lines of people in what `export` prints; each message once. */
+static size_t count_exported(const char *folder, const char *chat, int answered)
+{
+    char *output = NULL;
+    size_t count = 0;
+    CHECK_INT(0, RUN_SMA(&output, "export", chat, folder, "--jsonl"));
+    char *seen = calloc((size_t)answered, 1);
+    CHECK(seen != NULL);
+    for (char *line = strtok(output, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        json_t *entry = json_loads(line, 0, NULL);
+        CHECK(json_is_object(entry));
+        int number = -1;
+        if (strcmp(talk_text(entry, "role"), "user") == 0)
+            CHECK_INT(1, sscanf(talk_text(entry, "messageId"), "m-%d", &number));
+        if (number >= 0 && number < answered) {
+            CHECK_INT(0, seen[number]);
+            seen[number] = 1;
+            count++;
+        }
+        json_decref(entry);
+    }
+    free(seen);
+    free(output);
+    return count;
+}
+
+static void nothing_that_was_answered_is_missing(void)
+{
+    struct folder project, copy;
+    struct service service;
+    struct writer writer = {0};
+    pthread_t thread;
+    folder_create(&project, "{\"name\":\"saved\",\"llm\":{\"provider\":\"offline\"}}");
+    folder_write(&project, "notes.txt", "mine");
+    service_start(&service, binary, &project);
+    writer.port = service.port;
+    CHECK_INT(0, pthread_create(&thread, NULL, write_messages, &writer));
+    while (atomic_load(&writer.answered) < ANSWERED_MIN)
+        process_pause_ms(5);
+    int answered = atomic_load(&writer.answered);
+    CHECK_INT(0, RUN_SMA(NULL, "backup", at("live.tar.gz"), project.path));
+    CHECK(atomic_load(&writer.answered) > answered); /* it has not waited for the backup */
+    atomic_store(&writer.is_over, true);
+    CHECK_INT(0, pthread_join(thread, NULL));
+    CHECK_INT(0, service_stop(&service));
+
+    struct stat status;
+    CHECK_INT(0, stat(at("live.tar.gz"), &status));
+    CHECK_INT(0600, status.st_mode & 0777);
+    CHECK_INT(0, RUN_SMA(NULL, "restore", at("live.tar.gz"), at("live")));
+    CHECK(!is_there(at("live/notes.txt"))); /* is not the program's, and was not asked for */
+    snprintf(copy.path, sizeof copy.path, "%s", at("live"));
+    service_start(&service, binary, &copy);
+    for (int i = 0; i < answered; i++) { /* known messages: answered from what is stored */
+        char text[64];
+        json_t *answer = say(service.port, i);
+        snprintf(text, sizeof text, "You said: please repeat number %d", i);
+        CHECK_TEXT(text, talk_text(answer, "output"));
+        json_decref(answer);
+    }
+    CHECK_INT(0, service_stop(&service));
+    size_t count = 0;
+    for (int chat = 0; chat < CHAT_COUNT; chat++) {
+        char key[32];
+        snprintf(key, sizeof key, "api:chat:c%d", chat);
+        count += count_exported(copy.path, key, answered);
+    }
+    CHECK_INT(answered, (long long)count);
+    folder_remove(&project);
+}
+
+static void all_of_the_folder_is_taken_when_asked_for(void)
+{
+    struct folder project;
+    folder_create(&project, "{\"name\":\"all\",\"llm\":{\"provider\":\"offline\"}}");
+    folder_write(&project, "-notes.txt", "mine");
+    char inside[200];
+    snprintf(inside, sizeof inside, "%s/all.tar.gz", project.path);
+    CHECK_INT(0, RUN_SMA(NULL, "backup", inside, project.path, "--all"));
+    CHECK_INT(0, RUN_SMA(NULL, "restore", inside, at("all")));
+    CHECK(is_there(at("all/-notes.txt")));
+    CHECK(!is_there(at("all/all.tar.gz"))); /* an archive is no part of itself */
+    folder_remove(&project);
+}
+
+static void what_cannot_be_done_leaves_nothing(void)
+{
+    struct folder project;
+    folder_create(&project, "{\"name\":\"kept\",\"llm\":{\"provider\":\"offline\"}}");
+    CHECK_INT(0, RUN_SMA(NULL, "backup", at("one.tar.gz"), project.path));
+    REFUSES("--force", "backup", at("one.tar.gz"), project.path);
+    CHECK_INT(0, RUN_SMA(NULL, "backup", at("one.tar.gz"), project.path, "--force"));
+    REFUSES("is it a project", "backup", at("two.tar.gz"), place);
+    CHECK(!is_there(at("two.tar.gz")));
+    REFUSES("No such file", "backup", at("nowhere/two.tar.gz"), project.path);
+
+    REFUSES("there already", "restore", at("one.tar.gz"), project.path);
+    REFUSES("tar has failed", "restore", at("../../dev/null"), at("none"));
+    CHECK_INT(0, mkdir(at("odd"), 0700));
+    CHECK_INT(0, symlink("/tmp", at("odd/.ship")));
+    CHECK_INT(0, symlink("/etc/passwd", at("odd/Agent.md")));
+    const char *argv[] = {"/bin/tar", "-czf", at("odd.tar.gz"), "-C", at("odd"), ".", NULL};
+    char *output = NULL;
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)argv, "", &output, 10000));
+    free(output);
+    REFUSES("no backup", "restore", at("odd.tar.gz"), at("none"));
+    CHECK(!is_there(at("none")));
+    folder_remove(&project);
+}
+
+static void a_damaged_database_is_refused(void)
+{
+    struct folder project;
+    struct service service;
+    folder_create(&project, "{\"name\":\"hurt\",\"llm\":{\"provider\":\"offline\"}}");
+    service_start(&service, binary, &project);
+    for (int i = 0; i < 40; i++)
+        json_decref(say(service.port, i));
+    CHECK_INT(0, service_stop(&service));
+    CHECK_INT(0, RUN_SMA(NULL, "compact", project.path)); /* nothing is in its WAL any more */
+    char path[200], noise[8192];
+    snprintf(path, sizeof path, "%s/.ship/state.db", project.path);
+    memset(noise, 0x5a, sizeof noise);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && pwrite(fd, noise, sizeof noise, 4096) == sizeof noise);
+    CHECK_INT(0, close(fd));
+    REFUSES("damaged", "backup", at("hurt.tar.gz"), project.path);
+    CHECK(!is_there(at("hurt.tar.gz")));
+    folder_remove(&project);
+}
+
+static void a_chat_can_be_read(void)
+{
+    struct folder project;
+    struct service service;
+    char *output = NULL;
+    folder_create(&project, "{\"name\":\"read\",\"llm\":{\"provider\":\"offline\"}}");
+    service_start(&service, binary, &project);
+    json_decref(say(service.port, 1));
+    json_decref(say(service.port, 2));
+    CHECK_INT(0, RUN_SMA(&output, "export", project.path));
+    CHECK_TEXT("api:chat:c1\napi:chat:c2\n", output);
+    free(output);
+    CHECK_INT(0, RUN_SMA(&output, "export", "api:chat:c1", project.path));
+    const char *asked = strstr(output, "please repeat number 1"),
+               *answered = strstr(output, "**agent**, ");
+    CHECK(asked != NULL && answered != NULL && asked < answered);
+    CHECK(strstr(output, "number 2") == NULL);
+    free(output);
+    CHECK_INT(0, service_stop(&service));
+    REFUSES("nothing is kept", "export", "api:chat:other", project.path);
+    folder_remove(&project);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK_INT(2, argc);
+    binary = argv[1];
+    snprintf(place, sizeof place, "/tmp/sma-backup-XXXXXX");
+    CHECK(mkdtemp(place) != NULL);
+    RUN(nothing_that_was_answered_is_missing);
+    RUN(all_of_the_folder_is_taken_when_asked_for);
+    RUN(what_cannot_be_done_leaves_nothing);
+    RUN(a_damaged_database_is_refused);
+    RUN(a_chat_can_be_read);
+    struct folder folder;
+    snprintf(folder.path, sizeof folder.path, "%s", place);
+    folder_remove(&folder);
+    return check_summary();
+}
