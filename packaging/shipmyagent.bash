@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status approvals grants pair trace usage compact policy simulate alias completion help version"
+    local commands="start chat init status approvals grants pair trace usage compact backup restore export policy simulate alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -47,6 +47,15 @@ _shipmyagent() {
     compact)
         options="--help" valued=""
         verbs="" first=folder second=none ;;
+    backup)
+        options="--all --logs --force --help" valued=""
+        verbs="" first=file second=folder ;;
+    restore)
+        options="--help" valued=""
+        verbs="" first=file second=folder ;;
+    export)
+        options="--jsonl --help" valued=""
+        verbs="" first=text second=folder ;;
     policy)
         options="--help" valued=""
         verbs="check" first=none second=folder ;;
@@ -61,7 +70,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status approvals grants pair trace usage compact policy simulate alias completion help version" first=words second=none ;;
+        verbs="start chat init status approvals grants pair trace usage compact backup restore export policy simulate alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;

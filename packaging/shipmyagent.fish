@@ -76,6 +76,19 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -l json -d 'the s
 complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a compact -d 'let go of what is over, and make state.db smaller'
 complete -c shipmyagent -n '__fish_seen_subcommand_from compact' -a '(__fish_complete_directories)'
+complete -c shipmyagent -n __fish_use_subcommand -a backup -d 'the project in one file, also while it is served'
+complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -l all -d 'the whole folder, not only what belongs to the program'
+complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -l logs -d 'with .ship/logs'
+complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -l force -d 'replace FILE when it is there'
+complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -F
+complete -c shipmyagent -n '__fish_seen_subcommand_from backup; and __fish_seen_subcommand_from ' -a '(__fish_complete_directories)'
+complete -c shipmyagent -n __fish_use_subcommand -a restore -d 'make a project of a backup'
+complete -c shipmyagent -n '__fish_seen_subcommand_from restore' -F
+complete -c shipmyagent -n '__fish_seen_subcommand_from restore; and __fish_seen_subcommand_from ' -a '(__fish_complete_directories)'
+complete -c shipmyagent -n __fish_use_subcommand -a export -d 'what was said in a chat, as Markdown'
+complete -c shipmyagent -n '__fish_seen_subcommand_from export' -l jsonl -d 'the lines as they are kept: one JSON object each'
+complete -c shipmyagent -n '__fish_seen_subcommand_from export'
+complete -c shipmyagent -n '__fish_seen_subcommand_from export; and __fish_seen_subcommand_from ' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a policy -d 'may this shell command run? (nothing is run)'
 complete -c shipmyagent -n '__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from check' -a 'check'
 complete -c shipmyagent -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check' -a '(__fish_complete_directories)'
@@ -90,6 +103,6 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from alias' -l print -d 'prin
 complete -c shipmyagent -n __fish_use_subcommand -a completion -d 'what bash, zsh or fish needs to complete commands and their values'
 complete -c shipmyagent -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a 'bash zsh fish'
 complete -c shipmyagent -n __fish_use_subcommand -a help -d 'more on one command'
-complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status approvals grants pair trace usage compact policy simulate alias completion help version'
+complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status approvals grants pair trace usage compact backup restore export policy simulate alias completion help version'
 complete -c shipmyagent -n __fish_use_subcommand -a version -d 'which version this is (also --version, -V)'
 complete -c sma -w shipmyagent

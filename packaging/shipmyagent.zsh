@@ -30,6 +30,9 @@ _shipmyagent() {
         'trace:what happened to one message, and how long it took'
         'usage:what the models used\: tokens and cost'
         'compact:let go of what is over, and make state.db smaller'
+        'backup:the project in one file, also while it is served'
+        'restore:make a project of a backup'
+        'export:what was said in a chat, as Markdown'
         'policy:may this shell command run? (nothing is run)'
         'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
         'alias:add the short name `sma` to your shell'
@@ -136,6 +139,25 @@ _shipmyagent() {
         _arguments '(- *)--help[say what it does]' \
             '1:folder:_shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
+    backup)
+        _arguments '(- *)--help[say what it does]' \
+            '--all[the whole folder, not only what belongs to the program]' \
+            '--logs[with .ship/logs]' \
+            '--force[replace FILE when it is there]' \
+            '1:file:_shipmyagent_first file ' \
+            '2:folder:_files -/' \
+            '*:folder:_files -/' ;;
+    restore)
+        _arguments '(- *)--help[say what it does]' \
+            '1:file:_shipmyagent_first file ' \
+            '2:folder:_files -/' \
+            '*:folder:_files -/' ;;
+    export)
+        _arguments '(- *)--help[say what it does]' \
+            '--jsonl[the lines as they are kept\: one JSON object each]' \
+            '1:text:_shipmyagent_first text ' \
+            '2:folder:_files -/' \
+            '*:folder:_files -/' ;;
     policy)
         _arguments '(- *)--help[say what it does]' \
             '1:what:_shipmyagent_first none check' \
@@ -155,7 +177,7 @@ _shipmyagent() {
             '1:what:_shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words:_shipmyagent_first words start chat init status approvals grants pair trace usage compact policy simulate alias completion help version' ;;
+            '1:words:_shipmyagent_first words start chat init status approvals grants pair trace usage compact backup restore export policy simulate alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac
