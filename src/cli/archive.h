@@ -13,7 +13,8 @@ struct sma_stage
 {
     char path[PATH_MAX];
 };
-/** @param beside  the file or folder that will be made. OK | IO, NOTFOUND, TOOBIG with *error */
+/** From here to its removal Ctrl-C and its like end tar, not us.
+ * @param beside  the file or folder that will be made. OK | IO, NOTFOUND, TOOBIG with *error */
 SMA_CHECKED enum sma_err sma_stage_make(const char *beside, struct sma_stage *ret_stage,
                                         struct sma_error *error);
 /** With all that is in it. */
