@@ -40,7 +40,7 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l proxy -x -d 'th
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l owner -x -d 'who decides, e.g. telegram:1001; may be repeated'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l rules -x -a 'read-only none' -d 'let ls, cat, head, grep, git status|diff|log run without a'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l port -x -d 'of the HTTP API (default: the first that is free from 3000)'
-complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l untested -d 'write even if a key or token is not taken'
+complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l untested -d 'test neither key nor token'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l chat -d 'then talk to it here'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l start -d 'then serve it in this terminal'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l service -d 'then install and start it as a service of systemd'

@@ -88,7 +88,7 @@ _shipmyagent() {
             '--owner=[who decides, e.g. telegram\:1001; may be repeated]:text: ' \
             '--rules=[let ls, cat, head, grep, git status|diff|log run without a]:words:(read-only none)' \
             '--port=[of the HTTP API (default\: the first that is free from 3000)]:text: ' \
-            '--untested[write even if a key or token is not taken]' \
+            '--untested[test neither key nor token]' \
             '--chat[then talk to it here]' \
             '--start[then serve it in this terminal]' \
             '--service[then install and start it as a service of systemd]' \

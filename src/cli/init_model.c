@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LEAVE_PROVIDER 4   /* after INIT_ENDED: begin anew with another one */
 #define SHOWN_COUNT_MAX 30 /* models of one list; others are typed */
 
 struct choices
@@ -133,16 +134,20 @@ static int choose_provider(struct init_model *chosen)
     return 0;
 }
 
+static int fail_unknown(const struct init_model *chosen)
+{
+    return sma_cli_fail("init: provider %s is not known; take one of %s, or give the address of "
+                        "a server that speaks chat completions with --base-url",
+                        chosen->provider, sma_provider_names());
+}
+
 static int complete(struct init_model *chosen)
 {
     if (choose_provider(chosen) != 0)
         return 1;
     const struct sma_provider *provider = sma_provider_find(chosen->provider);
     if (provider == NULL && chosen->base_url[0] == '\0')
-        return sma_cli_fail(
-            "init: provider %s is not known; take one of %s, or give the address of "
-            "a server that speaks chat completions with --base-url",
-            chosen->provider, sma_provider_names());
+        return fail_unknown(chosen);
     use_own_url(chosen, provider);
     if (chosen->model[0] == '\0' && provider != NULL)
         snprintf(chosen->model, sizeof chosen->model, "%s", usual_model(provider));
@@ -392,23 +397,24 @@ static bool is_usable(struct init_answers *answers, const struct sma_provider *p
     return fault == NULL;
 }
 
-static bool ask_key(struct init_answers *answers, const struct sma_provider *provider,
-                    struct choices *choices)
+/* 0 | INIT_ENDED | LEAVE_PROVIDER */
+static int ask_key(struct init_answers *answers, const struct sma_provider *provider,
+                   struct choices *choices)
 {
     bool is_there = answers->model.key[0] != '\0';
     if (!is_there && !offer_variable(answers, provider, &is_there))
-        return false;
+        return INIT_ENDED;
     is_there = is_there && is_usable(answers, provider);
     for (enum init_step step = is_there ? INIT_STEP_AGAIN : INIT_STEP_CHANGE;;) {
         if (step == INIT_STEP_CHANGE && !type_key(answers, provider))
-            return false;
+            return INIT_ENDED;
         init_test_begin(answers->model.provider);
         if (test_list(answers, provider, choices) != SMA_PROBE_ERROR)
-            return true;
-        if (!init_test_ask_step("another key", &step))
-            return false;
-        if (step == INIT_STEP_KEEP)
-            return true;
+            return 0;
+        if (!init_test_ask_step("another key", "choose another provider", &step))
+            return INIT_ENDED;
+        if (step == INIT_STEP_KEEP || step == INIT_STEP_LEAVE)
+            return step == INIT_STEP_KEEP ? 0 : LEAVE_PROVIDER;
     }
 }
 
@@ -437,17 +443,18 @@ static bool ask_name(struct init_model *chosen, const struct choices *choices)
     }
 }
 
-static bool ask_model(struct init_answers *answers, const struct choices *choices)
+/* 0 | INIT_ENDED | LEAVE_PROVIDER */
+static int ask_model(struct init_answers *answers, const struct choices *choices, bool is_named)
 {
-    for (enum init_step step = INIT_STEP_CHANGE;;) {
+    for (enum init_step step = is_named ? INIT_STEP_AGAIN : INIT_STEP_CHANGE;;) {
         if (step == INIT_STEP_CHANGE && !ask_name(&answers->model, choices))
-            return false;
+            return INIT_ENDED;
         if (test_model(answers) != SMA_PROBE_ERROR)
-            return true;
-        if (!init_test_ask_step("another model", &step))
-            return false;
-        if (step == INIT_STEP_KEEP)
-            return true;
+            return 0;
+        if (!init_test_ask_step("another model", "choose another provider", &step))
+            return INIT_ENDED;
+        if (step == INIT_STEP_KEEP || step == INIT_STEP_LEAVE)
+            return step == INIT_STEP_KEEP ? 0 : LEAVE_PROVIDER;
     }
 }
 
@@ -459,7 +466,8 @@ static int keep_key(struct init_answers *answers)
                : init_secrets_put(&answers->secrets, chosen->variable, chosen->key);
 }
 
-int init_ask_model(struct init_answers *answers)
+/* 0 | 1 | INIT_ENDED | LEAVE_PROVIDER */
+static int ask_once(struct init_answers *answers)
 {
     struct init_model *chosen = &answers->model;
     struct choices choices = {0};
@@ -469,6 +477,8 @@ int init_ask_model(struct init_answers *answers)
     if (chosen->provider[0] == '\0' && !ask_provider(chosen))
         return INIT_ENDED;
     const struct sma_provider *provider = sma_provider_find(chosen->provider);
+    if (provider == NULL && chosen->base_url[0] == '\0')
+        return fail_unknown(chosen);
     if (is_offline(provider)) {
         snprintf(chosen->model, sizeof chosen->model, "%s", provider->default_model);
         return 0;
@@ -476,14 +486,21 @@ int init_ask_model(struct init_answers *answers)
     if (!ask_url(chosen))
         return INIT_ENDED;
     use_own_url(chosen, provider);
-    if (!ask_key(answers, provider, &choices))
-        return INIT_ENDED;
+    int status = ask_key(answers, provider, &choices);
     for (size_t i = 0; choices.count == 0 && provider != NULL && provider->menu[i] != NULL; i++)
         add_choice(&choices, provider->menu[i]);
-    if (is_named ? test_model(answers) == SMA_PROBE_ERROR && !ask_model(answers, &choices)
-                 : !ask_model(answers, &choices))
-        return INIT_ENDED;
-    return keep_key(answers);
+    status = status != 0 ? status : ask_model(answers, &choices, is_named);
+    return status != 0 ? status : keep_key(answers);
+}
+
+int init_ask_model(struct init_answers *answers)
+{
+    int status;
+    while ((status = ask_once(answers)) == LEAVE_PROVIDER) {
+        explicit_bzero(&answers->model, sizeof answers->model);
+        answers->model = (struct init_model){0};
+    }
+    return status;
 }
 
 /* -- without questions ------------------------------------------------------------------------- */

@@ -216,9 +216,10 @@ static bool ask_owner(struct init_answers *answers, const struct init_platform *
     return is_going;
 }
 
-static bool ask_one(struct init_answers *answers, struct init_platform *platform)
+static bool ask_one(struct init_answers *answers, struct init_platform *platform, bool *ret_is_left)
 {
     struct sma_probe_result result;
+    *ret_is_left = false;
     if (!ask_switch(answers, platform))
         return false;
     for (enum init_step step = INIT_STEP_CHANGE, first = step;; first = INIT_STEP_AGAIN) {
@@ -226,31 +227,69 @@ static bool ask_one(struct init_answers *answers, struct init_platform *platform
             return false;
         if (test(answers, platform, &result) != SMA_PROBE_ERROR)
             return ask_owner(answers, platform, result.who);
-        if (!init_test_ask_step("another", &step))
+        if (!init_test_ask_step("another", "leave this platform out", &step))
             return false;
-        if (step == INIT_STEP_KEEP)
+        *ret_is_left = step == INIT_STEP_LEAVE;
+        if (step == INIT_STEP_KEEP || step == INIT_STEP_LEAVE)
             return true;
     }
+}
+
+static void drop_secrets(struct init_answers *answers, const struct sma_adapter_ops *ops)
+{
+    json_t *members = read_members(ops), *value;
+    const char *member;
+    char name[INIT_NAME_BYTES_MAX];
+    json_object_foreach(members, member, value)
+    {
+        if (read_placeholder(json_string_value(value), name, sizeof name))
+            init_secrets_drop(&answers->secrets, name);
+    }
+    json_decref(members);
+}
+
+/* The platform at `index`; one that is left out goes. false: the input ended. */
+static bool ask_at(struct init_answers *answers, size_t index)
+{
+    bool is_left;
+    if (!ask_one(answers, &answers->platforms[index], &is_left))
+        return false;
+    if (!is_left)
+        return true;
+    drop_secrets(answers, answers->platforms[index].ops);
+    memmove(&answers->platforms[index], &answers->platforms[index + 1],
+            (answers->platform_count - index - 1) * sizeof answers->platforms[0]);
+    answers->platform_count--;
+    return true;
+}
+
+static bool is_chosen(const struct init_answers *answers, const char *name)
+{
+    for (size_t i = 0; i < answers->platform_count; i++)
+        if (strcmp(answers->platforms[i].ops->name, name) == 0)
+            return true;
+    return false;
 }
 
 /* Until "none" is chosen; most people have one. */
 static int ask_which(struct init_answers *answers)
 {
-    const char *names[SMA_ADAPTER_COUNT_MAX + 1];
-    size_t count = list_platforms(names), index;
-    char more[160];
-    bool is_wanted = true;
-    while (is_wanted && answers->platform_count + 1 < count) {
-        if (!sma_prompt_choice("Platform to connect:", names, count, 0, &index))
+    for (bool is_wanted = true; is_wanted;) {
+        const char *names[SMA_ADAPTER_COUNT_MAX + 1], *left[SMA_ADAPTER_COUNT_MAX + 1];
+        size_t count = list_platforms(names), left_count = 0, index;
+        for (size_t i = 0; i < count; i++)
+            if (!is_chosen(answers, names[i]))
+                left[left_count++] = names[i];
+        if (left_count == 1)
+            break;
+        if (!sma_prompt_choice("Platform to connect:", left, left_count, 0, &index))
             return INIT_ENDED;
         if (index == 0)
             break;
-        if (init_add_platform(answers, names[index]) != 0)
+        if (init_add_platform(answers, left[index]) != 0)
             return 1;
-        if (!ask_one(answers, &answers->platforms[answers->platform_count - 1]))
-            return INIT_ENDED;
-        snprintf(more, sizeof more, "Connect another platform?");
-        if (!sma_prompt_yes(more, false, &is_wanted))
+        if (!ask_at(answers, answers->platform_count - 1) ||
+            !sma_prompt_yes("Connect another platform?", false, &is_wanted))
             return INIT_ENDED;
     }
     return 0;
@@ -260,8 +299,8 @@ int init_ask_platforms(struct init_answers *answers)
 {
     if (!answers->is_platform_given)
         return ask_which(answers);
-    for (size_t i = 0; i < answers->platform_count; i++)
-        if (!ask_one(answers, &answers->platforms[i]))
+    for (size_t i = answers->platform_count; i-- > 0;)
+        if (!ask_at(answers, i))
             return INIT_ENDED;
     return 0;
 }

@@ -36,6 +36,16 @@ int init_secrets_put(struct init_secrets *secrets, const char *name, const char 
     return 0;
 }
 
+void init_secrets_drop(struct init_secrets *secrets, const char *name)
+{
+    for (size_t i = 0; i < secrets->count; i++)
+        if (strcmp(secrets->items[i].name, name) == 0) {
+            secrets->items[i] = secrets->items[--secrets->count];
+            explicit_bzero(&secrets->items[secrets->count], sizeof secrets->items[0]);
+            return;
+        }
+}
+
 bool init_secrets_find(const struct init_secrets *secrets, const char *dir, const char *name,
                        char *value, size_t room)
 {

@@ -26,6 +26,8 @@ struct init_secrets
 const char *init_secret_fault(const char *value);
 /** A later value of one name replaces the earlier. 0, or 1 after one line on stderr. */
 int init_secrets_put(struct init_secrets *secrets, const char *name, const char *value);
+/** It is not to be written after all. */
+void init_secrets_drop(struct init_secrets *secrets, const char *name);
 /** What is to be written, else what the environment or dir's .env has. false: nothing. */
 bool init_secrets_find(const struct init_secrets *secrets, const char *dir, const char *name,
                        char *value, size_t room);

@@ -32,13 +32,14 @@ void init_test_show(const struct sma_probe_result *result)
     fflush(stdout);
 }
 
-bool init_test_ask_step(const char *other, enum init_step *ret_step)
+bool init_test_ask_step(const char *other, const char *leave, enum init_step *ret_step)
 {
     char change[64];
     snprintf(change, sizeof change, "enter %s", other);
     const char *const choices[] = {[INIT_STEP_AGAIN] = "try it again",
                                    [INIT_STEP_CHANGE] = change,
-                                   [INIT_STEP_KEEP] = "keep it all the same"};
+                                   [INIT_STEP_KEEP] = "keep it all the same",
+                                   [INIT_STEP_LEAVE] = leave};
     size_t index;
     if (!sma_prompt_choice("What now?", choices, SMA_COUNT_OF(choices), INIT_STEP_CHANGE, &index))
         return false;

@@ -306,6 +306,11 @@ static void on_list(void *user, struct sma_probing *probing, const struct sma_ne
         sma_probing_say(probing, SMA_PROBE_OK, "list", "", "%zu models", probe->list->count);
         return;
     }
+    if (answer->status == 404 || answer->status == 405 || answer->status == 501) {
+        sma_probing_say(probing, SMA_PROBE_WARNING, "list", "name the model yourself",
+                        "the server does not list its models (HTTP %d)", answer->status);
+        return;
+    }
     struct sma_failure failure = {.trouble = answer->status == 200 ? SMA_FAILURE_GARBAGE
                                                                    : SMA_FAILURE_HTTP,
                                   .llm = &probe->llm,
