@@ -123,7 +123,7 @@ static void live(const struct platform_world *world, const struct year_options *
     begin_unit(world, mould, YEAR_PARK, ASKER);
     (void)chat_say(world, (int64_t)ASKER, (int64_t)ASKER, WANT_COUNT);
     json_decref(approval_await_card(world, ANN, COUNT_COMMAND));
-    approval_await_receipts(world);
+    platform_await_receipts(world);
     end_unit(world, mould, YEAR_PARK);
     begin_unit(world, mould, YEAR_STRANGER, STRANGER);
     (void)chat_say(world, (int64_t)STRANGER, (int64_t)STRANGER, "hello, who is there?");
