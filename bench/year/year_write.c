@@ -77,6 +77,8 @@ struct sma_str year_patched(const struct year_value *value, const struct year_ca
     return (struct sma_str){bytes, value->len};
 }
 
+static int64_t last_own_id;
+
 static int64_t number_of(const struct year_row *row, const struct year_value *value,
                          const struct year_case *of)
 {
@@ -96,8 +98,8 @@ static int64_t number_of(const struct year_row *row, const struct year_value *va
         return (int64_t)of->places[row->line % 4];
     case YEAR_GENERATION:
         return of->generation;
-    case YEAR_OWN_ID:
-        return of->number;
+    case YEAR_OWN_ID: /* a person may have several rows: one in each chat */
+        return ++last_own_id;
     case YEAR_TIME:
         return moved_time(of, value->number);
     default:
