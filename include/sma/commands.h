@@ -28,7 +28,7 @@ enum sma_command_trait
 /* clang-format off */
 #define SMA_COMMAND_MAP(X) \
     X(HELP, "help", "帮助", SMA_COMMAND_HELPS, "What I can do", "查看帮助") \
-    X(HELP, "start", NULL, SMA_COMMAND_HELPS | SMA_COMMAND_ALIAS, "Say hello", "开始使用") \
+    X(START, "start", NULL, SMA_COMMAND_HELPS | SMA_COMMAND_ALIAS, "Say hello", "开始使用") \
     X(STATUS, "status", "状态", SMA_COMMAND_LOOKS, "Show what is running and waiting", \
       "查看运行状态") \
     X(USAGE, "usage", "用量", SMA_COMMAND_PLAIN, "Show what the models used here", "查看用量") \
@@ -41,6 +41,8 @@ enum sma_command_trait
       "Sum up what was said before; words behind it say what to keep", \
       "把之前的对话整理成摘要，后面可写明要保留什么") \
     X(CLEAR, "clear", "清除", SMA_COMMAND_PLAIN, "Forget this conversation", "清除当前会话") \
+    X(WHOAMI, "whoami", "我是谁", SMA_COMMAND_LOOKS, "Show your id and your role", \
+      "查看你的 ID 和角色") \
     X(STOP, "stop", "停止", SMA_COMMAND_PLAIN, "Cancel what is running", "停止当前任务")
 /* clang-format on */
 

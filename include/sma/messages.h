@@ -83,6 +83,8 @@ enum sma_control
     SMA_CONTROL_MODEL,   /* which model answers this chat */
     SMA_CONTROL_NEW,     /* as CLEAR, and says that it begins anew */
     SMA_CONTROL_RETRY,   /* the last message is answered again */
+    SMA_CONTROL_START,   /* somebody is here for the first time: a greeting and the commands */
+    SMA_CONTROL_WHOAMI,  /* who the writer is, by name, id and role */
 };
 enum sma_addressed
 {

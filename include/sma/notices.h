@@ -42,6 +42,11 @@
       "没能整理出摘要，对话保持原样；请稍后再试。") \
     X(HELP, "Commands:%s\nAnything else is a message to me.", \
       "命令：%s\n其他内容都会作为消息处理。") \
+    X(HELLO, \
+      "Hello, I am %s. Write to me as to a person; in a group, mention me. Commands:%s", \
+      "你好，我是 %s。直接给我发消息即可，在群里请 @我。命令：%s") \
+    X(WHOAMI, "You are %s, id %s, role %s. This chat is %s.", \
+      "你是 %s，ID：%s，角色：%s。本会话：%s。") \
     X(NEW, \
       "A new conversation begins. What was said before stays in this chat's history, where I can " \
       "look it up.", \
@@ -248,6 +253,11 @@
     X(PAIR_CODE, \
       "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s", \
       "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s") \
+    X(PAIR_OWNER, \
+      "Nobody owns me yet. If I am your bot, run this where I am installed, and I am yours: " \
+      "shipmyagent pair approve %s %s --role owner", \
+      "我还没有所有者。如果我是你的机器人，请在我所在的机器上运行以下命令，成为所有者：" \
+      "shipmyagent pair approve %s %s --role owner") \
     X(NOT_LISTED, "I talk only with people whom the owner of this project has allowed.", \
       "我只与本项目所有者允许的人对话。") \
     X(PAIR_NEW, \

@@ -43,6 +43,8 @@ uint64_t sma_siphash(const uint8_t key[16], const void *bytes, size_t len);
  *  between others they make emoji and letters.
  *  @before  the code point in front of it, 0 = none */
 bool sma_point_misleads(uint32_t point, uint32_t before);
+/** Append a word so that a shell reads it as exactly these bytes: as it is, or in single quotes. */
+void sma_put_shell_word(struct sma_buf *buf, struct sma_str word);
 /** Edit distance capped at 8, for "did you mean". */
 unsigned sma_text_distance(struct sma_str a, struct sma_str b);
 

@@ -271,6 +271,30 @@ uint64_t sma_siphash(const uint8_t key[16], const void *bytes, size_t len)
 #define DISTANCE_MAX 8u
 #define DISTANCE_TEXT_BYTES_MAX 64
 
+static bool is_plain_in_a_shell(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("-_./:,@%+", byte) != NULL);
+}
+
+void sma_put_shell_word(struct sma_buf *buf, struct sma_str word)
+{
+    size_t plain = 0;
+    while (plain < word.len && is_plain_in_a_shell(word.ptr[plain]))
+        plain++;
+    if (word.len > 0 && plain == word.len) {
+        sma_buf_put_str(buf, word);
+        return;
+    }
+    sma_buf_put_char(buf, '\'');
+    for (size_t i = 0; i < word.len; i++)
+        if (word.ptr[i] == '\'')
+            sma_buf_put_text(buf, "'\\''");
+        else
+            sma_buf_put_char(buf, word.ptr[i]);
+    sma_buf_put_char(buf, '\'');
+}
+
 unsigned sma_text_distance(struct sma_str a, struct sma_str b)
 {
     if (a.len > DISTANCE_TEXT_BYTES_MAX || b.len > DISTANCE_TEXT_BYTES_MAX)

@@ -2,8 +2,8 @@
  * commands.h — what a command of the program is: one row, from which come its start, its help, its
  * options, the man page and the completions of the shells.
  *
- * A new command is a file of its own with a row `const struct sma_cli_command sma_cli_command_NAME` at its
- * end, and a line in the table of commands.c. Then run scripts/generate.
+ * A new command is a file of its own, with a row sma_cli_command_NAME at its end, and a line X(NAME)
+ * below. Then run scripts/generate.
  */
 #ifndef SMA_CLI_COMMANDS_H
 #define SMA_CLI_COMMANDS_H

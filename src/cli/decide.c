@@ -316,7 +316,9 @@ static void print_people(const json_t *root)
         sma_cli_print_clean(text_of(person, "channel"));
         putchar(':');
         sma_cli_print_clean(text_of(person, "userId"));
-        printf("  (");
+        printf("  ");
+        sma_cli_print_clean(text_of(person, "userName"));
+        printf("%s(", text_of(person, "userName").len > 0 ? " " : "");
         sma_cli_print_clean(text_of(person, "via"));
         puts(")");
     }

@@ -10,6 +10,7 @@
 #include "runtime/policy/shell.h"
 #include "sma/buf.h"
 #include "sma/config.h"
+#include "sma/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -35,19 +36,7 @@ static void put_command(struct sma_buf *buf, char **words)
     for (size_t i = 0; words[i] != NULL; i++) {
         if (i > 0)
             sma_buf_put_char(buf, ' ');
-        if (words[i][0] != '\0' &&
-            strspn(words[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "-_./:,@%+") == strlen(words[i])) {
-            sma_buf_put_text(buf, words[i]);
-            continue;
-        }
-        sma_buf_put_char(buf, '\'');
-        for (const char *at = words[i]; *at != '\0'; at++)
-            if (*at == '\'')
-                sma_buf_put_text(buf, "'\\''");
-            else
-                sma_buf_put_char(buf, *at);
-        sma_buf_put_char(buf, '\'');
+        sma_put_shell_word(buf, sma_str(words[i]));
     }
 }
 

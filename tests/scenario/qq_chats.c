@@ -214,7 +214,8 @@ static void buttons_are_acknowledged_in_time(void)
     platform_world_stop(&world);
 }
 
-static void relations_are_noted_without_a_word(void)
+/* The first word to a new friend is a greeting; of the rest nobody is told. */
+static void a_new_friend_is_greeted_and_other_relations_are_noted(void)
 {
     static const char *const pairs[][2] = {{ANN, "FRIEND_ADD"},        {ANN, "C2C_MSG_REJECT"},
                                            {ANN, "C2C_MSG_RECEIVE"},   {TEAM, "GROUP_ADD_ROBOT"},
@@ -224,9 +225,10 @@ static void relations_are_noted_without_a_word(void)
     for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++)
         platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "relate", "chat", pairs[i][0], "type",
                       pairs[i][1]);
+    chat_expect(&world, ANN, "Hello, I am ");
     platform_talk(&world, 1, 1);
     expect_sent(&world, TEAM, 0);
-    expect_sent(&world, ANN, 1);
+    expect_sent(&world, ANN, 2);
     expect_no_refusal(&world);
     platform_world_stop(&world);
 }
@@ -456,7 +458,7 @@ int main(int argc, char **argv)
     RUN(quotes_reach_the_model);
     RUN(commands_are_answered);
     RUN(buttons_are_acknowledged_in_time);
-    RUN(relations_are_noted_without_a_word);
+    RUN(a_new_friend_is_greeted_and_other_relations_are_noted);
     RUN(a_long_answer_fits_into_the_replies);
     RUN(an_answer_behind_the_window_goes_out_actively);
     RUN(structure_is_markdown_or_plain);

@@ -269,8 +269,9 @@ static void commands_are_answered_in_their_topic(void)
     json_t *answer = chat_await(&world, FORUM, "Waiting here");
     CHECK_INT(thread, platform_number(answer, "thread", 0));
     json_decref(answer);
-    static const char *const pairs[][2] = {{"/start", "Commands:"},
+    static const char *const pairs[][2] = {{"/start", "Hello, I am "},
                                            {"/help", "Commands:"},
+                                           {"/whoami", "id telegram:1001, role "},
                                            {"/status", "Waiting here"},
                                            {"/clear", "I have forgotten this conversation"},
                                            {"/stop", "Nothing is running here"},

@@ -76,6 +76,29 @@ static void send_document(int64_t chat, const char *caption)
                   "name", "notes.txt", "text", "what the notes say");
 }
 
+/* Each telling counts against the bot's rate, and undoes what was written at @BotFather. */
+static void the_commands_are_told_once_and_not_at_every_start(void)
+{
+    start(NULL);
+    CHECK_INT(0, service_stop(&world.world.service));
+    fault("setMyCommands", "status", 2);
+    restart();
+    chat_say(&world, ANN, ANN, "hello.");
+    chat_expect(&world, ANN, "You said: hello.");
+    CHECK_INT(2, counter("faults_left"));
+    CHECK_INT(0, service_stop(&world.world.service));
+    char command[300];
+    snprintf(command, sizeof command, "rm %s/.ship/.cache/telegram/commands-*.txt",
+             world.world.folder.path);
+    CHECK_INT(0, system(command));
+    restart();
+    await_faults_met();
+    chat_say(&world, ANN, ANN, "still there?");
+    chat_expect(&world, ANN, "You said: still there?");
+    CHECK(system(command) != 0); /* not taken, so not told: the next start tries again */
+    platform_world_stop(&world);
+}
+
 static void a_kill_while_fetching_loses_and_doubles_nothing(void)
 {
     start(QUICK);
@@ -493,6 +516,7 @@ int main(int argc, char **argv)
     only = argc > 3 ? argv[3] : NULL; /* one case, by hand */
     RUN_CASE(an_idle_service_sleeps);
     RUN_CASE(presses_that_hang_use_up_no_descriptors);
+    RUN_CASE(the_commands_are_told_once_and_not_at_every_start);
     RUN_CASE(a_kill_while_fetching_loses_and_doubles_nothing);
     RUN_CASE(downloads_that_hang_are_begun_again);
     RUN_CASE(a_stop_while_fetching_ends_the_message);

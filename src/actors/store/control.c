@@ -9,6 +9,8 @@
 #include "consent.h"
 #include "intake.h"
 #include "outbox.h"
+#include "people.h"
+#include "people_priv.h"
 #include "record.h"
 #include "runs.h"
 #include "runs_priv.h"
@@ -184,6 +186,35 @@ static enum sma_err show_help(struct sma_store *store, const struct store_comman
     return err;
 }
 
+static enum sma_err say_hello(struct sma_store *store, const struct store_command *command)
+{
+    struct sma_buf lines;
+    sma_buf_init(&lines, 16 * 1024);
+    sma_commands_put_help(&lines, command->language);
+    sma_buf_put_char(&lines, '\0');
+    sma_notice_format(command->text, command->language, SMA_NOTICE_HELLO, store->config->name,
+                      lines.err == SMA_ERR_OK ? lines.ptr : "");
+    enum sma_err err = lines.err == SMA_ERR_OK ? command->text->err : lines.err;
+    sma_buf_fini(&lines);
+    return err;
+}
+
+/* What permissions.roles and `shipmyagent pair approve` take. */
+static enum sma_err show_who(struct sma_store *store, const struct store_command *command)
+{
+    const struct sma_route *route = &command->ingress->route;
+    char name[SMA_PAIRING_NAME_BYTES_MAX + 1], id[512], chat[512];
+    sma_store_pairing_name(name, route);
+    enum sma_standing standing =
+        sma_store_standing(store, command->chat, route, command->ingress->is_group);
+    snprintf(id, sizeof id, "%.*s:%.*s", (int)route->channel.len, route->channel.ptr,
+             (int)route->user_id.len, route->user_id.len == 0 ? "" : route->user_id.ptr);
+    snprintf(chat, sizeof chat, "%.*s", (int)route->chat_key.len, route->chat_key.ptr);
+    sma_notice_format(command->text, command->language, SMA_NOTICE_WHOAMI, name, id,
+                      sma_access_standing_name((enum sma_access_standing)standing), chat);
+    return command->text->err;
+}
+
 /* Whoever may has it accepted as a run (accept.c): here are the others. */
 static enum sma_err refuse_compaction(struct sma_store *store, const struct store_command *command)
 {
@@ -202,6 +233,8 @@ static store_command_fn *const commands[] = {
     [SMA_CONTROL_NEW] = begin_anew,
     [SMA_CONTROL_RETRY] = sma_store_retry,
     [SMA_CONTROL_COMPACT] = refuse_compaction,
+    [SMA_CONTROL_START] = say_hello,
+    [SMA_CONTROL_WHOAMI] = show_who,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,

@@ -222,7 +222,7 @@ void sma_store_pairing_audit(struct sma_store *store, const char *what,
                              const struct sma_route *person, const char *code, const char *role,
                              const struct sma_route *by)
 {
-    char line[160];
+    char line[160 + SMA_PAIRING_NAME_BYTES_MAX], name[SMA_PAIRING_NAME_BYTES_MAX + 1];
     struct sma_buf details;
     sma_buf_init(&details, 16 * 1024);
     sma_buf_put_char(&details, '{');
@@ -236,8 +236,11 @@ void sma_store_pairing_audit(struct sma_store *store, const char *what,
         sma_buf_put_json_member(&details, "byUserId", by->user_id);
     }
     sma_buf_put_char(&details, '}');
-    (void)snprintf(line, sizeof line, "pairing: %s %.*s:%.80s", what, (int)person->channel.len,
-                   person->channel.ptr, person->user_id.ptr);
+    sma_store_pairing_name(name, person);
+    (void)snprintf(line, sizeof line, "pairing: %s %.*s:%.80s%s%s%s", what,
+                   (int)person->channel.len, person->channel.ptr, person->user_id.ptr,
+                   person->user_name.len > 0 ? " (" : "", person->user_name.len > 0 ? name : "",
+                   person->user_name.len > 0 ? ")" : "");
     if (details.err == SMA_ERR_OK)
         sma_store_audit(store, line, sma_buf_str(&details));
     sma_buf_fini(&details);
@@ -362,6 +365,29 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
     return err;
 }
 
+/* Behind a bot that nobody owns yet sits, most of the time, the one who has just made it: he is
+ * told the whole command, which works from every folder. */
+static void put_code(struct sma_store *store, const struct sma_route *route,
+                     const struct store_pairing *pairing)
+{
+    struct sma_buf *text = &store->scratch.text;
+    enum sma_language language = sma_store_language(store, route);
+    sma_buf_clear(text);
+    if (pairing->is_group || sma_store_has_owner(store)) {
+        sma_notice_format(text, language,
+                          pairing->is_group ? SMA_NOTICE_PAIR_GROUP : SMA_NOTICE_PAIR_CODE,
+                          pairing->code);
+        return;
+    }
+    struct sma_buf folder;
+    sma_buf_init(&folder, 32 * 1024);
+    sma_put_shell_word(&folder, sma_str(store->config->project_dir));
+    sma_buf_put_char(&folder, '\0');
+    sma_notice_format(text, language, SMA_NOTICE_PAIR_OWNER, pairing->code,
+                      folder.err == SMA_ERR_OK ? folder.ptr : ".");
+    sma_buf_fini(&folder);
+}
+
 /* Once in a while, and not for ever: a code is a day old at most, and each time costs a message and
  * a line. */
 static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_chat *chat,
@@ -379,10 +405,7 @@ static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_
         return SMA_ERR_NOMEM;
     SMA_TRY(write_root(store, pairing));
     chat->refusal_notice_ns = sma_ctx_now(store->ctx) | 1;
-    sma_buf_clear(&store->scratch.text);
-    sma_notice_format(&store->scratch.text, sma_store_language(store, route),
-                      pairing->is_group ? SMA_NOTICE_PAIR_GROUP : SMA_NOTICE_PAIR_CODE,
-                      pairing->code);
+    put_code(store, route, pairing);
     return sma_store_pairing_say(store, route, seq, 0);
 }
 

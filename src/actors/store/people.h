@@ -36,6 +36,10 @@ void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
 SMA_CHECKED enum sma_err sma_store_people_keep(struct sma_store *store, uint32_t budget,
                                                bool *ret_is_round);
 
+/** Somebody is owner, by configuration or pairing. Reads up to 256 records; what it cannot read
+ *  counts as one. */
+bool sma_store_has_owner(struct sma_store *store);
+
 /* -- people.c, paired.c, pairing.c, let_in.c, known.c ------------------------------------------ */
 /** What the author of this route may do in this chat: by configuration, pairing and the platform's
  *  role as it is remembered. chat may be NULL. Slices of the route are enough; the adapter of it is

@@ -14,6 +14,8 @@
 
 #include "runtime/chat/state_read.h"
 
+#define LOOK_COUNT_MAX 256
+
 /* -- what is over ------------------------------------------------------------------------------ */
 static SMA_CHECKED enum sma_err remove_pair(struct sma_store *store,
                                             const struct sma_state_record *pair)
@@ -61,16 +63,21 @@ static enum sma_err keep_home(struct sma_store *store, const struct sma_state_re
     return remove_pair(store, pair);
 }
 
+/* value: of a record person/... */
+static bool is_owner(struct sma_str value)
+{
+    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    const char *standing = json_string_value(json_object_get(root, "standing"));
+    bool is_owner =
+        standing != NULL && strcmp(standing, sma_access_standing_name(SMA_ACCESS_OWNER)) == 0;
+    json_decref(root);
+    return is_owner;
+}
+
 static enum sma_err look_for_owner(struct sma_store *store, const struct sma_state_record *pair)
 {
     struct store_people_round *round = &store->people->round;
-    if (round->has_owner)
-        return SMA_ERR_OK;
-    json_t *root = json_loadb(pair->value.ptr, pair->value.len, 0, NULL);
-    const char *standing = json_string_value(json_object_get(root, "standing"));
-    round->has_owner =
-        standing != NULL && strcmp(standing, sma_access_standing_name(SMA_ACCESS_OWNER)) == 0;
-    json_decref(root);
+    round->has_owner = round->has_owner || is_owner(pair->value);
     return SMA_ERR_OK;
 }
 
@@ -84,6 +91,23 @@ static const struct
 };
 
 /* -- nobody is owner --------------------------------------------------------------------------- */
+bool sma_store_has_owner(struct sma_store *store)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_records people = {0};
+    if (sma_access_roles_have_owner(store->people->named))
+        return true;
+    enum sma_err err = sma_state_access_page(
+        store->state,
+        &(struct sma_state_page){.prefix = SMA_STR("person/"), .count_max = LOOK_COUNT_MAX}, &rows,
+        &people);
+    /* So many people were let in by somebody. */
+    bool has_owner = err != SMA_ERR_OK || people.count == LOOK_COUNT_MAX;
+    for (size_t i = 0; i < people.count && !has_owner; i++)
+        has_owner = is_owner(people.items[i].value);
+    return has_owner;
+}
+
 static const struct sma_adapter_ops *find_platform(const struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->adapter_count; i++)

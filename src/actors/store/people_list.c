@@ -35,11 +35,20 @@ static bool list_pairing(struct sma_store *store, const struct sma_state_record 
     return is_listed;
 }
 
+/* As he was last seen; nothing when he has never written. */
+static void put_name(struct sma_store *store, struct sma_str channel, struct sma_str user_id,
+                     struct sma_buf *json)
+{
+    struct sma_state_contact contact;
+    if (sma_state_contact_of(store->state, channel, user_id, &contact) == SMA_ERR_OK &&
+        contact.user_name.len > 0)
+        sma_buf_put_json_member(json, "userName", contact.user_name);
+}
+
 /* person/CHANNEL/ID or group/CHANNEL/ID */
 static bool list_known(struct sma_store *store, const struct sma_state_record *pair,
                        struct sma_buf *json)
 {
-    (void)store;
     struct sma_str key = pair->key;
     bool is_person = sma_str_starts_with(key, SMA_STR("person/"));
     const size_t prefix = is_person ? strlen("person/") : strlen("group/");
@@ -47,16 +56,16 @@ static bool list_known(struct sma_store *store, const struct sma_state_record *p
     json_t *root = json_loadb(pair->value.ptr, pair->value.len, 0, NULL);
     bool is_listed = slash != NULL && root != NULL;
     if (is_listed) {
+        struct sma_str channel = {key.ptr + prefix, (size_t)(slash - key.ptr) - prefix},
+                       id = {slash + 1, key.len - (size_t)(slash + 1 - key.ptr)};
         sma_buf_put_char(json, '{');
-        sma_buf_put_json_member(
-            json, "channel",
-            (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
-        sma_buf_put_json_member(
-            json, is_person ? "userId" : "chatId",
-            (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
+        sma_buf_put_json_member(json, "channel", channel);
+        sma_buf_put_json_member(json, is_person ? "userId" : "chatId", id);
         if (is_person)
             sma_buf_put_json_member(json, "role",
                                     sma_str(json_string_value(json_object_get(root, "standing"))));
+        if (is_person)
+            put_name(store, channel, id, json);
         sma_buf_put_json_member(json, "via",
                                 sma_str(json_string_value(json_object_get(root, "via"))));
         sma_buf_put_char(json, '}');

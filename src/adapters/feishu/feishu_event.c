@@ -105,6 +105,18 @@ static void make_note(struct feishu_reading *reading, const char *words, struct 
     ingress->text = sma_buf_str(&reading->text);
 }
 
+/* As if they had written /start: the bot's first words are a greeting, or the way in. */
+static void greet(struct feishu_reading *reading)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
+    if (ingress->kind != SMA_EVENT_NOTE || ingress->route.user_id.len == 0)
+        return;
+    ingress->kind = SMA_EVENT_CONTROL;
+    ingress->control = SMA_CONTROL_START;
+    ingress->addressed = SMA_ADDRESSED_PRIVATE;
+}
+
 static void read_bot_in_group(struct feishu_reading *reading, const json_t *event,
                               const char *words)
 {
@@ -142,21 +154,21 @@ static void read_recalled(struct feishu_reading *reading, const json_t *event)
     ingress->event_key = reading->event.event_id;
 }
 
-/* Comes each time somebody opens the chat: only the first time is worth a note. */
+/* Comes each time somebody opens the chat: only the first time is worth a greeting. */
 static void read_chat_entered(struct feishu_reading *reading, const json_t *event)
 {
     if (sma_json_str(event, "last_message_id").len > 0)
         feishu_ignore(reading, SMA_WHY_UNSUPPORTED "a chat with messages was opened again");
     else if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("p2p"),
                                feishu_actor_id(sma_json_get(event, "operator_id"))))
-        make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
+        greet(reading);
 }
 
 static void read_chat_created_v1(struct feishu_reading *reading, const json_t *event)
 {
     if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("p2p"),
                           feishu_actor_id(sma_json_get(event, "operator"))))
-        make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
+        greet(reading);
 }
 
 /* -- envelopes --------------------------------------------------------------------------------- */

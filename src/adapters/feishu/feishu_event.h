@@ -8,7 +8,7 @@
  *   is, else its JSON)
  *   im.chat.member.bot.added_v1 / deleted_v1, add_bot / remove_bot (1.0)          NOTE
  *   im.chat.access_event.bot_p2p_chat_entered_v1 without an earlier message, p2p_chat_create (1.0)
- *   NOTE
+ *   CONTROL: START; without a person, NOTE
  *   im.message.recalled_v1                                      NOTE: change, target_id
  *   everything else (read, reactions, unknown), messages of apps and bots, empty texts
  *   IGNORED

@@ -153,6 +153,12 @@ static void read_relation(struct qq_reading *in)
         qq_ignore(in, SMA_WHY_MALFORMED "a notice without event id");
     else if (is_routed)
         set_reply_event(in);
+    /* As if they had written /start: the bot's first words are a greeting, or the way in. */
+    if (!is_routed || !sma_str_is_equal(in->frame->type, SMA_STR("FRIEND_ADD")))
+        return;
+    in->event.ingress.kind = SMA_EVENT_CONTROL;
+    in->event.ingress.control = SMA_CONTROL_START;
+    in->event.ingress.addressed = SMA_ADDRESSED_PRIVATE;
 }
 
 /* Of guilds only: a message was taken away, by its author or by somebody who may. */

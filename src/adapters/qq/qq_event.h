@@ -6,7 +6,8 @@
  *   DIRECT_MESSAGE_CREATE                                          MESSAGE or CONTROL
  *   INTERACTION_CREATE                                             CALLBACK: text = the button's
  *   data
- *   FRIEND_ADD/DEL, GROUP_ADD_ROBOT/DEL_ROBOT, *_MSG_REJECT/RECEIVE  NOTE
+ *   FRIEND_ADD                                                     CONTROL: START
+ *   FRIEND_DEL, GROUP_ADD_ROBOT/DEL_ROBOT, *_MSG_REJECT/RECEIVE    NOTE
  *   MESSAGE_DELETE, PUBLIC_MESSAGE_DELETE, DIRECT_MESSAGE_DELETE   NOTE: change, target_id
  *   everything else, messages of bots, messages without text and attachment   IGNORED
  * An IGNORED event is finished like a stored one: its sequence number may be passed.

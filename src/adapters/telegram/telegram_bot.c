@@ -99,20 +99,6 @@ static bool read_bot(struct telegram *telegram, const json_t *result)
     return true;
 }
 
-static void send_commands(struct telegram *telegram, bool is_chinese)
-{
-    struct sma_buf body;
-    sma_buf_init(&body, 16384);
-    telegram_put_commands(&body, is_chinese);
-    (void)sma_call_start(telegram->base.calls, /* a list that is not shown costs nothing else */
-                         &(struct sma_call_options){.method = "POST",
-                                                    .path = SMA_STR("setMyCommands"),
-                                                    .body = &body,
-                                                    .may_repeat = true,
-                                                    .total_ms = TELEGRAM_CONTROL_MS});
-    sma_buf_fini(&body);
-}
-
 static void on_who(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct telegram *telegram = state;
@@ -125,8 +111,7 @@ static void on_who(void *state, void *user, const struct sma_net_answer *answer)
         return;
     }
     sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
-    send_commands(telegram, false);
-    send_commands(telegram, true);
+    telegram_commands_tell(telegram);
     bool sets_hook = telegram->settings.is_webhook && telegram->settings.webhook_url[0] != '\0';
     step_is_done(telegram, sets_hook ? TELEGRAM_PHASE_HOOK : TELEGRAM_PHASE_READY);
 }

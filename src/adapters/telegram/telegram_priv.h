@@ -128,6 +128,8 @@ void telegram_bot_unhook(struct telegram *telegram, uint64_t delay_ns);
 void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns);
 /** The token was refused: shown, and said once until it works again. */
 void telegram_bot_refused(struct telegram *telegram, int status);
+/** telegram_commands.c: tell the platform which commands there are, unless it was told before. */
+void telegram_commands_tell(struct telegram *telegram);
 
 /* -- long polling (telegram_poll.c) ------------------------------------------------------------ */
 struct telegram_entry
@@ -222,6 +224,7 @@ struct telegram
     uint64_t bot_due_ns;
     unsigned bot_failure_count;
     bool is_ready_told;
+    uint8_t told_count; /* lists of commands that the platform has taken since getMe */
     struct telegram_bot bot;
     char bot_name[64];
 

@@ -10,6 +10,7 @@
 #define ALPHABET_LEN (sizeof SMA_PAIRING_ALPHABET - 1)
 #define PAIRING_MS (SMA_PAIRING_S * INT64_C(1000))
 #define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
+#define REMINDER_INTERVAL_NS (3600 * UINT64_C(1000000000))
 
 /* -- codes ------------------------------------------------------------------------------------- */
 struct sma_pairing_code sma_pairing_draw(uint64_t first, uint64_t second)
@@ -76,10 +77,11 @@ bool sma_pairing_read_words(struct sma_str text, struct sma_pairing_words *ret_w
 /* -- what a stranger sees ---------------------------------------------------------------------- */
 bool sma_pairing_may_show(const struct sma_pairing_shown *shown)
 {
-    uint32_t max =
-        shown->is_group ? SMA_PAIRING_GROUP_SHOWN_COUNT_MAX : SMA_PAIRING_SHOWN_COUNT_MAX;
-    return shown->count < max &&
-           (!shown->has_last || shown->now_ns - shown->last_ns >= NOTICE_INTERVAL_NS);
+    uint64_t interval_ns =
+        shown->count < SMA_PAIRING_SHOWN_COUNT_MAX ? NOTICE_INTERVAL_NS : REMINDER_INTERVAL_NS;
+    if (shown->is_group && shown->count >= SMA_PAIRING_GROUP_SHOWN_COUNT_MAX)
+        return false;
+    return !shown->has_last || shown->now_ns - shown->last_ns >= interval_ns;
 }
 
 enum sma_pairing_kept sma_pairing_keep(const struct sma_pairing_message *message)

@@ -36,7 +36,7 @@ struct sma_pairing_words
 bool sma_pairing_read_words(struct sma_str text, struct sma_pairing_words *ret_words);
 
 /* -- what a stranger sees ---------------------------------------------------------------------- */
-#define SMA_PAIRING_SHOWN_COUNT_MAX 20      /* times that a person is shown one code, */
+#define SMA_PAIRING_SHOWN_COUNT_MAX 20      /* times that a person is shown one code, then hourly */
 #define SMA_PAIRING_GROUP_SHOWN_COUNT_MAX 5 /* ... and a group */
 struct sma_pairing_shown
 {
@@ -44,7 +44,8 @@ struct sma_pairing_shown
     uint32_t count;          /* times that this code was shown */
     uint64_t last_ns, now_ns;
 };
-/** Once in a while, and not for ever: each time costs a message and a line. */
+/** Once in a while, less often after many times, and in a group not for ever: each time costs a
+ *  message and a line. */
 bool sma_pairing_may_show(const struct sma_pairing_shown *shown);
 
 /* What becomes of a message of somebody who has a code. */

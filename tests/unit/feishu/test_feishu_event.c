@@ -548,6 +548,25 @@ static void comings_and_goings_are_noted(void)
     }
 }
 
+/* The bot's first words are a greeting, or the way in: as after /start. */
+static void who_opens_the_chat_for_the_first_time_is_greeted(void)
+{
+    static const char *const rows[] = {
+        "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.chat.access_event."
+        "bot_p2p_chat_entered_v1\"},\"event\":{\"chat_id\":\"oc_1\",\"operator_id\":{\"open_id\":"
+        "\"ou_user\"}}}",
+        "{\"uuid\":\"e\",\"event\":{\"type\":\"p2p_chat_create\",\"chat_id\":\"oc_1\",\"operator\":"
+        "{"
+        "\"open_id\":\"ou_user\"}}}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct seen seen = parse(rows[i]);
+        CHECK_INT(SMA_EVENT_CONTROL, seen.event_kind);
+        CHECK_INT(SMA_CONTROL_START, seen.control);
+        CHECK_INT(SMA_ADDRESSED_PRIVATE, seen.addressed);
+        CHECK_TEXT("ou_user", seen.user_id);
+    }
+}
+
 static void old_messages_are_read(void)
 {
     struct seen seen = parse("{\"uuid\":\"u-1\",\"token\":\"t\",\"ts\":\"1.2\",\"type\":\"event_"
@@ -758,6 +777,7 @@ int main(void)
     RUN(senders_are_known_by_the_first_id_present);
     RUN(callbacks_carry_what_was_pressed);
     RUN(comings_and_goings_are_noted);
+    RUN(who_opens_the_chat_for_the_first_time_is_greeted);
     RUN(old_messages_are_read);
     RUN(what_is_no_event_is_refused);
     RUN(depth_is_bounded);

@@ -65,8 +65,10 @@ static void what_was_kept_runs_once_the_code_is_confirmed(void)
     finish_next(&world);
     CHECK_INT(SMA_STANDING_MEMBER, standing_of(&world, "eve"));
     CHECK(strstr(listed(&world), "\"pairings\":[]") != NULL);
-    CHECK(strstr(listed(&world), "\"userId\":\"eve\",\"role\":\"member\",\"via\":\"paired\"") !=
-          NULL);
+    CHECK(
+        strstr(listed(&world),
+               "\"userId\":\"eve\",\"role\":\"member\",\"userName\":\"Ann\",\"via\":\"paired\"") !=
+        NULL);
     /* a code is answered once */
     CHECK_INT(404, approve(&world, code));
     restart_world(&world);
@@ -355,6 +357,77 @@ static void owners_hear_of_a_code_and_answer_in_their_chat(void)
     end_world(&world);
 }
 
+/* Whoever has made a bot writes to it first: without an owner the code comes with the command that
+ * makes him one, from every folder. */
+static void the_first_person_learns_how_to_become_owner(void)
+{
+    struct world world;
+    char command[600];
+    make_world(&world);
+    world.test_json = "{}";
+    world.config.project_dir = "/srv/my bots/ann's";
+    open_world(&world);
+    (void)write_as(&world, "ann", "1", "hello");
+    const char *text = told(&world, "ann");
+    snprintf(command, sizeof command,
+             "shipmyagent pair approve %s '/srv/my bots/ann'\\''s' --role owner", code_in(text));
+    CHECK(strstr(text, command) != NULL);
+    CHECK_INT(200, decide(&world,
+                          &(struct decision){.id = code_in(text), .standing = SMA_STANDING_OWNER}));
+    (void)told(&world, "ann");
+    finish_next(&world);
+    /* from then on nobody is told how to become one */
+    (void)write_as(&world, "eve", "2", "hello");
+    text = told(&world, "eve");
+    CHECK(strstr(text, "Ask the owner") != NULL && strstr(text, "--role") == NULL);
+    CHECK(strstr(text, "/srv") == NULL);
+    end_world(&world);
+}
+
+/* Neither a stranger nor a flood of his words is answered each time, and he is never left without a
+ * word for good. */
+static void a_stranger_is_reminded_for_as_long_as_his_code_lives(void)
+{
+    struct world world;
+    char id[16];
+    start_paired(&world);
+    for (int i = 0; i < SMA_PAIRING_SHOWN_COUNT_MAX; i++) {
+        snprintf(id, sizeof id, "m%d", i);
+        (void)write_as(&world, "eve", id, "hello?");
+        CHECK(strstr(told(&world, "eve"), "pair approve") != NULL);
+        pass(&world, SMA_NOTICE_INTERVAL_S + 1);
+    }
+    (void)write_as(&world, "eve", "n1", "hello?");
+    CHECK_TEXT("", told(&world, "eve"));
+    for (int hour = 0; hour < 3; hour++) {
+        pass(&world, 3600);
+        snprintf(id, sizeof id, "h%d", hour);
+        (void)write_as(&world, "eve", id, "hello?");
+        CHECK(strstr(told(&world, "eve"), "pair approve") != NULL);
+    }
+    end_world(&world);
+}
+
+static void start_greets_and_whoami_tells_the_id(void)
+{
+    struct world world;
+    make_world(&world);
+    world.test_json = "{}";
+    world.config.name = "Helper";
+    world.config.permissions_json = "{\"roles\":{\"owner\":[\"test:boss\"]}}";
+    open_world(&world);
+    (void)command_as(&world, "boss", "1", SMA_CONTROL_START);
+    const char *text = told(&world, "boss");
+    CHECK(strstr(text, "Hello, I am Helper.") == text && strstr(text, "\n/status — ") != NULL);
+    (void)command_as(&world, "boss", "2", SMA_CONTROL_WHOAMI);
+    CHECK_TEXT("You are Ann, id test:boss, role owner. This chat is test:chat:boss.",
+               told(&world, "boss"));
+    /* a stranger's first word is often /start: he is shown the way in */
+    (void)command_as(&world, "eve", "3", SMA_CONTROL_START);
+    CHECK(strstr(told(&world, "eve"), "pair approve") != NULL);
+    end_world(&world);
+}
+
 static void a_flood_of_strangers_is_told_once_to_the_owner(void)
 {
     struct world world;
@@ -417,6 +490,9 @@ int main(void)
     RUN(only_owners_answer);
     RUN(an_administrator_lets_nobody_in);
     RUN(owners_hear_of_a_code_and_answer_in_their_chat);
+    RUN(the_first_person_learns_how_to_become_owner);
+    RUN(a_stranger_is_reminded_for_as_long_as_his_code_lives);
+    RUN(start_greets_and_whoami_tells_the_id);
     RUN(a_flood_of_strangers_is_told_once_to_the_owner);
     return check_summary();
 }
