@@ -48,6 +48,10 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from init' -a '(__fish_comple
 complete -c shipmyagent -n __fish_use_subcommand -a status -d 'what the running service is doing'
 complete -c shipmyagent -n '__fish_seen_subcommand_from status' -l json -d 'the service\'s own answer, as JSON'
 complete -c shipmyagent -n '__fish_seen_subcommand_from status' -a '(__fish_complete_directories)'
+complete -c shipmyagent -n __fish_use_subcommand -a doctor -d 'look for what is wrong, and say what to do about it'
+complete -c shipmyagent -n '__fish_seen_subcommand_from doctor' -l json -d 'one object: version, errors, warnings, lines of state, name, seen, remedy'
+complete -c shipmyagent -n '__fish_seen_subcommand_from doctor' -l offline -d 'ask nobody: no request to a provider or a platform'
+complete -c shipmyagent -n '__fish_seen_subcommand_from doctor' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a approvals -d 'what waits for somebody\'s consent; give or refuse it'
 complete -c shipmyagent -n '__fish_seen_subcommand_from approvals' -l items -x -d 'only these items (default: all that are open)'
 complete -c shipmyagent -n '__fish_seen_subcommand_from approvals' -l always -d 'and the same again without a question, in that chat'
@@ -103,6 +107,6 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from alias' -l print -d 'prin
 complete -c shipmyagent -n __fish_use_subcommand -a completion -d 'what bash, zsh or fish needs to complete commands and their values'
 complete -c shipmyagent -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a 'bash zsh fish'
 complete -c shipmyagent -n __fish_use_subcommand -a help -d 'more on one command'
-complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status approvals grants pair trace usage compact backup restore export policy simulate alias completion help version'
+complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status doctor approvals grants pair trace usage compact backup restore export policy simulate alias completion help version'
 complete -c shipmyagent -n __fish_use_subcommand -a version -d 'which version this is (also --version, -V)'
 complete -c sma -w shipmyagent

@@ -24,6 +24,7 @@ _shipmyagent() {
         'chat:talk to it in the terminal, or in a pipe'
         'init:make a project\: questions, tests, and the first chat'
         'status:what the running service is doing'
+        'doctor:look for what is wrong, and say what to do about it'
         'approvals:what waits for somebody'\''s consent; give or refuse it'
         'grants:what is allowed without a question; take it back'
         'pair:let strangers in, by the code they were shown'
@@ -97,6 +98,12 @@ _shipmyagent() {
     status)
         _arguments '(- *)--help[say what it does]' \
             '--json[the service'\''s own answer, as JSON]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    doctor)
+        _arguments '(- *)--help[say what it does]' \
+            '--json[one object\: version, errors, warnings, lines of state, name, seen, remedy]' \
+            '--offline[ask nobody\: no request to a provider or a platform]' \
             '1:folder:_shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     approvals)
@@ -177,7 +184,7 @@ _shipmyagent() {
             '1:what:_shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words:_shipmyagent_first words start chat init status approvals grants pair trace usage compact backup restore export policy simulate alias completion help version' ;;
+            '1:words:_shipmyagent_first words start chat init status doctor approvals grants pair trace usage compact backup restore export policy simulate alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

@@ -10,6 +10,8 @@ int sma_cli_start(int argc, char **argv);
 int sma_cli_init(int argc, char **argv);
 int sma_cli_chat(int argc, char **argv);
 int sma_cli_status(int argc, char **argv);
+/* 0: all is well; 1: errors; 2: warnings alone */
+int sma_cli_doctor(int argc, char **argv);
 int sma_cli_alias(int argc, char **argv);
 int sma_cli_policy(int argc, char **argv); /* 0 allow, 1 ask, 2 refuse, 3 an error */
 int sma_cli_approvals(int argc, char **argv);

@@ -82,6 +82,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(chat)                     \
     X(init)                     \
     X(status)                   \
+    X(doctor)                   \
     X(approvals)                \
     X(grants)                   \
     X(pair)                     \

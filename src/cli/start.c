@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include "commands.h"
+#include "doctor.h"
 #include "service.h"
 #include "sma/text.h"
 
@@ -74,6 +75,18 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
     return 0;
 }
 
+static void warn_on_stderr(void *user, const char *line)
+{
+    (void)user;
+    (void)sma_cli_fail("%s", line);
+}
+
+static int fail(const struct sma_error *error, const char *dir)
+{
+    (void)sma_cli_fail("%s", error->text);
+    return sma_cli_fail("`shipmyagent doctor %s` looks at all that a start needs", dir);
+}
+
 int sma_cli_start(int argc, char **argv)
 {
     struct sma_service_options options = {.dir = ".", .has_http = true};
@@ -82,15 +95,17 @@ int sma_cli_start(int argc, char **argv)
         return status;
     struct sma_error error;
     struct sma_service *service = NULL;
-    if (sma_service_create(&options, &service, &error) != SMA_ERR_OK)
-        return sma_cli_fail("%s", error.text);
+    enum sma_err err = sma_service_create(&options, &service, &error);
+    if (err != SMA_ERR_OK)
+        return err == SMA_ERR_BUSY ? sma_cli_fail("%s", error.text) : fail(&error, options.dir);
     const struct sma_config *config = sma_service_config(service);
     printf("shipmyagent %s  %s  (%s, %s)\n", SMA_VERSION, config->project_dir, config->llm.provider,
            config->llm.model);
     fflush(stdout);
+    sma_doctor_at_start(config, warn_on_stderr, NULL);
     if (sma_service_start(service, &error) != SMA_ERR_OK) {
         sma_service_destroy(service);
-        return sma_cli_fail("%s", error.text);
+        return fail(&error, options.dir);
     }
     status = sma_service_run(service, -1);
     sma_service_destroy(service);

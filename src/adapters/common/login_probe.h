@@ -1,5 +1,5 @@
 /*
- * login_probe.h — the first steps of a probe of a platform with access tokens: fetch one, as token.c
+ * login_probe.h — first steps of a probe of a platform with access tokens: fetch one, as token.c
  * does, and ask with it. See sma/probe.h.
  *
  * A token that is fetched twice is the same one at every platform so far, so a service that runs

@@ -1,0 +1,532 @@
+/*
+ * Aim: `doctor` says that all is well when it is, names each fault that is made on purpose with its
+ * remedy, shows no secret, hangs on nothing and changes nothing, here and at the other side.
+ * Method: the real binary; a model and a Bot API server of the test's own that keep every request,
+ *   and the simulated Telegram. doctor BINARY
+ */
+#include "platform/ws_server.h"
+#include "process.h"
+#include "support/check.h"
+#include "telegram/fake_telegram.h"
+#include "unit/model/raw_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEY "sk-secret-of-the-house-0001"
+#define TOKEN FAKE_TELEGRAM_TOKEN
+#define RUN_MS 60000
+
+static char *binary;
+
+/* What the server of the test does wrong. */
+struct server_mood
+{
+    int model_status; /* 0: it answers */
+    const char *model_body;
+    bool is_silent, is_hooked, is_private;
+    int64_t clock_ahead_s;
+};
+struct world
+{
+    struct folder folder;
+    struct raw_server *server;
+    struct server_mood mood;
+    char model_url[96], proxy[96]; /* of llm */
+    int port, telegram_port;       /* start.port; 0: the test's own server */
+    bool has_no_owner;
+    char *output;
+    int status;
+};
+
+/* -- the other side ---------------------------------------------------------------------------- */
+static void put_answer(struct world *world, char *response, size_t size, int status,
+                       const char *body)
+{
+    char date[64];
+    time_t now = time(NULL) + world->mood.clock_ahead_s;
+    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime(&now));
+    snprintf(response, size,
+             "HTTP/1.1 %d X\r\nDate: %s\r\nContent-Type: application/json\r\nContent-Length: "
+             "%zu\r\n\r\n%s",
+             status, date, strlen(body), body);
+}
+
+static void answer_telegram(struct world *world, const char *request, char *response, size_t size)
+{
+    char body[512];
+    if (strstr(request, "/getMe ") != NULL)
+        snprintf(body, sizeof body,
+                 "{\"ok\":true,\"result\":{\"id\":7001234567,\"is_bot\":true,\"first_name\":\"H\","
+                 "\"username\":\"helper_bot\",\"can_join_groups\":true,"
+                 "\"can_read_all_group_messages\":%s}}",
+                 world->mood.is_private ? "false" : "true");
+    else
+        snprintf(body, sizeof body, "{\"ok\":true,\"result\":{\"url\":\"%s\"}}",
+                 world->mood.is_hooked ? "https://other.example/hook" : "");
+    put_answer(world, response, size, 200, body);
+}
+
+static void answer(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    struct world *world = user;
+    (void)number;
+    response[0] = '\0';
+    if (world->mood.is_silent)
+        return;
+    if (strstr(request, "/bot" TOKEN "/") != NULL)
+        answer_telegram(world, request, response, size);
+    else if (strncmp(request, "GET /v1/models ", 15) == 0)
+        put_answer(world, response, size, 200, "{\"data\":[{\"id\":\"house-model-2\"}]}");
+    else if (world->mood.model_status != 0)
+        put_answer(world, response, size, world->mood.model_status, world->mood.model_body);
+    else
+        put_answer(world, response, size, 200,
+                   "{\"id\":\"x\",\"object\":\"chat.completion\",\"model\":\"m\",\"choices\":[{"
+                   "\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"ok\"},"
+                   "\"finish_reason\":\"stop\"}]}");
+}
+
+/* -- one project ------------------------------------------------------------------------------- */
+static void write_project(struct world *world)
+{
+    char json[4096], mode[PATH_MAX];
+    int telegram_port =
+        world->telegram_port != 0 ? world->telegram_port : raw_server_port(world->server);
+    snprintf(json, sizeof json,
+             "{\"name\":\"doctor\",\"start\":{\"port\":%d},\"llm\":{\"provider\":\"custom\","
+             "\"model\":\"house-model\",\"baseUrl\":\"%s\",\"apiKey\":\"${LLM_API_KEY}\","
+             "\"stream\":false%s},\"adapters\":{\"telegram\":{\"enabled\":true,\"botToken\":"
+             "\"${TELEGRAM_BOT_TOKEN}\",\"apiRoot\":\"http://127.0.0.1:%d\"}}%s}",
+             world->port, world->model_url, world->proxy, telegram_port,
+             world->has_no_owner ? ""
+                                 : ",\"permissions\":{\"roles\":{\"owner\":[\"telegram:1001\"]}}");
+    folder_write(&world->folder, "ship.json", json);
+    folder_write(&world->folder, ".env", "LLM_API_KEY=" KEY "\nTELEGRAM_BOT_TOKEN=" TOKEN "\n");
+    snprintf(mode, sizeof mode, "%s/.env", world->folder.path);
+    CHECK_INT(0, chmod(mode, 0600));
+}
+
+static void open_world(struct world *world)
+{
+    *world = (struct world){.status = -1};
+    world->server = raw_server_create(answer, world);
+    folder_create(&world->folder, "{}");
+    snprintf(world->model_url, sizeof world->model_url, "http://127.0.0.1:%d/v1",
+             raw_server_port(world->server));
+    write_project(world);
+}
+
+static void close_world(struct world *world)
+{
+    free(world->output);
+    raw_server_destroy(world->server);
+    folder_remove(&world->folder);
+}
+
+/* Every name, mode, size, time and byte. */
+static char *state_of(const struct folder *folder)
+{
+    char script[512];
+    char *output = NULL;
+    snprintf(script, sizeof script,
+             "cd '%s' && find . -printf '%%P %%m %%s %%T@ %%C@\\n' | sort && find . -type f -exec "
+             "md5sum {} + | sort",
+             folder->path);
+    const char *const words[] = {"/bin/sh", "-c", script, NULL};
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)words, "", &output, RUN_MS));
+    return output;
+}
+
+static void run(struct world *world, const char *option)
+{
+    const char *const words[] = {binary, "doctor", world->folder.path, option, NULL};
+    char *before = state_of(&world->folder);
+    free(world->output);
+    world->status = run_to_end((char *const *)(uintptr_t)words, "", &world->output, RUN_MS);
+    char *after = state_of(&world->folder);
+    CHECK_TEXT(before, after);
+    free(before);
+    free(after);
+    CHECK(strstr(world->output, KEY) == NULL);
+    CHECK(strstr(world->output, TOKEN) == NULL);
+}
+
+/* The line of this name is of this state, and what it says and what to do has these words. */
+static void expect(struct world *world, const char *state, const char *name, const char *seen,
+                   const char *remedy)
+{
+    char start[96];
+    snprintf(start, sizeof start, "%-8s%s  ", state, name);
+    const char *at = world->output;
+    size_t len = strlen(start) - 1;
+    while (at != NULL && (strncmp(at, start, len - 1) != 0 || at[len - 1] != ' ')) {
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    const char *end = at == NULL ? NULL : strchr(at, '\n');
+    const char *said = at == NULL ? NULL : strstr(at, seen);
+    const char *next = end == NULL ? NULL : strchr(end + 1, '\n');
+    const char *cure = end == NULL ? NULL : strstr(end, remedy);
+    bool is_there = said != NULL && said < end;
+    bool has_cure = remedy[0] == '\0' || (cure != NULL && next != NULL && cure < next &&
+                                          strncmp(end + 1, "          -> ", 13) == 0);
+    if (is_there && has_cure)
+        return;
+    fprintf(stderr, "no line \"%s ... %s\" with the remedy \"%s\" in:\n%s", start, seen, remedy,
+            world->output);
+    exit(1);
+}
+
+/* -- all is well ------------------------------------------------------------------------------- */
+static void all_is_well_and_nothing_is_changed(void)
+{
+    struct world world;
+    open_world(&world);
+    run(&world, NULL);
+    if (world.status != 0)
+        fputs(world.output, stderr);
+    CHECK_INT(0, world.status);
+    expect(&world, "ok", "configuration", "no key is unknown", "");
+    expect(&world, "ok", "service", "not running", "");
+    expect(&world, "ok", "files", "for you alone", "");
+    expect(&world, "ok", "sandbox", "bubblewrap works", "");
+    expect(&world, "ok", "owner", "somebody is", "");
+    expect(&world, "ok", "model custom/house-model", "answers, after", "");
+    expect(&world, "ok", "telegram token", "@helper_bot", "");
+    expect(&world, "ok", "telegram privacy", "off", "");
+    expect(&world, "ok", "telegram events", "no webhook", "");
+    expect(&world, "ok", "clock", "agrees", "");
+    CHECK(strstr(world.output, "All is well.") != NULL);
+    CHECK(strchr(world.output, '\x1b') == NULL); /* no colour but on a terminal */
+    CHECK_INT(3, raw_server_count(world.server));
+    for (size_t i = 0; i < 3; i++) {
+        const char *request = raw_server_request(world.server, i);
+        CHECK(strstr(request, "/getMe ") != NULL || strstr(request, "/getWebhookInfo ") != NULL ||
+              strncmp(request, "POST /v1/chat/completions ", 26) == 0);
+    }
+    run(&world, "--offline");
+    CHECK_INT(0, world.status);
+    CHECK_INT(3, raw_server_count(world.server));
+    run(&world, "--json");
+    CHECK(strncmp(world.output, "{\"version\":", 11) == 0);
+    CHECK(strstr(world.output, "\"errors\":0,\"warnings\":0,\"lines\":[{\"state\":\"ok\"") != NULL);
+    close_world(&world);
+}
+
+/* -- models ------------------------------------------------------------------------------------ */
+static void what_is_wrong_with_the_model_is_told(void)
+{
+    struct world world;
+    open_world(&world);
+    world.mood.model_status = 401;
+    world.mood.model_body = "{\"error\":{\"message\":\"Incorrect API key provided: " KEY "\"}}";
+    run(&world, NULL);
+    CHECK_INT(1, world.status);
+    expect(&world, "error", "model custom/house-model", "HTTP 401", "${LLM_API_KEY}");
+    world.mood.model_status = 404;
+    world.mood.model_body =
+        "{\"error\":{\"message\":\"The model `house-model` does not exist\",\"code\":"
+        "\"model_not_found\"}}";
+    run(&world, NULL);
+    expect(&world, "error", "model custom/house-model", "does not have the model house-model",
+           "house-model-2");
+    world.mood.model_status = 429;
+    world.mood.model_body =
+        "{\"error\":{\"message\":\"You exceeded your current quota, please check your plan and "
+        "billing details.\",\"type\":\"insufficient_quota\",\"code\":\"insufficient_quota\"}}";
+    run(&world, NULL);
+    expect(&world, "error", "model custom/house-model", "exceeded your current quota", "top it up");
+    close_world(&world);
+}
+
+/* -- platforms --------------------------------------------------------------------------------- */
+static void what_is_wrong_with_the_bot_is_told(void)
+{
+    struct world world;
+    open_world(&world);
+    struct telegram telegram = {.fake = fake_telegram_start(0)};
+    world.telegram_port = fake_telegram_port(telegram.fake);
+    write_project(&world);
+    folder_write(&world.folder, ".env",
+                 "LLM_API_KEY=" KEY
+                 "\nTELEGRAM_BOT_TOKEN=7001234567:AAE-another_token_00000000000000000\n");
+    run(&world, NULL);
+    expect(&world, "error", "telegram token", "HTTP 401", "@BotFather");
+    fake_telegram_stop(telegram.fake);
+    world.telegram_port = 0;
+    world.mood.is_private = world.mood.is_hooked = true;
+    write_project(&world);
+    run(&world, NULL);
+    CHECK_INT(2, world.status); /* warnings alone */
+    expect(&world, "warning", "telegram privacy", "privacy mode is on", "/setprivacy");
+    expect(&world, "warning", "telegram events", "a webhook is set (to other.example)",
+           "@BotFather");
+    close_world(&world);
+}
+
+/* -- the way there ----------------------------------------------------------------------------- */
+static void a_wrong_clock_is_told(void)
+{
+    struct world world;
+    open_world(&world);
+    world.mood.clock_ahead_s = 7200;
+    run(&world, NULL);
+    CHECK_INT(1, world.status);
+    expect(&world, "error", "clock", "s behind the servers'", "timedatectl");
+    world.mood.clock_ahead_s = -90;
+    run(&world, NULL);
+    CHECK_INT(2, world.status);
+    expect(&world, "warning", "clock", "ahead of the servers'", "timedatectl");
+    close_world(&world);
+}
+
+static void what_is_wrong_on_the_way_is_told(void)
+{
+    struct world world;
+    struct ws_server *server =
+        ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS_SELF_SIGNED});
+    open_world(&world);
+    snprintf(world.model_url, sizeof world.model_url, "http://no-such-host.invalid/v1");
+    write_project(&world);
+    run(&world, NULL);
+    expect(&world, "error", "model custom/house-model", "(DNS)", "resolv.conf");
+    snprintf(world.proxy, sizeof world.proxy, ",\"proxy\":\"http://127.0.0.1:1\"");
+    write_project(&world);
+    run(&world, NULL);
+    expect(&world, "error", "model custom/house-model", "the proxy does not let us through",
+           "`proxy` in ship.json");
+    world.proxy[0] = '\0';
+    snprintf(world.model_url, sizeof world.model_url, "%s/v1", ws_server_http_url(server));
+    write_project(&world);
+    run(&world, NULL);
+    expect(&world, "error", "model custom/house-model", "the certificate is not accepted (TLS)",
+           "SSL_CERT_FILE");
+    CHECK_INT(0, setenv("SSL_CERT_FILE", "/nowhere/ca.pem", 1));
+    run(&world, NULL);
+    expect(&world, "error", "certificates", "SSL_CERT_FILE names /nowhere/ca.pem", "unset it");
+    CHECK_INT(0, unsetenv("SSL_CERT_FILE"));
+    ws_server_stop(server);
+    close_world(&world);
+}
+
+static void a_server_that_hangs_gives_a_line(void)
+{
+    struct world world;
+    open_world(&world);
+    world.mood.is_silent = true;
+    long long begin_ms = process_now_ms();
+    run(&world, NULL);
+    CHECK(process_now_ms() - begin_ms < 30000); /* both at once, 10 s */
+    expect(&world, "error", "model custom/house-model", "no answer in time", "proxy");
+    expect(&world, "error", "telegram token", "no answer in time", "proxy");
+    close_world(&world);
+}
+
+/* -- the machine ------------------------------------------------------------------------------- */
+static int listen_somewhere(int *ret_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, 8) == 0);
+    CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static void a_port_that_a_stranger_holds_is_told_with_its_name(void)
+{
+    struct world world;
+    char holder[64];
+    open_world(&world);
+    int fd = listen_somewhere(&world.port);
+    write_project(&world);
+    run(&world, "--offline");
+    CHECK_INT(1, world.status);
+    snprintf(holder, sizeof holder, "(process %ld)", (long)getpid());
+    expect(&world, "error", "port", "is taken by ", "start.port");
+    expect(&world, "error", "port", holder, "start.port");
+    close(fd);
+    run(&world, "--offline");
+    expect(&world, "ok", "port", "is free", "");
+    close_world(&world);
+}
+
+static void open_files_and_a_missing_owner_are_told(void)
+{
+    struct world world;
+    char path[PATH_MAX];
+    open_world(&world);
+    world.has_no_owner = true;
+    write_project(&world);
+    snprintf(path, sizeof path, "%s/.env", world.folder.path);
+    CHECK_INT(0, chmod(path, 0644));
+    static const char *const folders[] = {".claude", ".claude/skills", ".claude/skills/cooking"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        snprintf(path, sizeof path, "%s/%s", world.folder.path, folders[i]);
+        CHECK_INT(0, mkdir(path, 0755));
+    }
+    run(&world, "--offline");
+    CHECK_INT(2, world.status);
+    expect(&world, "warning", "file modes", "mode 644", "chmod 600 ");
+    expect(&world, "warning", "owner", "nobody is owner yet", "shipmyagent pair approve CODE");
+    expect(&world, "warning", "old files", ".claude/skills", "take them out");
+    close_world(&world);
+}
+
+static bool can_unshare(void)
+{
+    char *output = NULL;
+    const char *const words[] = {"/usr/bin/unshare", "--mount", "--map-root-user", "true", NULL};
+    bool can = run_to_end((char *const *)(uintptr_t)words, "", &output, RUN_MS) == 0;
+    free(output);
+    return can;
+}
+
+/* In a mount namespace of its own: what the machine lacks then, it has outside. */
+static void run_without(struct world *world, const char *preparation)
+{
+    char script[1024];
+    snprintf(script, sizeof script, "%s && exec '%s' doctor '%s' --offline", preparation, binary,
+             world->folder.path);
+    const char *const words[] = {
+        "/usr/bin/unshare", "--mount", "--map-root-user", "sh", "-c", script, NULL};
+    free(world->output);
+    world->status = run_to_end((char *const *)(uintptr_t)words, "", &world->output, RUN_MS);
+}
+
+static void without_bubblewrap_the_package_is_named(void)
+{
+    struct world world;
+    open_world(&world);
+    if (can_unshare()) {
+        run_without(&world, "mount --bind /dev/null /usr/bin/bwrap");
+        CHECK_INT(1, world.status);
+        expect(&world, "error", "sandbox", "bubblewrap is not installed", "apt install bubblewrap");
+    } else {
+        fputs("left out: no namespaces on this machine\n", stderr);
+    }
+    close_world(&world);
+}
+
+static void a_full_disk_is_told(void)
+{
+    struct world world;
+    char preparation[512];
+    open_world(&world);
+    snprintf(preparation, sizeof preparation,
+             "cp -a '%s' /tmp/sma-doctor-copy-$$ && mount -t tmpfs -o size=4m none '%s' && cp -a "
+             "/tmp/sma-doctor-copy-$$/. '%s' && rm -r /tmp/sma-doctor-copy-$$",
+             world.folder.path, world.folder.path, world.folder.path);
+    if (can_unshare()) {
+        run_without(&world, preparation);
+        CHECK_INT(1, world.status);
+        expect(&world, "error", "disk", "no message is accepted", "make room");
+    } else {
+        fputs("left out: no namespaces on this machine\n", stderr);
+    }
+    close_world(&world);
+}
+
+/* -- no project -------------------------------------------------------------------------------- */
+static void what_is_no_project_is_told(void)
+{
+    struct world world;
+    open_world(&world);
+    folder_write(&world.folder, "ship.json", "{\"name\": \"x\",}");
+    run(&world, NULL);
+    CHECK_INT(1, world.status);
+    expect(&world, "error", "configuration", "ship.json", "config-keys");
+    expect(&world, "ok", "disk", "MB are free", "");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/Agent.md", world.folder.path);
+    CHECK_INT(0, unlink(path));
+    write_project(&world);
+    run(&world, NULL);
+    CHECK_INT(1, world.status);
+    expect(&world, "error", "configuration", "no Agent.md here", "shipmyagent init");
+    const char *const words[] = {binary, "doctor", "/nowhere", NULL};
+    free(world.output);
+    CHECK_INT(1, run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS));
+    expect(&world, "error", "configuration", "/nowhere", "shipmyagent init");
+    CHECK_INT(0, raw_server_count(world.server));
+    close_world(&world);
+}
+
+/* -- a service that runs, and one that cannot --------------------------------------------------- */
+static void a_running_service_is_asked_and_goes_on(void)
+{
+    struct world world;
+    struct service service;
+    open_world(&world);
+    struct telegram telegram = {.fake = fake_telegram_start(0)};
+    telegram_tell(&telegram, "{s:s,s:b}", "do", "privacy", "on", 0);
+    world.telegram_port = fake_telegram_port(telegram.fake);
+    write_project(&world);
+    service_start(&service, binary, &world.folder);
+    const char *const words[] = {binary, "doctor", world.folder.path, NULL};
+    world.status = run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS);
+    expect(&world, "ok", "service", "nothing is wrong", "");
+    expect(&world, "ok", "port", "the service of this project listens at", "");
+    expect(&world, "ok", "sandbox", "the running service says: on", "");
+    CHECK_INT(0, world.status);
+    CHECK_INT(0, service_stop(&service));
+    run(&world, NULL); /* as it was left: state.db is read and nothing is made beside it */
+    CHECK_INT(0, world.status);
+    fake_telegram_stop(telegram.fake);
+    close_world(&world);
+}
+
+static void start_names_doctor_where_it_fails(void)
+{
+    struct world world;
+    open_world(&world);
+    int fd = listen_somewhere(&world.port);
+    write_project(&world);
+    const char *const words[] = {binary, "start", world.folder.path, NULL};
+    CHECK_INT(1, run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS));
+    CHECK(strstr(world.output, "is taken by another program") != NULL);
+    CHECK(strstr(world.output, "`shipmyagent doctor ") != NULL);
+    CHECK_INT(0, setenv("SSL_CERT_FILE", "/nowhere/ca.pem", 1));
+    free(world.output);
+    CHECK_INT(1, run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS));
+    CHECK(strstr(world.output, "SSL_CERT_FILE names /nowhere/ca.pem") != NULL);
+    CHECK_INT(0, unsetenv("SSL_CERT_FILE"));
+    close(fd);
+    close_world(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    binary = argv[1];
+    (void)signal(SIGPIPE, SIG_IGN);
+    CHECK_INT(0, setenv("SSL_CERT_DIR", "/tmp", 1)); /* a machine without ca-certificates */
+    CHECK_INT(0, unsetenv("LLM_API_KEY"));
+    CHECK_INT(0, unsetenv("TELEGRAM_BOT_TOKEN"));
+    RUN(all_is_well_and_nothing_is_changed);
+    RUN(what_is_wrong_with_the_model_is_told);
+    RUN(what_is_wrong_with_the_bot_is_told);
+    RUN(a_wrong_clock_is_told);
+    RUN(what_is_wrong_on_the_way_is_told);
+    RUN(a_server_that_hangs_gives_a_line);
+    RUN(a_port_that_a_stranger_holds_is_told_with_its_name);
+    RUN(open_files_and_a_missing_owner_are_told);
+    RUN(without_bubblewrap_the_package_is_named);
+    RUN(a_full_disk_is_told);
+    RUN(what_is_no_project_is_told);
+    RUN(a_running_service_is_asked_and_goes_on);
+    RUN(start_names_doctor_where_it_fails);
+    return check_summary();
+}
