@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair trace usage compact backup restore export policy simulate alias completion help version"
+    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -41,6 +41,15 @@ _shipmyagent() {
     pair)
         options="--role --json --help" valued="--role"
         verbs="approve reject list" first=folder second=pairing ;;
+    why)
+        options="--run --chat --limit --json --help" valued="--chat --limit -n"
+        verbs="" first=text second=none ;;
+    runs)
+        options="--open --failed --chat --limit --json --help" valued="--chat --limit -n"
+        verbs="" first=folder second=none ;;
+    logs)
+        options="--follow --chat --since --level --run --message --limit --json --help" valued="--chat --since --level --run --message --limit -n"
+        verbs="" first=folder second=none ;;
     trace)
         options="--message --json --help" valued=""
         verbs="" first=run second=none ;;
@@ -73,7 +82,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair trace usage compact backup restore export policy simulate alias completion help version" first=words second=none ;;
+        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;
@@ -123,6 +132,16 @@ _shipmyagent() {
         "approvals --for") kind=text list="" ;;
         "approvals --response") kind=text list="" ;;
         "pair --role") kind=words list="member admin owner" ;;
+        "why --chat") kind=text list="" ;;
+        "why --limit" | "why -n") kind=text list="" ;;
+        "runs --chat") kind=text list="" ;;
+        "runs --limit" | "runs -n") kind=text list="" ;;
+        "logs --chat") kind=text list="" ;;
+        "logs --since") kind=text list="" ;;
+        "logs --level") kind=words list="debug info action warn error" ;;
+        "logs --run") kind=run list="" ;;
+        "logs --message") kind=text list="" ;;
+        "logs --limit" | "logs -n") kind=text list="" ;;
         "usage --days") kind=text list="" ;;
         "usage --by") kind=words list="day chat person platform model" ;;
         "simulate --port") kind=text list="" ;;

@@ -28,6 +28,9 @@ _shipmyagent() {
         'approvals:what waits for somebody'\''s consent; give or refuse it'
         'grants:what is allowed without a question; take it back'
         'pair:let strangers in, by the code they were shown'
+        'why:why a message was not answered, and what to do about it'
+        'runs:messages, newest first\: answered, waiting (for what), failed, ignored'
+        'logs:what happened, also while nothing runs'
         'trace:what happened to one message, and how long it took'
         'usage:what the models used\: tokens and cost'
         'compact:let go of what is over, and make state.db smaller'
@@ -129,6 +132,35 @@ _shipmyagent() {
             '1:what:_shipmyagent_first folder approve reject list' \
             '2:pairing:_shipmyagent_ask pairing' \
             '*:folder:_files -/' ;;
+    why)
+        _arguments '(- *)--help[say what it does]' \
+            '--run[the number is a run'\''s, as in the log]' \
+            '--chat=[the message of this chat\: Telegram counts each chat'\''s from 1 on]:text: ' \
+            '(-n --limit)'{-n+,--limit=}'[the last N messages of a chat, 200 at most (default\: 10)]:text: ' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:text:_shipmyagent_first text ' \
+            '*:folder:_files -/' ;;
+    runs)
+        _arguments '(- *)--help[say what it does]' \
+            '--open[only those that are not over]' \
+            '--failed[only those that failed or were refused]' \
+            '--chat=[only this chat, e.g. telegram\:chat\:1001]:text: ' \
+            '(-n --limit)'{-n+,--limit=}'[the newest N, 200 at most (default\: 20)]:text: ' \
+            '--json[the service'\''s own answer, as JSON]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    logs)
+        _arguments '(- *)--help[say what it does]' \
+            '(-f --follow)'{-f,--follow}'[go on with what is written from now on]' \
+            '--chat=[only this chat, e.g. telegram\:chat\:1001; with * at the end all that begin so]:text: ' \
+            '--since=[not before\: 30s 10m 2h 7d ago, or 2026-11-23T09\:00\:00 (local time, or with Z)]:text: ' \
+            '--level=[at least this level (default\: info)]:words:(debug info action warn error)' \
+            '--run=[only what concerns this run]:run:_shipmyagent_ask run' \
+            '--message=[only this message, by its platform'\''s id]:text: ' \
+            '(-n --limit)'{-n+,--limit=}'[the last N lines (default\: 200; all with --since, --run or --message)]:text: ' \
+            '--json[lines as they stand in the files]' \
+            '1:folder:_shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
     trace)
         _arguments '(- *)--help[say what it does]' \
             '--message[the number is a message'\''s id of its platform]' \
@@ -184,7 +216,7 @@ _shipmyagent() {
             '1:what:_shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words:_shipmyagent_first words start chat init status doctor approvals grants pair trace usage compact backup restore export policy simulate alias completion help version' ;;
+            '1:words:_shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

@@ -142,6 +142,35 @@ int sma_cli_api_call(const struct sma_cli_api *api, const char *command, const c
     return 0;
 }
 
+void sma_cli_put_encoded(struct sma_buf *buf, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                        (*at >= '0' && *at <= '9') || strchr("-._~", *at) != NULL;
+        if (is_plain)
+            sma_buf_put_char(buf, (char)*at);
+        else
+            sma_buf_printf(buf, "%%%02X", *at);
+    }
+}
+
+int sma_cli_api_get(const struct sma_cli_api *api, const char *command, const char *path,
+                    json_t **ret_root, struct sma_buf *answer, long *ret_status)
+{
+    *ret_root = NULL;
+    int status = sma_cli_api_call(api, command, path, NULL, answer, ret_status);
+    if (status != 0 || *ret_status == 404)
+        return status;
+    if (*ret_status != 200)
+        return sma_cli_fail("%s: %s answered HTTP %ld", command, api->base, *ret_status);
+    *ret_root = json_loadb(answer->ptr, answer->len, 0, NULL);
+    if (json_is_object(*ret_root))
+        return 0;
+    json_decref(*ret_root);
+    *ret_root = NULL;
+    return sma_cli_fail("%s: the service's answer is not JSON", command);
+}
+
 void sma_cli_print_clean(struct sma_str text)
 {
     struct sma_buf clean; /* names are what projects and callers made them */

@@ -6,6 +6,8 @@
 
 #include "sma/buf.h"
 
+#include <jansson.h>
+
 #define SMA_CLI_NOT_RUNNING 3 /* exit status */
 #define SMA_CLI_ANSWER_BYTES_MAX (16 * 1024 * 1024)
 
@@ -31,6 +33,16 @@ SMA_CHECKED int sma_cli_api_open(const char *command, const char *folder, struct
 SMA_CHECKED int sma_cli_api_call(const struct sma_cli_api *api, const char *command,
                                  const char *path, const char *json, struct sma_buf *answer,
                                  long *ret_status);
+/**
+ * GET path as a JSON object. answer receives its text.
+ * @ret_root  a new reference; NULL: the service answered 404 (*ret_status)
+ * @return 0 | 1, one line was said
+ */
+SMA_CHECKED int sma_cli_api_get(const struct sma_cli_api *api, const char *command,
+                                const char *path, json_t **ret_root, struct sma_buf *answer,
+                                long *ret_status);
+/** As in a query: letters, digits and -._~ stay, everything else is %XX. Source: RFC 3986, 2.3. */
+void sma_cli_put_encoded(struct sma_buf *buf, const char *text);
 /** On stdout: `text` with every control character taken out, line ends as blanks. */
 void sma_cli_print_clean(struct sma_str text);
 

@@ -86,6 +86,9 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(approvals)                \
     X(grants)                   \
     X(pair)                     \
+    X(why)                      \
+    X(runs)                     \
+    X(logs)                     \
     X(trace)                    \
     X(usage)                    \
     X(compact)                  \

@@ -27,18 +27,10 @@ static int get_json(const char *command, const char *folder, const char *path, j
     if (status == SMA_CLI_NOT_RUNNING)
         puts("not running");
     if (status == 0)
-        status = sma_cli_api_call(&api, command, path, NULL, answer, &http);
-    if (status != 0)
-        return status;
-    if (http == 404)
+        status = sma_cli_api_get(&api, command, path, ret_root, answer, &http);
+    if (status == 0 && *ret_root == NULL)
         return sma_cli_fail("%s: the service knows no such run or message", command);
-    if (http != 200)
-        return sma_cli_fail("%s: %s answered HTTP %ld", command, api.base, http);
-    *ret_root = json_loadb(answer->ptr, answer->len, 0, NULL);
-    if (json_is_object(*ret_root))
-        return 0;
-    json_decref(*ret_root);
-    return sma_cli_fail("%s: the service's answer is not JSON", command);
+    return status;
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -185,19 +177,6 @@ static void print_trace(const json_t *trace)
     print_moments(trace);
 }
 
-/* As in a query: letters, digits and -._~ stay, everything else is %XX. Source: RFC 3986, 2.3. */
-static void put_encoded(struct sma_buf *buf, const char *text)
-{
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-                        (*at >= '0' && *at <= '9') || strchr("-._~", *at) != NULL;
-        if (is_plain)
-            sma_buf_put_char(buf, (char)*at);
-        else
-            sma_buf_printf(buf, "%%%02X", *at);
-    }
-}
-
 /* A number is a run, unless --message says that it is a message. */
 static void put_trace_path(struct sma_buf *path, const char *what, bool is_message)
 {
@@ -206,7 +185,7 @@ static void put_trace_path(struct sma_buf *path, const char *what, bool is_messa
         sma_buf_printf(path, "/api/runs/%lld/trace", (long long)number);
     } else {
         sma_buf_put_text(path, "/api/trace?message=");
-        put_encoded(path, what);
+        sma_cli_put_encoded(path, what);
     }
 }
 

@@ -28,7 +28,8 @@ struct store_list_kind
     void (*fini)(struct store_list *list); /* of what own holds; NULL: nothing */
 };
 extern const struct store_list_kind sma_store_list_of_requests, sma_store_list_of_grants,
-    sma_store_list_of_people, sma_store_list_of_usage, sma_store_list_of_chats;
+    sma_store_list_of_people, sma_store_list_of_usage, sma_store_list_of_chats,
+    sma_store_list_of_runs;
 
 /** Takes *question. */
 void sma_store_list(struct sma_store *store, struct sma_msg **question,

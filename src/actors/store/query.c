@@ -169,6 +169,8 @@ static const struct store_list_kind *list_of(unsigned kind)
         return &sma_store_list_of_usage;
     case SMA_QUERY_CHATS:
         return &sma_store_list_of_chats;
+    case SMA_QUERY_RUNS:
+        return &sma_store_list_of_runs;
     default:
         return NULL;
     }

@@ -129,6 +129,13 @@ void sma_store_usage_end(struct store_usage_sum *sum); /* NULL: nothing */
 /** Append the life of a run ("17") or of a message as its platform names it ("m:55"):
  *  docs/http-api.md; {} when it is not known. */
 void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
+/** "waiting", "done", ... as in docs/http-api.md; run: what answers the message. */
+const char *sma_store_state_name(const struct sma_store *store, const struct sma_state_head *head,
+                                 uint64_t run);
+/* -- run_list.c */
+/** Append position, approvalId and waitsFor of an open message, as far as they are known. */
+void sma_store_put_waits(struct sma_store *store, struct sma_buf *json,
+                         const struct sma_state_head *head);
 /** In the open transaction, add to the sums only: the run is over, or has not begun. NOTFOUND when
  *  its row is gone. */
 SMA_CHECKED enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,

@@ -128,8 +128,8 @@ static enum sma_err put_delivery(void *user, const struct sma_state_delivery *de
     return json->err;
 }
 
-static const char *state_name(const struct sma_store *store, const struct sma_state_head *head,
-                              uint64_t seq)
+const char *sma_store_state_name(const struct sma_store *store, const struct sma_state_head *head,
+                                 uint64_t run)
 {
     switch (head->state) {
     case SMA_ROW_WAITING:
@@ -137,7 +137,7 @@ static const char *state_name(const struct sma_store *store, const struct sma_st
     case SMA_ROW_RUNNING:
         return "running";
     case SMA_ROW_PARKED:
-        return sma_store_is_waiting_run(store, seq) ? "waiting_for_model" : "parked";
+        return sma_store_is_waiting_run(store, run) ? "waiting_for_model" : "parked";
     case SMA_ROW_DONE:
         return "done";
     case SMA_ROW_CANCELLED:
@@ -164,7 +164,7 @@ static SMA_CHECKED enum sma_err put_trace(struct sma_store *store, struct sma_bu
     sma_buf_printf(json, "\"%llu\"", (unsigned long long)run);
     if (run != seq)
         sma_buf_put_json_number(json, "messageSeq", seq);
-    sma_buf_put_json_member(json, "status", sma_str(state_name(store, &head, run)));
+    sma_buf_put_json_member(json, "status", sma_str(sma_store_state_name(store, &head, run)));
     err = sma_state_message_get(store->state, seq, put_message, &facts);
     if (err == SMA_ERR_OK)
         err = sma_state_result_get(store->state, run, put_result, &facts);
@@ -173,6 +173,8 @@ static SMA_CHECKED enum sma_err put_trace(struct sma_store *store, struct sma_bu
     bool is_refused = head.state == SMA_ROW_IGNORED || head.state == SMA_ROW_BUSY;
     if (is_refused || (!facts.has_result && !sma_row_is_open(head.state)))
         put_reason(json, facts.why);
+    if (sma_row_is_open(head.state))
+        sma_store_put_waits(store, json, &head);
     sma_buf_clear(&store->scratch.load);
     err = sma_state_trace_get(store->state, run, &store->scratch.load);
     if (err != SMA_ERR_OK)

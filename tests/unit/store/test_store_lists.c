@@ -58,6 +58,8 @@ static void ask_for(const struct sma_query *wanted, const struct store_list_kind
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, 256);
     struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
     query->limit = wanted->limit;
+    query->filter = wanted->filter;
+    query->before = wanted->before;
     query->chat_key = sma_msg_dup(msg, wanted->chat_key);
     sma_store_list(w.store, &msg, kind);
 }
@@ -167,6 +169,105 @@ static void people_are_listed_in_steps(void)
     end_world(&w);
 }
 
+/* -- runs -------------------------------------------------------------------------------------- */
+static const char *word(const json_t *root, size_t index, const char *name)
+{
+    const json_t *run = json_array_get(json_object_get(root, "runs"), index);
+    const char *text = json_string_value(json_object_get(run, name));
+    return text == NULL ? "" : text;
+}
+
+/* "x" of chat a is answered first; then one message each is open, waits behind it, is only
+ * recorded. */
+static void say_some(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "m1", "words of people");
+    run(&w);
+    done(&w, run_seq(&w), "final words", NULL, 0);
+    run(&w);
+    say(&w, "a", "m2", "words of people");
+    say(&w, "a", "m3", "words of people");
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = "b", .id = "m4", .text = "x", .addressed = SMA_ADDRESSED_NONE});
+    run(&w);
+}
+
+static void runs_tell_what_became_of_messages_and_what_they_wait_for(void)
+{
+    say_some();
+    struct made made = make(&(struct sma_query){0}, &sma_store_list_of_runs);
+    CHECK_INT(4, (int)size(made.root, "runs"));
+    CHECK_TEXT("m4", word(made.root, 0, "messageId"));
+    CHECK_TEXT("ignored", word(made.root, 0, "status"));
+    CHECK_TEXT("not_addressed", word(made.root, 0, "reason"));
+    CHECK_TEXT("test:chat:b", word(made.root, 0, "chatKey"));
+    CHECK_TEXT("m3", word(made.root, 1, "messageId"));
+    CHECK_TEXT("waiting", word(made.root, 1, "status"));
+    char waits[64];
+    snprintf(waits, sizeof waits, "run %s of this chat", word(made.root, 2, "runId"));
+    CHECK_TEXT(waits, word(made.root, 1, "waitsFor"));
+    CHECK_TEXT("running", word(made.root, 2, "status"));
+    CHECK_TEXT("", word(made.root, 2, "waitsFor"));
+    CHECK_TEXT("done", word(made.root, 3, "status"));
+    CHECK_TEXT("u1", word(made.root, 3, "userId"));
+    CHECK_INT(24, (int)strlen(word(made.root, 3, "endedAt")));
+    char *text = json_dumps(made.root, 0);
+    CHECK(strstr(text, "words") == NULL);
+    free(text);
+    json_decref(made.root);
+    made = make(&(struct sma_query){.filter = SMA_RUNS_OPEN}, &sma_store_list_of_runs);
+    CHECK_INT(2, (int)size(made.root, "runs"));
+    json_decref(made.root);
+    made = make(&(struct sma_query){.filter = SMA_RUNS_DONE, .chat_key = SMA_STR("test:chat:b")},
+                &sma_store_list_of_runs);
+    CHECK_INT(0, (int)size(made.root, "runs"));
+    json_decref(made.root);
+    made =
+        make(&(struct sma_query){.chat_key = SMA_STR("test:chat:none")}, &sma_store_list_of_runs);
+    CHECK_INT(0, (int)size(made.root, "runs"));
+    json_decref(made.root);
+    end_world(&w);
+}
+
+/* Page by page each message comes once. */
+static void runs_are_listed_in_pages(void)
+{
+    say_some();
+    static const char *const ids[] = {"m4", "m3", "m2", "m1"};
+    uint64_t before = 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(ids); i++) {
+        struct made made =
+            make(&(struct sma_query){.limit = 1, .before = before}, &sma_store_list_of_runs);
+        CHECK_INT(1, (int)size(made.root, "runs"));
+        CHECK_TEXT(ids[i], word(made.root, 0, "messageId"));
+        const char *next = json_string_value(json_object_get(made.root, "next"));
+        CHECK((next != NULL) == (i + 1 < SMA_COUNT_OF(ids)));
+        before = next == NULL ? 0 : strtoull(next, NULL, 10);
+        json_decref(made.root);
+    }
+    end_world(&w);
+}
+
+static void many_runs_are_looked_through_in_steps(void)
+{
+    open_with("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5000) "
+              "INSERT INTO messages SELECT 1000+i,1,0,5,0,0,NULL,0,0,printf('e%d',i),'u9',NULL,"
+              "NULL FROM n");
+    struct made made =
+        make(&(struct sma_query){.filter = SMA_RUNS_FAILED}, &sma_store_list_of_runs);
+    CHECK(made.rows_max <= ROWS_OF_A_STEP && made.steps > 5000 / ROWS_OF_A_STEP);
+    CHECK_INT(0, (int)size(made.root, "runs"));
+    json_decref(made.root);
+    made = make(&(struct sma_query){.limit = 200}, &sma_store_list_of_runs);
+    CHECK(made.rows_max <= ROWS_OF_A_STEP);
+    CHECK_INT(200, (int)size(made.root, "runs"));
+    json_decref(made.root);
+    end_world(&w);
+}
+
 /* -- files that cannot be used ----------------------------------------------------------------- */
 #define BAD_COUNT 50
 
@@ -222,6 +323,9 @@ int main(void)
 {
     RUN(usage_of_a_year_is_added_up_in_steps);
     RUN(people_are_listed_in_steps);
+    RUN(runs_tell_what_became_of_messages_and_what_they_wait_for);
+    RUN(runs_are_listed_in_pages);
+    RUN(many_runs_are_looked_through_in_steps);
     RUN(files_set_aside_are_tried_in_steps);
     return check_summary();
 }

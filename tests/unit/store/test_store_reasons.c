@@ -1,6 +1,6 @@
 /*
- * Aim: every message that the store does not answer has its reason: in its acceptance, in its trace,
- * also after a restart.
+ * Aim: every message that the store does not answer has its reason: in its acceptance, in its
+ *      trace, also after a restart.
  * Method: the store under the seeded scheduler; a message for each reason, then its trace is asked.
  */
 #include "store_support.h"

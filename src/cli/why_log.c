@@ -1,0 +1,85 @@
+/*
+ * why_log.c — what the log files tell of a message or a chat: all that is known while no service
+ * runs, and of what has no row.
+ */
+#include "why.h"
+
+#include "api.h"
+#include "log_read.h"
+#include "sma/reasons.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RUN_BYTES 24
+
+struct telling
+{
+    const struct sma_cli_why_log *asked;
+    size_t count;
+    char run[RUN_BYTES]; /* of the message, when it has one */
+    bool is_explained[SMA_REASON_COUNT];
+};
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return sma_cli_log_text(object, name);
+}
+
+static bool is_event(const json_t *details, const char *event)
+{
+    return strcmp(text_of(details, "event"), event) == 0;
+}
+
+static bool is_unanswered(const json_t *details)
+{
+    return is_event(details, "message_ignored") || is_event(details, "message_refused");
+}
+
+/* Each reason once. */
+static void explain(struct telling *telling, const char *word)
+{
+    enum sma_reason reason = sma_reason_of_word(sma_str(word));
+    if (reason == SMA_REASON_NONE || telling->is_explained[reason])
+        return;
+    telling->is_explained[reason] = true;
+    sma_cli_why_explain(word);
+}
+
+static bool tell(void *user, json_t *root)
+{
+    struct telling *telling = user;
+    const json_t *details = json_object_get(root, "details");
+    if (telling->asked->has_rows && text_of(details, "runId")[0] != '\0')
+        return true; /* the service has told it */
+    if (text_of(details, "event")[0] == '\0')
+        return true;
+    telling->count++;
+    sma_cli_why_print_time(text_of(root, "timestamp"));
+    sma_cli_print_clean(sma_str(text_of(root, "message")));
+    putchar('\n');
+    if (is_unanswered(details))
+        explain(telling, text_of(details, "reason"));
+    else if (is_event(details, "message_accepted"))
+        snprintf(telling->run, sizeof telling->run, "%s", text_of(details, "runId"));
+    return true;
+}
+
+/* What comes of it after its acceptance. */
+static bool tell_rest(void *user, json_t *root)
+{
+    const json_t *details = json_object_get(root, "details");
+    return is_event(details, "message_accepted") || tell(user, root);
+}
+
+int sma_cli_why_log(const char *state_dir, const struct sma_cli_why_log *asked, size_t *ret_count)
+{
+    struct telling telling = {.asked = asked};
+    const struct sma_cli_log_wanted wanted = {.message = asked->message, .chat = asked->chat};
+    int status = sma_cli_log_each(state_dir, &wanted, asked->count, tell, &telling);
+    const struct sma_cli_log_wanted rest = {.run = telling.run};
+    if (status == 0 && asked->message != NULL && telling.run[0] != '\0')
+        status = sma_cli_log_each(state_dir, &rest, SIZE_MAX, tell_rest, &telling);
+    *ret_count = telling.count;
+    return status;
+}
