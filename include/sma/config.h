@@ -140,6 +140,7 @@ struct sma_config
     const char *start_host;
     int start_port;        /* 0 = any free port */
     const char *api_token; /* configured token, "" = use .ship/api-token */
+    const char *api_cors;  /* origins with a space between; "" or NULL = none, "*" = any */
     struct sma_config_llm llm;
     /* Whom to ask, in this order: llm itself, then llm.fallbacks. Members that a fallback does not
      * name are the defaults of its own provider, except stream, timeouts, proxy, logMessages, which

@@ -118,7 +118,7 @@ static const struct bad TABLE[] = {
     {"history of nobody", "GET /api/history?chatKey=api:chat:nobody HTTP/1.1", "", NULL, 200, "[]"},
     {"history outside", "GET /api/history?chatKey=../../../../etc/passwd HTTP/1.1", "", NULL, 0,
      ""},
-    {"chunked", POST, "Transfer-Encoding: chunked\r\n", NULL, 411, ""},
+    {"packed", POST, "Transfer-Encoding: gzip\r\n", NULL, 501, ""},
     {"no length", POST, "Content-Type: application/json\r\n", NULL, 400, "empty"},
     {"length of words", POST, "Content-Length: many\r\n", NULL, 0, ""},
     {"negative length", POST, "Content-Length: -5\r\n", NULL, 0, ""},

@@ -1,5 +1,6 @@
 /*
- * cancel.c — one run is stopped from outside its chat (DELETE /api/runs/:id), whatever it waits for.
+ * cancel.c — one run is stopped from outside its chat (DELETE /api/runs/:id), whatever it waits
+ * for.
  *
  * As /stop, for this run alone: others of the chat go on, and no mark is set. One transaction; the
  * agent is told by the hand-off that leaves with it.

@@ -112,15 +112,43 @@ static void set_message_id(struct http_conn *conn, struct sma_str id)
     conn->message_id_len = id.len;
 }
 
+/* The message's id: of the header Idempotency-Key, or of the body. */
+static SMA_CHECKED enum sma_err choose_id(struct http_conn *conn,
+                                          const struct sma_http_request *request,
+                                          struct sma_str body_id, struct sma_error *error)
+{
+    struct sma_str id = body_id;
+    conn->has_idempotency_key = request->has_idempotency_key;
+    if (request->has_idempotency_key) {
+        if (sma_http_string_get(request->idempotency_key, &id) != SMA_ERR_OK ||
+            id.len > SMA_ID_BYTES_MAX)
+            return sma_fail(error, SMA_ERR_BADINPUT,
+                            "The header Idempotency-Key must be a string of 1 to %d plain "
+                            "characters, for example \"8e03978e-40d5\"",
+                            SMA_ID_BYTES_MAX);
+        if (body_id.len > 0 && !sma_str_is_equal(id, body_id))
+            return sma_fail(error, SMA_ERR_BADINPUT,
+                            "The header Idempotency-Key and the member messageId are the same "
+                            "thing; here they differ");
+    }
+    set_message_id(conn, id);
+    return SMA_ERR_OK;
+}
+
 /* @return OK: *ret_msg is the message, or NULL without memory; else as http_attachments_take */
-static SMA_CHECKED enum sma_err read_body(struct http_conn *conn, struct sma_str text,
-                                          struct sma_msg **ret_msg, struct sma_error *error)
+static SMA_CHECKED enum sma_err read_body(struct http_conn *conn,
+                                          const struct sma_http_request *request,
+                                          struct sma_str text, struct sma_msg **ret_msg,
+                                          struct sma_error *error)
 {
     struct http_execute_body body;
     struct http_attachments *files = NULL;
     SMA_TRY(http_execute_parse(text, &body, error));
-    set_message_id(conn, body.message_id);
-    enum sma_err err = SMA_ERR_OK;
+    enum sma_err err = choose_id(conn, request, body.message_id, error);
+    if (err != SMA_ERR_OK) {
+        http_execute_fini(&body);
+        return err;
+    }
     if (body.attachments == NULL)
         *ret_msg = make_ingress(conn, &body, NULL, body.instructions);
     else
@@ -143,12 +171,13 @@ static void respond_wrong(struct http_conn *conn, const struct sma_error *error)
                        is_ours ? "Retry-After: 5\r\n" : NULL, "%s", error->text);
 }
 
-void http_execute(struct http_conn *conn, struct sma_str text)
+void http_execute(struct http_conn *conn, const struct sma_http_request *request,
+                  struct sma_str text)
 {
     struct sma_http *http = conn->server;
     struct sma_error error;
     SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = NULL;
-    enum sma_err err = read_body(conn, text, &msg, &error);
+    enum sma_err err = read_body(conn, request, text, &msg, &error);
     if (err != SMA_ERR_OK) {
         respond_wrong(conn, &error);
         return;
@@ -242,7 +271,8 @@ static void respond_refused(struct http_conn *conn, const struct sma_accepted *a
     if (accepted->seq != 0)
         put_ids(conn, accepted, &body);
     sma_buf_put_char(&body, '}');
-    http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), status == 409 ? NULL : extra);
+    bool is_final = status == 409 || status == 422;
+    http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), is_final ? NULL : extra);
     sma_buf_fini(&body);
 }
 
@@ -316,7 +346,7 @@ void http_execute_accepted(struct sma_http *http, const struct http_pending *pen
         respond_ignored(conn, accepted);
         return;
     case SMA_VERDICT_CONFLICT:
-        respond_refused(conn, accepted, 409,
+        respond_refused(conn, accepted, conn->has_idempotency_key ? 422 : 409,
                         "This messageId was used for another message: choose a new one");
         return;
     case SMA_VERDICT_BUSY:

@@ -17,6 +17,7 @@
 #ifndef SMA_HTTP_PRIV_H
 #define SMA_HTTP_PRIV_H
 
+#include "chunked.h"
 #include "http.h"
 #include "request.h"
 
@@ -58,6 +59,7 @@
 #define HTTP_BUCKET_COUNT 4096
 #define HTTP_STATIC_BYTES_MAX (4u * 1024 * 1024)
 #define HTTP_TOKEN_BYTES_MAX 4096
+#define HTTP_ORIGIN_BYTES_MAX 255u
 #define HTTP_NONE UINT32_MAX
 
 enum http_state
@@ -131,13 +133,17 @@ struct http_conn
     bool is_admitted;  /* the head has passed every check */
     bool is_head_only; /* HEAD: the body is left out */
     bool closes_after; /* no further request on this connection */
-    bool wants_stream, wants_async;
+    bool wants_stream, wants_async, has_idempotency_key;
     bool is_poll; /* GET /api/runs/:id?wait: answers 200 at its deadline, not 202 */
     uint32_t wait_s;
     struct sma_buf in, out, sending;
     size_t scanned, sent, counted_bytes;
     uint64_t deadline_ns; /* UINT64_MAX = none */
     uint64_t read_ns, wait_end_ns;
+    size_t origin_len; /* of the page that asks, when it is of api.cors; else 0 */
+    char origin[HTTP_ORIGIN_BYTES_MAX];
+    struct sma_http_chunks chunks; /* of the body, when it comes so */
+    size_t body_bytes_max;
     uint64_t seq;            /* the run waited for */
     uint64_t webhook_ask_id; /* the webhook question waited for, 0 = none */
     size_t message_id_len;
@@ -307,6 +313,15 @@ bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_req
 bool http_auth_allows_host(const struct http_auth *auth, const struct sma_http_request *request);
 bool http_auth_allows_origin(const struct sma_http_request *request);
 
+/* -- cors.c: pages of other origins ------------------------------------------------------------ */
+bool http_cors_allows(const struct sma_http *http, struct sma_str origin);
+/** Keep the origin of this request's page for its answer, when it is one of api.cors. */
+void http_cors_note(struct http_conn *conn, const struct sma_http_request *request);
+/** Append the header lines for that page. */
+void http_put_cors(const struct http_conn *conn, struct sma_buf *out);
+/** Answer a browser that asks before it sends the request. false: it is none, or not allowed. */
+bool http_cors_preflight(struct http_conn *conn, const struct sma_http_request *request);
+
 /* -- routes.c ---------------------------------------------------------------------------------- */
 /** Check a complete head before its body is read. false: refused and answered. */
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request);
@@ -362,7 +377,8 @@ void http_respond_trace(struct http_conn *conn, struct sma_str json);
 bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *asked);
 
 /* -- execute.c and runs.c: messages in, results out -------------------------------------------- */
-void http_execute(struct http_conn *conn, struct sma_str body);
+void http_execute(struct http_conn *conn, const struct sma_http_request *request,
+                  struct sma_str body);
 void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,
                            struct sma_msg *msg);
 void http_run_get(struct http_conn *conn, const struct sma_http_request *request,

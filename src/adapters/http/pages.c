@@ -185,6 +185,7 @@ void http_page_open(struct http_conn *conn, const struct sma_http_request *reque
     struct sma_str key = header_of(request, "Sec-WebSocket-Key");
     uv_os_fd_t fd;
     if (request->method != SMA_HTTP_GET || request->content_bytes > 0 ||
+        request->has_transfer_encoding ||
         !sma_http_list_has(header_of(request, "Upgrade"), SMA_STR("websocket")) ||
         !sma_http_list_has(header_of(request, "Connection"), SMA_STR("upgrade")) ||
         !sma_str_is_equal(header_of(request, "Sec-WebSocket-Version"), SMA_STR("13")) ||

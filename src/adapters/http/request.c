@@ -87,10 +87,38 @@ static bool take_once(struct sma_str value, bool *has, struct sma_str *slot)
     return true;
 }
 
+/* Headers that say one thing: twice is a mistake, or an attack. */
+static bool is_once(struct sma_str name, struct sma_str value, struct sma_http_request *request,
+                    bool *ret_is_twice)
+{
+    const struct
+    {
+        const char *name;
+        bool *has;
+        struct sma_str *slot;
+    } slots[] = {
+        {"host", &request->has_host, &request->host},
+        {"origin", &request->has_origin, &request->origin},
+        {"authorization", &request->has_authorization, &request->authorization},
+        {"x-api-token", &request->has_api_token, &request->api_token},
+        {"idempotency-key", &request->has_idempotency_key, &request->idempotency_key},
+        {"last-event-id", &request->has_last_event_id, &request->last_event_id},
+        {"access-control-request-method", &request->has_preflight_method,
+         &request->preflight_method},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(slots); i++)
+        if (sma_str_is_equal_nocase(name, sma_str(slots[i].name))) {
+            *ret_is_twice = !take_once(value, slots[i].has, slots[i].slot);
+            return true;
+        }
+    return false;
+}
+
 /* @return 0, or the status to refuse with. */
 static int take_header(struct sma_str name, struct sma_str value, bool *has_length,
                        struct sma_http_request *request)
 {
+    bool is_twice = false;
     if (sma_str_is_equal_nocase(name, SMA_STR("content-length"))) {
         int64_t bytes = 0;
         if (*has_length || value.len == 0 || value.ptr[0] < '0' || value.ptr[0] > '9' ||
@@ -99,19 +127,12 @@ static int take_header(struct sma_str name, struct sma_str value, bool *has_leng
         *has_length = true;
         request->content_bytes = (uint64_t)bytes;
     } else if (sma_str_is_equal_nocase(name, SMA_STR("transfer-encoding"))) {
+        if (request->has_transfer_encoding)
+            return 400;
         request->has_transfer_encoding = true;
-    } else if (sma_str_is_equal_nocase(name, SMA_STR("host"))) {
-        if (!take_once(value, &request->has_host, &request->host))
-            return 400;
-    } else if (sma_str_is_equal_nocase(name, SMA_STR("origin"))) {
-        if (!take_once(value, &request->has_origin, &request->origin))
-            return 400;
-    } else if (sma_str_is_equal_nocase(name, SMA_STR("authorization"))) {
-        if (!take_once(value, &request->has_authorization, &request->authorization))
-            return 400;
-    } else if (sma_str_is_equal_nocase(name, SMA_STR("x-api-token"))) {
-        if (!take_once(value, &request->has_api_token, &request->api_token))
-            return 400;
+        request->is_chunked = sma_str_is_equal_nocase(value, SMA_STR("chunked"));
+    } else if (is_once(name, value, request, &is_twice)) {
+        return is_twice ? 400 : 0;
     } else if (sma_str_is_equal_nocase(name, SMA_STR("accept"))) {
         request->accept = value;
     } else if (sma_str_is_equal_nocase(name, SMA_STR("prefer"))) {
@@ -131,7 +152,7 @@ static int take_header(struct sma_str name, struct sma_str value, bool *has_leng
  * refuse with. */
 static int parse_head(struct sma_str head, struct sma_http_request *request)
 {
-    bool is_first = true, has_length = false;
+    bool is_first = true, has_length = false, is_new = false;
     while (head.len > 0) {
         const char *end = memmem(head.ptr, head.len, "\r\n", 2);
         if (end == NULL)
@@ -142,6 +163,7 @@ static int parse_head(struct sma_str head, struct sma_http_request *request)
         int status = 0;
         if (is_first) {
             status = is_clean(line) ? parse_line(line, request) : 400;
+            is_new = request->is_keep_alive; /* HTTP/1.1, until a header says something else */
             request->headers = head;
         } else {
             const char *colon = memchr(line.ptr, ':', line.len);
@@ -158,9 +180,9 @@ static int parse_head(struct sma_str head, struct sma_http_request *request)
             return status;
         is_first = false;
     }
-    if (has_length && request->has_transfer_encoding)
-        return 400; /* two lengths for one body: the classic of request smuggling */
-    return 0;
+    /* Two lengths for one body, or one that the client's version does not know: the classics of
+     * request smuggling. */
+    return request->has_transfer_encoding && (has_length || !is_new) ? 400 : 0;
 }
 
 enum sma_err sma_http_request_parse(struct sma_str bytes, size_t scanned, size_t head_bytes_max,
@@ -216,11 +238,11 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static enum sma_err put_decoded(struct sma_buf *buf, struct sma_str text)
+static enum sma_err put_decoded(struct sma_buf *buf, struct sma_str text, char plus)
 {
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] != '%') {
-            sma_buf_put_char(buf, text.ptr[i] == '+' ? ' ' : text.ptr[i]);
+            sma_buf_put_char(buf, text.ptr[i] == '+' ? plus : text.ptr[i]);
             continue;
         }
         int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
@@ -233,6 +255,24 @@ static enum sma_err put_decoded(struct sma_buf *buf, struct sma_str text)
     return buf->err;
 }
 
+enum sma_err sma_http_path_get(struct sma_str part, struct sma_buf *buf)
+{
+    return put_decoded(buf, part, '+');
+}
+
+enum sma_err sma_http_string_get(struct sma_str value, struct sma_str *ret_text)
+{
+    if (value.len >= 2 && value.ptr[0] == '"' && value.ptr[value.len - 1] == '"')
+        value = (struct sma_str){value.ptr + 1, value.len - 2};
+    for (size_t i = 0; i < value.len; i++)
+        if (value.ptr[i] == '"' || value.ptr[i] == '\\' || (unsigned char)value.ptr[i] >= 0x7f)
+            return SMA_ERR_BADINPUT;
+    if (value.len == 0)
+        return SMA_ERR_BADINPUT;
+    *ret_text = value;
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_http_query_get(struct sma_str query, struct sma_str name, struct sma_buf *buf)
 {
     while (query.len > 0) {
@@ -240,8 +280,8 @@ enum sma_err sma_http_query_get(struct sma_str query, struct sma_str name, struc
         struct sma_str item = {query.ptr, amp == NULL ? query.len : (size_t)(amp - query.ptr)};
         if (item.len > name.len && item.ptr[name.len] == '=' &&
             memcmp(item.ptr, name.ptr, name.len) == 0)
-            return put_decoded(buf,
-                               (struct sma_str){item.ptr + name.len + 1, item.len - name.len - 1});
+            return put_decoded(
+                buf, (struct sma_str){item.ptr + name.len + 1, item.len - name.len - 1}, ' ');
         size_t step = amp == NULL ? query.len : item.len + 1;
         query.ptr += step;
         query.len -= step;

@@ -3,8 +3,8 @@
  * state.
  *
  * Source: RFC 9112 §2–§6. Strict where leniency has been an attack: bare LF, obs-fold, space before
- * the colon, two Content-Length, Content-Length beside Transfer-Encoding and control characters are
- * errors, not guesses.
+ * the colon, two Content-Length, two Transfer-Encoding, one beside the other, Transfer-Encoding in
+ * HTTP/1.0 and control characters are errors, not guesses.
  */
 #ifndef SMA_HTTP_REQUEST_H
 #define SMA_HTTP_REQUEST_H
@@ -26,10 +26,13 @@ struct sma_http_request
     struct sma_str path, query; /* query without '?' */
     struct sma_str headers;     /* all header lines, each with CR LF */
     struct sma_str host, origin, authorization, api_token, accept, prefer;
+    struct sma_str idempotency_key, last_event_id, preflight_method;
     uint64_t content_bytes; /* of the body; 0 = none */
     size_t head_bytes;      /* up to and including the empty line */
     bool has_host, has_origin, has_authorization, has_api_token;
-    bool has_transfer_encoding, is_keep_alive, expects_continue;
+    bool has_idempotency_key, has_last_event_id, has_preflight_method;
+    /* is_chunked: the one coding that is read; with another one has_transfer_encoding alone */
+    bool has_transfer_encoding, is_chunked, is_keep_alive, expects_continue;
 };
 
 /**
@@ -43,6 +46,11 @@ SMA_CHECKED enum sma_err sma_http_request_parse(struct sma_str bytes, size_t sca
                                                 size_t head_bytes_max,
                                                 struct sma_http_request *ret_request,
                                                 int *ret_status);
+/** Append the decoded text of a part of the path: as above, but '+' is itself. */
+SMA_CHECKED enum sma_err sma_http_path_get(struct sma_str part, struct sma_buf *buf);
+/** The value of a header as a string of RFC 8941, or as it stands without quotes; empty, quotes or
+ *  backslashes inside are BADINPUT. A slice of it. */
+SMA_CHECKED enum sma_err sma_http_string_get(struct sma_str value, struct sma_str *ret_text);
 /** Bytes of empty lines (CR LF) at the start of bytes: RFC 9112 §2.2 lets a client send them before
  *  a request. */
 size_t sma_http_skip_blank(struct sma_str bytes);

@@ -29,10 +29,10 @@ static const char *reason_of(int status)
         return "Conflict";
     case 410:
         return "Gone";
-    case 411:
-        return "Length Required";
     case 413:
         return "Content Too Large";
+    case 422:
+        return "Unprocessable Content";
     case 426:
         return "Upgrade Required";
     case 429:
@@ -41,6 +41,8 @@ static const char *reason_of(int status)
         return "Request Header Fields Too Large";
     case 500:
         return "Internal Server Error";
+    case 501:
+        return "Not Implemented";
     case 503:
         return "Service Unavailable";
     case 505:
@@ -88,6 +90,7 @@ static void respond(struct http_conn *conn, int status, const char *type, struct
         sma_buf_put_text(out, "\r\n");
     }
     sma_buf_put_text(out, policy);
+    http_put_cors(conn, out);
     if (extra != NULL)
         sma_buf_put_text(out, extra);
     if (conn->closes_after)
@@ -162,7 +165,9 @@ void http_put_stream_head(struct http_conn *conn)
     sma_buf_put_text(
         &conn->out,
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n" API_POLICY
-        "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+        "X-Accel-Buffering: no\r\nConnection: close\r\n");
+    http_put_cors(conn, &conn->out);
+    sma_buf_put_text(&conn->out, "\r\n");
 }
 
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json)

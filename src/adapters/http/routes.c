@@ -71,9 +71,10 @@ static bool admit_body(struct http_conn *conn, const struct sma_http_request *re
                        size_t bytes_max)
 {
     struct sma_http *http = conn->server;
-    if (request->has_transfer_encoding)
-        return refuse(conn, request, 411, NULL,
-                      "Send the body with Content-Length; Transfer-Encoding is not read");
+    conn->body_bytes_max = bytes_max;
+    if (request->has_transfer_encoding && !request->is_chunked)
+        return refuse(conn, request, 501, NULL,
+                      "Transfer-Encoding: chunked is read, and no other one");
     if (request->content_bytes > bytes_max) {
         http_reject(conn, 413, NULL, "The body is over the limit of %zu bytes", bytes_max);
         return false;
@@ -124,7 +125,10 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
         return refuse(conn, request, 403, NULL,
                       "This Host is not served: use localhost, 127.0.0.1 or the configured "
                       "start.host, with the port");
-    if (!http_auth_allows_origin(request))
+    http_cors_note(conn, request);
+    if (http_cors_preflight(conn, request))
+        return false;
+    if (!http_auth_allows_origin(request) && conn->origin_len == 0)
         return refuse(conn, request, 403, NULL,
                       "Requests from pages of another origin are not served");
     bool has_token = http_auth_has_token(&http->auth, request);
@@ -223,7 +227,7 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         http_webhook_run(conn, request, body);
         return;
     case HTTP_ROUTE_EXECUTE:
-        http_execute(conn, body);
+        http_execute(conn, request, body);
         return;
     case HTTP_ROUTE_RUN:
         http_run_get(conn, request, value);

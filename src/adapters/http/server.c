@@ -21,6 +21,44 @@ static void refuse_head(struct http_conn *conn, int status)
         http_reject(conn, 400, NULL, "Malformed HTTP request");
 }
 
+/* A body that grows has the time of its size, and the room that there is. */
+static void check_growth(struct http_conn *conn)
+{
+    struct sma_http *http = conn->server;
+    uint64_t large = conn->chunks.body_bytes / SMA_HTTP_BODY_BYTES_MAX;
+    size_t room = HTTP_BUFFERED_BYTES_MAX + (large > 0 ? 0 : HTTP_SMALLER_BYTES_MAX);
+    if (large > 0)
+        http_conn_deadline(conn, conn->read_ns + http->request_deadline_ns * (1 + large));
+    if (http->buffered_bytes > room)
+        http_reject(conn, 503, "Retry-After: 1\r\n",
+                    "Too many large requests at once: send it again");
+}
+
+/* Undo the chunks that have come; what is decoded stands behind the head. @return the body is
+ * whole, and request->content_bytes its length */
+static bool read_chunks(struct http_conn *conn, struct sma_http_request *request)
+{
+    size_t at = request->head_bytes + (size_t)conn->chunks.body_bytes;
+    struct sma_http_chunk_bytes bytes = {.ptr = conn->in.ptr + at, .len = conn->in.len - at};
+    enum sma_err err = sma_http_chunks_read(&conn->chunks, conn->body_bytes_max, &bytes);
+    if (err == SMA_ERR_TOOBIG) {
+        http_reject(conn, 413, NULL, "The body is over the limit of %zu bytes",
+                    conn->body_bytes_max);
+        return false;
+    }
+    if (err == SMA_ERR_BADINPUT) {
+        http_reject(conn, 400, NULL, "Malformed chunks in the body");
+        return false;
+    }
+    size_t rest = bytes.len - bytes.used; /* what follows the body */
+    memmove(bytes.ptr + bytes.made, bytes.ptr + bytes.used, rest);
+    conn->in.len = at + bytes.made + rest;
+    request->content_bytes = conn->chunks.body_bytes;
+    if (err != SMA_ERR_OK)
+        check_growth(conn);
+    return err == SMA_ERR_OK;
+}
+
 /* One step: read the head, or carry out a whole request. @return there may be more to do. */
 static bool advance_once(struct http_conn *conn)
 {
@@ -42,6 +80,7 @@ static bool advance_once(struct http_conn *conn)
     if (conn->state == HTTP_HEAD) {
         SMA_METRIC_ADD(http_requests_total, 1);
         conn->is_head_only = false;
+        conn->origin_len = 0;
         if (err != SMA_ERR_OK) {
             refuse_head(conn, status);
             return false;
@@ -59,11 +98,16 @@ static bool advance_once(struct http_conn *conn)
         conn->scanned =
             request.head_bytes - 1; /* its end is found again at once when the body has come */
         conn->state = HTTP_BODY;
-        if (request.expects_continue && conn->in.len < request.head_bytes + request.content_bytes) {
+        conn->chunks = (struct sma_http_chunks){0};
+        if (request.expects_continue &&
+            (request.is_chunked ? conn->in.len == request.head_bytes
+                                : conn->in.len < request.head_bytes + request.content_bytes)) {
             sma_buf_put_text(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
             http_conn_flush(conn);
         }
     }
+    if (request.is_chunked && !read_chunks(conn, &request))
+        return false;
     size_t whole = request.head_bytes + (size_t)request.content_bytes;
     if (conn->in.len < whole)
         return false;

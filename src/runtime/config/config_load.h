@@ -96,4 +96,7 @@ SMA_CHECKED enum sma_err config_check_header_value(struct loading *loading, cons
  *  the model, which is then everybody's. */
 SMA_CHECKED enum sma_err config_read_chats(struct loading *loading, bool is_alone);
 
+/* -- config_cors.c ----------------------------------------------------------------------------- */
+SMA_CHECKED enum sma_err config_read_cors(struct loading *loading);
+
 #endif

@@ -191,6 +191,10 @@ static const struct sma_param ROWS[] = {
     {"api.token", SMA_PARAM_TEXT(NULL), LIVE, AT(api_token),
      .doc = "a second token, for callers elsewhere; `.ship/api-token` (mode 0600) is always made "
             "and always counts"},
+    {"api.cors", .type = SMA_PARAM_TYPE_LIST, LIVE, KEPT(api_cors), .words = "list of origins",
+     .text = "none",
+     .doc = "pages of these origins (`https://app.example.org`) may call the HTTP API, with the "
+            "token; `*`: of all"},
     {"skills", OBJECT},
     {"skills.paths", .type = SMA_PARAM_TYPE_LIST, UNUSED},
     {"skills.allowExternalPaths", SMA_PARAM_FLAG(0), UNUSED},

@@ -496,6 +496,47 @@ static void unknown_members_of_an_adapter_name_the_nearest(void)
     sma_config_destroy(config);
 }
 
+static void origins_are_read_strictly(void)
+{
+    static const char *const wrong[] = {
+        "\"https://a.example\"",
+        "[\"a.example\"]",
+        "[\"https://\"]",
+        "[\"https://a.example/\"]",
+        "[\"https://a b\"]",
+        "[\"null\"]",
+        "[\"https://*.example\"]",
+        "[7]",
+        "[\"https://u@a.example\"]",
+        "[\"HTTPS://a.example\"]",
+        "[\"ftp://a.example\"]",
+        "[\"https://a?b\"]",
+    };
+    char json[200];
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++) {
+        snprintf(json, sizeof json, "{\"llm\":{\"provider\":\"offline\"},\"api\":{\"cors\":%s}}",
+                 wrong[i]);
+        project(json, "");
+        refuse("api.cors");
+    }
+    project("{\"llm\":{\"provider\":\"offline\"},\"api\":{\"cors\":[\"https://a.example\","
+            "\"http://[::1]:5173\"]}}",
+            "");
+    struct sma_config *config = load();
+    CHECK_TEXT("https://a.example http://[::1]:5173", config->api_cors);
+    CHECK(strstr(warnings, "cors") == NULL);
+    sma_config_destroy(config);
+    project("{\"llm\":{\"provider\":\"offline\"},\"api\":{\"cors\":[\"*\"]}}", "");
+    config = load();
+    CHECK_TEXT("*", config->api_cors);
+    CHECK(strstr(warnings, "api.cors holds \"*\"") != NULL);
+    sma_config_destroy(config);
+    project("{\"llm\":{\"provider\":\"offline\"}}", "");
+    config = load();
+    CHECK_TEXT("", config->api_cors);
+    sma_config_destroy(config);
+}
+
 static void deep_json_is_refused(void)
 {
     struct sma_buf buf;
@@ -532,6 +573,7 @@ int main(void)
     RUN(unknown_keys_are_told_up_to_a_number);
     RUN(unknown_members_of_permissions_name_the_nearest);
     RUN(unknown_members_of_an_adapter_name_the_nearest);
+    RUN(origins_are_read_strictly);
     RUN(deep_json_is_refused);
     write_file("Agent.md", NULL);
     write_file("ship.json", NULL);

@@ -150,8 +150,8 @@ static json_t *other_value(const struct sma_param *row)
     }
     case SMA_PARAM_TYPE_WORDS:
         return json_pack("[s#]", row->words, (int)strcspn(row->words, ","));
-    default:
-        return json_pack("[s]", "1001");
+    default: /* api.cors: origins of pages */
+        return json_pack("[s]", strcmp(row->path, "api.cors") == 0 ? "https://a.example" : "1001");
     }
 }
 

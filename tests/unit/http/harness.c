@@ -427,6 +427,7 @@ static struct harness *make(const struct harness_options *options)
         .version = "1",
         .start_host = options->host == NULL ? "127.0.0.1" : options->host,
         .start_port = options->port,
+        .api_cors = options->cors,
         .api_token = options->api_token == NULL ? HARNESS_TOKEN : options->api_token,
         .permissions_json = options->permissions == NULL ? "" : options->permissions};
     harness->client_headers = options->api_token == NULL ? HARNESS_TOKEN_LINE : "";

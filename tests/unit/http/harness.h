@@ -35,6 +35,7 @@ struct harness_options
     const char *host;        /* NULL = 127.0.0.1 */
     const char *api_token;   /* NULL = HARNESS_TOKEN, which the client sends by itself; "" = none */
     const char *json;        /* adapters.http, NULL = none */
+    const char *cors;        /* origins with a space between, NULL = none */
     const char *permissions; /* JSON, NULL = none */
     int port;                /* 0 = any */
     bool has_webhook;        /* with the fake platform adapter */

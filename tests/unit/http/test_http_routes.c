@@ -1,6 +1,6 @@
 /*
- * test_http_routes.c — the table of routes: what is served on which path with which method, and what
- * is said of everything else. Each row of the table is asked for.
+ * test_http_routes.c — the table of routes: what is served on which path with which method, and
+ * what is said of everything else. Each row of the table is asked for.
  */
 #include "harness.h"
 
