@@ -9,7 +9,6 @@
 #include "support/check.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,22 +20,6 @@ static char request[8192]; /* the last one the server got */
 static const char *answer_body;
 static int answer_status;
 static bool is_other_user; /* the command is given by somebody who cannot look into .ship */
-
-/* Of main.c, which no test can link. */
-int sma_cli_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-    return 1;
-}
-int sma_cli_bad_option(char **argv, int index, int option, const char *command)
-{
-    (void)argv, (void)index, (void)option;
-    return sma_cli_fail("%s: bad option", command);
-}
 
 /* -- the server -------------------------------------------------------------------------------- */
 static void serve_one(void)
@@ -339,14 +322,14 @@ static void wrong_words_are_named(void)
     SAYS(sma_cli_approvals, 1, "not both", "approve", "abcdef", "--always", "--for", "1h", dir);
     SAYS(sma_cli_approvals, 1, "--always and --for go with", "reject", "abcdef", "--always", dir);
     SAYS(sma_cli_approvals, 1, "--items and --response go with", "--items", "1", dir);
-    SAYS(sma_cli_approvals, 1, "approvals: bad option", "approve", "abcdef", "--role", "owner",
-         dir);
+    SAYS(sma_cli_approvals, 1, "approvals: option --role is unknown", "approve", "abcdef", "--role",
+         "owner", dir);
     SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "../../etc", dir);
     SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "telegram:1001", dir);
     SAYS(sma_cli_pair, 1, "cannot be right", "approve", "../telegram:1001", dir);
-    SAYS(sma_cli_pair, 1, "pair: bad option", "approve", "ABCD", "--always", dir);
-    SAYS(sma_cli_approvals, 1, "bad option", "--nope", dir);
-    SAYS(sma_cli_approvals, 1, "bad option", "approve", "abcdef", "--for");
+    SAYS(sma_cli_pair, 1, "pair: option --always is unknown", "approve", "ABCD", "--always", dir);
+    SAYS(sma_cli_approvals, 1, "option --nope is unknown", "--nope", dir);
+    SAYS(sma_cli_approvals, 1, "lacks its value", "approve", "abcdef", "--for");
 }
 
 int main(void)
