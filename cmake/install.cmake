@@ -26,6 +26,7 @@ install(FILES packaging/shipmyagent.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fi
 file(GLOB documents CONFIGURE_DEPENDS *.md)
 install(FILES ${documents} LICENSE packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES packaging/grafana.json DESTINATION ${CMAKE_INSTALL_DATADIR}/shipmyagent)
 
 if(SMA_BUILD_SIMULATORS)
     install(TARGETS ${SMA_SIMULATORS} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/shipmyagent COMPONENT simulators)

@@ -78,6 +78,7 @@
     X(budget_reserved_tokens, "tokens that they hold")                                    \
     X(budget_used_tokens, "tokens used today, counted while there are budgets")           \
     X(budget_limit_tokens, "budgets.total.tokens.day; 0 = no limit")                      \
+    X(approvals_waiting, "requests that wait for somebody's consent")                     \
     X(disk_degraded, "1 while intake is stopped for want of disk")                        \
     X(store_troubles, "damaged rows and chats that are set aside, see /api/status")
 
@@ -124,7 +125,7 @@ uint64_t sma_counter_get(enum sma_counter counter);
 void sma_gauge_set(enum sma_gauge gauge, int64_t n);
 void sma_gauge_add(enum sma_gauge gauge, int64_t n);
 int64_t sma_gauge_get(enum sma_gauge gauge);
-/** Buckets are powers of two of 1 µs up to 128 s. */
+/** Buckets are powers of two of 1 µs up to 1074 s. */
 void sma_histogram_add(enum sma_histogram histogram, uint64_t ns);
 /** Upper bound of the bucket that holds quantile q (0..1), in ns; 0 when empty. */
 uint64_t sma_histogram_quantile(enum sma_histogram histogram, double q);

@@ -3,9 +3,10 @@
 
 #include <stdatomic.h>
 
-/* Upper bounds 1 µs, 2 µs, ... 2^27 µs (134 s); the last bucket takes everything above. */
-#define BUCKET_COUNT 29
+/* Upper bounds 1 µs, 2 µs, ... 2^30 µs (18 min); the last bucket takes everything above. */
+#define BUCKET_COUNT 32
 #define BUCKET_BOUND_NS(i) ((uint64_t)1000 << (i))
+#define BUCKET_FIRST_SHOWN 4 /* 16 µs: nothing that is measured here is faster */
 
 struct histogram
 {
@@ -138,6 +139,8 @@ static void format_histogram(struct sma_buf *buf, enum sma_histogram histogram)
     uint64_t seen = 0;
     for (unsigned i = 0; i < BUCKET_COUNT - 1; i++) {
         seen += bucket_get(histogram, i);
+        if (i < BUCKET_FIRST_SHOWN)
+            continue;
         sma_buf_printf(buf, "sma_%s_seconds_bucket{le=\"%.9g\"} %llu\n", name,
                        (double)BUCKET_BOUND_NS(i) / 1e9, (unsigned long long)seen);
     }

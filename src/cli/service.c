@@ -11,6 +11,7 @@
 #include "chat_screen.h"
 #include "lock.h"
 #include "private.h"
+#include "process_metrics.h"
 #include "runtime/model/target.h"
 #include "sma/actors.h"
 #include "sma/chats.h"
@@ -156,7 +157,9 @@ static void name_targets(const struct sma_config *config)
 
 static void format_metrics(void *user, struct sma_buf *buf)
 {
-    sma_system_format_metrics(user, buf);
+    const struct sma_service *service = user;
+    sma_system_format_metrics(service->system, buf);
+    sma_process_metrics_format(buf, service->config->state_dir);
 }
 
 static enum sma_err create_actors(struct sma_service *service,
@@ -232,7 +235,7 @@ static enum sma_err register_actors(struct sma_service *service)
         if (err != SMA_ERR_OK)
             return err;
         if (adapter->ops == &sma_http_adapter_ops)
-            sma_http_set_metrics_source(adapter->state, format_metrics, service->system);
+            sma_http_set_metrics_source(adapter->state, format_metrics, service);
     }
     return SMA_ERR_OK;
 }

@@ -6,10 +6,12 @@
  */
 #include "support/check.h"
 #include "support/patience.h"
+#include "support/prometheus.h"
 #include "talk.h"
 #include "world.h"
 
 #include <dirent.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LLM "\"api\":\"chat\",\"apiKey\":\"" WORLD_API_KEY "\""
@@ -145,6 +147,67 @@ static void numbers_tell_platform_model_and_tool(void)
     expect_part(text, "kind=\"output\"} ");
     expect_part(text, "\nsma_tool_calls_total{tool=\"list_files\",outcome=\"ok\"} ");
     CHECK(strstr(text, "no_such_tool") == NULL); /* the model's own word is no label */
+    free(text);
+}
+
+static void the_whole_page_is_prometheus_text(void)
+{
+    static const char *const names[] = {"\nsma_build_info{version=\"" SMA_VERSION "\",",
+                                        "\nprocess_cpu_seconds_total ",
+                                        "\nprocess_resident_memory_bytes ",
+                                        "\nprocess_virtual_memory_bytes ",
+                                        "\nprocess_start_time_seconds ",
+                                        "\nprocess_open_fds ",
+                                        "\nprocess_max_fds ",
+                                        "\nprocess_threads ",
+                                        "\nsma_disk_free_bytes ",
+                                        "\nsma_approvals_waiting 0\n",
+                                        "\nsma_model_total_seconds_bucket{le=\"536.870912\"} "};
+    char *text = page("/metrics");
+    is_prometheus_text(text);
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        expect_part(text, names[i]);
+    double begun = strtod(strstr(text, "\nprocess_start_time_seconds ") + 28, NULL);
+    CHECK(begun > (double)time(NULL) - 3600 && begun <= (double)time(NULL) + 1);
+    if (access("/usr/bin/promtool", X_OK) == 0) {
+        char *argv[] = {(char *)(uintptr_t) "/usr/bin/promtool", (char *)(uintptr_t) "check",
+                        (char *)(uintptr_t) "metrics", NULL},
+             *said = NULL;
+        int status = run_to_end(argv, text, &said, 20000);
+        if (status != 0)
+            fprintf(stderr, "promtool: %s\n", said);
+        CHECK_INT(0, status);
+        free(said);
+    }
+    free(text);
+}
+
+/* Each number of the board for Grafana is one that we tell. */
+static void the_board_asks_for_numbers_that_there_are(void)
+{
+    char *text = page("/metrics"), *board = NULL;
+    const char *argv[] = {"/bin/cat", SMA_SOURCE_DIR "/packaging/grafana.json", NULL};
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)argv, "", &board, 5000));
+    json_t *root = json_loads(board, 0, NULL);
+    CHECK(json_array_size(json_object_get(root, "panels")) > 5);
+    json_decref(root);
+    size_t count = 0;
+    for (const char *at = board; (at = strpbrk(at, "sp")) != NULL;) {
+        size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+        bool is_ours = strncmp(at, "sma_", 4) == 0 || strncmp(at, "process_", 8) == 0;
+        /* told from the first one on, and here is no chat platform */
+        bool is_rare = strncmp(at, "sma_platform_ignored_total", 26) == 0 ||
+                       strncmp(at, "sma_platform_deliveries_total", 29) == 0;
+        if (is_ours && !is_rare && (at == board || !isalpha((unsigned char)at[-1]))) {
+            char name[128];
+            snprintf(name, sizeof name, "\n%.*s", (int)len, at);
+            expect_part(text, name);
+            count++;
+        }
+        at += len == 0 ? 1 : len;
+    }
+    CHECK(count > 10);
+    free(board);
     free(text);
 }
 
@@ -322,6 +385,8 @@ int main(int argc, char **argv)
     RUN(each_event_of_a_message_leaves_one_line);
     RUN(lines_of_traffic_hold_no_text_of_people);
     RUN(numbers_tell_platform_model_and_tool);
+    RUN(the_whole_page_is_prometheus_text);
+    RUN(the_board_asks_for_numbers_that_there_are);
     RUN(status_tells_how_connections_and_models_stand);
     RUN(a_target_that_fails_is_told_with_its_error);
     RUN(a_trace_tells_the_life_of_a_message);

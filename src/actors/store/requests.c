@@ -188,6 +188,7 @@ static void append(struct store_consent *consent, struct store_approval *approva
     *(consent->last != NULL ? &consent->last->next : &consent->first) = approval;
     consent->last = approval;
     consent->count++;
+    SMA_METRIC_SET(approvals_waiting, consent->count);
 }
 
 enum sma_err sma_store_approval_add(struct sma_store *store,
@@ -236,6 +237,7 @@ void sma_store_approval_end(struct sma_store *store, struct store_approval *appr
     *(approval->prev != NULL ? &approval->prev->next : &consent->first) = approval->next;
     *(approval->next != NULL ? &approval->next->prev : &consent->last) = approval->prev;
     consent->count--;
+    SMA_METRIC_SET(approvals_waiting, consent->count);
     free(approval);
 }
 

@@ -77,8 +77,8 @@ static void the_text_is_prometheus_text(void)
         "counter\nsma_runs_done_total 7\n",
         "\n# TYPE sma_claims gauge\nsma_claims -3\n",
         "\n# TYPE sma_store_commit_seconds "
-        "histogram\nsma_store_commit_seconds_bucket{le=\"1e-06\"} 0\n"
-        "sma_store_commit_seconds_bucket{le=\"2e-06\"} 1\n",
+        "histogram\nsma_store_commit_seconds_bucket{le=\"1.6e-05\"} 1\n"
+        "sma_store_commit_seconds_bucket{le=\"3.2e-05\"} 1\n",
         "sma_store_commit_seconds_bucket{le=\"+Inf\"} 1\nsma_store_commit_seconds_sum 0.000001500\n"
         "sma_store_commit_seconds_count 1\n"};
     for (size_t i = 0; i < SMA_COUNT_OF(wanted); i++)
