@@ -101,8 +101,8 @@ SMA_CHECKED enum sma_err sma_state_compact(const char *path, struct sma_state_co
 /* -- a copy of it ------------------------------------------------------------------------------ */
 /**
  * Write the database as it is at one moment, WAL included, to `copy`, which must not be there, and
- * check the copy. A service may be writing it; its checkpoints wait meanwhile. Nothing of `path` and
- * its WAL is changed.
+ * check the copy. A service may be writing it; its checkpoints wait meanwhile. Nothing of `path`
+ * and its WAL is changed.
  * @return OK | NOTFOUND | EXISTS | NOSPACE | CORRUPT | IO | NOMEM; *error filled
  * Blocks: reads everything twice.
  */
