@@ -77,6 +77,10 @@ int init_ask_platforms(struct init_answers *answers);
 /** Tests the tokens that were given. 0, or 1 after one line on stderr. */
 int init_check_platforms(struct init_answers *answers);
 
+bool init_has_owner(const struct init_answers *answers, const struct sma_adapter_ops *ops);
+/** Is everything that it needs in .env or the environment, or about to be? */
+bool init_has_secrets(const struct init_answers *answers, const struct sma_adapter_ops *ops);
+
 /* -- init_files.c ------------------------------------------------------------------------------ */
 /** Everything into the folder, all of it or nothing. 0, or 1 after one line on stderr. */
 int init_write(const struct init_answers *answers);

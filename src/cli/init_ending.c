@@ -50,27 +50,21 @@ static void print_key_step(const struct init_answers *answers)
            answers->dir, may_need_none ? ", if it wants one" : "");
 }
 
-static bool has_owner(const struct init_answers *answers, const struct sma_adapter_ops *ops)
-{
-    size_t len = strlen(ops->channel);
-    for (size_t i = 0; i < answers->owner_count; i++)
-        if (strncmp(answers->owners[i], ops->channel, len) == 0 && answers->owners[i][len] == ':')
-            return true;
-    return false;
-}
-
 /* What a bot needs before it answers its owner. */
 static void print_platform_steps(const struct init_answers *answers)
 {
     for (size_t i = 0; i < answers->platform_count; i++) {
         const struct sma_adapter_ops *ops = answers->platforms[i].ops;
-        if (has_owner(answers, ops))
+        bool has_secrets = init_has_secrets(answers, ops);
+        if (!has_secrets)
+            printf("\nOn %s: put %s into %s/.env.\n", ops->name, ops->setup.variables,
+                   answers->dir);
+        if (init_has_owner(answers, ops))
             printf("\nOn %s you are its owner: write to it.\n", ops->name);
         else
-            printf("\nOn %s: %s must be in %s/.env. Start it, write to the bot, and become its "
-                   "owner with the code it shows:\n  shipmyagent pair approve CODE %s --role "
-                   "owner\n",
-                   ops->name, ops->setup.variables, answers->dir, answers->dir);
+            printf("\nOn %s: start it, write to the bot, and become its owner with the code it "
+                   "shows:\n  shipmyagent pair approve CODE %s --role owner\n",
+                   ops->name, answers->dir);
     }
 }
 

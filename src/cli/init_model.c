@@ -196,6 +196,17 @@ static void use_variable(struct init_answers *answers, const char *name, const c
 }
 
 /* -- tests ------------------------------------------------------------------------------------- */
+/* As the program itself: a proxy could not reach this machine. */
+static bool is_here(const char *url)
+{
+    static const char *const hosts[] = {"http://127.", "http://localhost", "http://[::1]",
+                                        "http://host.docker.internal"};
+    for (size_t i = 0; i < SMA_COUNT_OF(hosts); i++)
+        if (strncmp(url, hosts[i], strlen(hosts[i])) == 0)
+            return true;
+    return false;
+}
+
 static void describe(const struct init_answers *answers, struct sma_config_llm *llm,
                      const char *keys[1])
 {
@@ -213,7 +224,7 @@ static void describe(const struct init_answers *answers, struct sma_config_llm *
                                    .extra_body_json = "",
                                    .api_keys = keys,
                                    .api_key_count = chosen->key[0] != '\0',
-                                   .proxy = answers->proxy};
+                                   .proxy = is_here(chosen->base_url) ? "" : answers->proxy};
 }
 
 static bool is_talker(const struct sma_model_facts *model)
@@ -263,6 +274,9 @@ static enum sma_probe_state test_list(const struct init_answers *answers,
     const char *keys[1];
     describe(answers, &llm, keys);
     *choices = (struct choices){0};
+    if (answers->is_untested)
+        return SMA_PROBE_OK;
+    init_test_begin(answers->model.provider);
     if (sma_probe_models_list(&llm, &list, &result))
         choose_from(&list, provider, choices);
     sma_models_list_fini(&list);
@@ -275,6 +289,8 @@ static enum sma_probe_state test_model(const struct init_answers *answers)
     struct sma_config_llm llm;
     struct sma_probe_result result = {0};
     const char *keys[1];
+    if (answers->is_untested)
+        return SMA_PROBE_OK;
     describe(answers, &llm, keys);
     init_test_begin(answers->model.model);
     sma_probe_model(&llm, &result);
@@ -408,7 +424,6 @@ static int ask_key(struct init_answers *answers, const struct sma_provider *prov
     for (enum init_step step = is_there ? INIT_STEP_AGAIN : INIT_STEP_CHANGE;;) {
         if (step == INIT_STEP_CHANGE && !type_key(answers, provider))
             return INIT_ENDED;
-        init_test_begin(answers->model.provider);
         if (test_list(answers, provider, choices) != SMA_PROBE_ERROR)
             return 0;
         if (!init_test_ask_step("another key", "choose another provider", &step))
@@ -506,7 +521,7 @@ int init_ask_model(struct init_answers *answers)
 /* -- without questions ------------------------------------------------------------------------- */
 static int test_given(const struct init_answers *answers)
 {
-    if (answers->is_untested || test_model(answers) != SMA_PROBE_ERROR)
+    if (test_model(answers) != SMA_PROBE_ERROR)
         return 0;
     return sma_cli_fail("init: %s did not answer, so nothing was written; --untested writes "
                         "all the same",

@@ -71,6 +71,15 @@ int init_add_platform(struct init_answers *answers, const char *name)
     return 0;
 }
 
+bool init_has_owner(const struct init_answers *answers, const struct sma_adapter_ops *ops)
+{
+    size_t len = strlen(ops->channel);
+    for (size_t i = 0; i < answers->owner_count; i++)
+        if (strncmp(answers->owners[i], ops->channel, len) == 0 && answers->owners[i][len] == ':')
+            return true;
+    return false;
+}
+
 /* -- the block --------------------------------------------------------------------------------- */
 /* "${NAME}" */
 static bool read_placeholder(const char *text, char *name, size_t room)
@@ -119,13 +128,15 @@ static enum sma_probe_state test(const struct init_answers *answers,
                                  const struct init_platform *platform,
                                  struct sma_probe_result *result)
 {
+    *result = (struct sma_probe_result){0};
+    if (answers->is_untested)
+        return SMA_PROBE_OK;
     char *json = format_block(answers, platform);
     const struct sma_config config = {.project_dir = answers->dir, .proxy = answers->proxy};
     const struct sma_config_adapter block = {.name = platform->ops->name,
                                              .is_enabled = true,
                                              .says_enabled = true,
                                              .json = json == NULL ? "{}" : json};
-    *result = (struct sma_probe_result){0};
     init_test_begin(platform->ops->name);
     sma_probe_platform(platform->ops, &config, &block, result);
     init_test_show(result);
@@ -226,7 +237,8 @@ static bool ask_one(struct init_answers *answers, struct init_platform *platform
         if (step == INIT_STEP_CHANGE && !ask_secrets(answers, platform, first != INIT_STEP_CHANGE))
             return false;
         if (test(answers, platform, &result) != SMA_PROBE_ERROR)
-            return ask_owner(answers, platform, result.who);
+            return init_has_owner(answers, platform->ops) ||
+                   ask_owner(answers, platform, result.who);
         if (!init_test_ask_step("another", "leave this platform out", &step))
             return false;
         *ret_is_left = step == INIT_STEP_LEAVE;
@@ -306,8 +318,23 @@ int init_ask_platforms(struct init_answers *answers)
 }
 
 /* -- without questions ------------------------------------------------------------------------- */
-/* All that it needs was given by options: what is only in the environment is left alone. */
-static bool is_given(const struct init_answers *answers, const struct sma_adapter_ops *ops)
+/* Given by options: what is only in the environment is left alone. */
+static bool is_put(const struct init_answers *answers, const char *name)
+{
+    for (size_t i = 0; i < answers->secrets.count; i++)
+        if (strcmp(answers->secrets.items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_anywhere(const struct init_answers *answers, const char *name)
+{
+    char value[INIT_SECRET_BYTES_MAX];
+    return init_secrets_find(&answers->secrets, answers->dir, name, value, sizeof value);
+}
+
+static bool has_all(const struct init_answers *answers, const struct sma_adapter_ops *ops,
+                    bool (*has)(const struct init_answers *answers, const char *name))
 {
     json_t *members = read_members(ops), *value;
     const char *member;
@@ -315,13 +342,16 @@ static bool is_given(const struct init_answers *answers, const struct sma_adapte
     bool is_all = true;
     json_object_foreach(members, member, value)
     {
-        bool is_there = !read_placeholder(json_string_value(value), name, sizeof name);
-        for (size_t i = 0; i < answers->secrets.count; i++)
-            is_there = is_there || strcmp(answers->secrets.items[i].name, name) == 0;
-        is_all = is_all && is_there;
+        if (read_placeholder(json_string_value(value), name, sizeof name))
+            is_all = is_all && has(answers, name);
     }
     json_decref(members);
     return is_all;
+}
+
+bool init_has_secrets(const struct init_answers *answers, const struct sma_adapter_ops *ops)
+{
+    return has_all(answers, ops, is_anywhere);
 }
 
 int init_check_platforms(struct init_answers *answers)
@@ -330,7 +360,7 @@ int init_check_platforms(struct init_answers *answers)
     for (size_t i = 0; i < answers->platform_count; i++) {
         struct init_platform *platform = &answers->platforms[i];
         platform->is_switched = answers->is_switched;
-        if (answers->is_untested || !is_given(answers, platform->ops) ||
+        if (!has_all(answers, platform->ops, is_put) ||
             test(answers, platform, &result) != SMA_PROBE_ERROR)
             continue;
         return sma_cli_fail("init: %s does not take this bot, so nothing was written; --untested "

@@ -17,18 +17,18 @@
 #define PORT_LAST 3199
 #define NEIGHBOUR_COUNT_MAX 500
 
-/* start.port of folder/name/ship.json; 0: none. */
-static int read_port(const char *folder, const char *name)
+/* start.port of folder/name/ship.json, `otherwise` where it says none; 0: there is no such
+ * project. */
+static int read_port(const char *folder, const char *name, int otherwise)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s/ship.json", folder, name) >= (int)sizeof path)
         return 0;
     json_t *root = json_load_file(path, 0, NULL);
     json_int_t port = json_integer_value(json_object_get(json_object_get(root, "start"), "port"));
-    /* A project that says nothing listens on the usual one. */
     bool is_project = root != NULL;
     json_decref(root);
-    return port > 0 && port <= 65535 ? (int)port : is_project ? PORT_FIRST : 0;
+    return port > 0 && port <= 65535 ? (int)port : is_project ? otherwise : 0;
 }
 
 static void note_neighbours(const char *dir, bool *is_used)
@@ -49,7 +49,8 @@ static void note_neighbours(const char *dir, bool *is_used)
     struct dirent *entry;
     for (int i = 0; folder != NULL && i < NEIGHBOUR_COUNT_MAX && (entry = readdir(folder)) != NULL;
          i++) {
-        int port = entry->d_name[0] == '.' ? 0 : read_port(parent, entry->d_name);
+        /* One that says nothing listens on the usual port. */
+        int port = entry->d_name[0] == '.' ? 0 : read_port(parent, entry->d_name, PORT_FIRST);
         if (port >= PORT_FIRST && port <= PORT_LAST)
             is_used[port - PORT_FIRST] = true;
     }
@@ -74,7 +75,7 @@ static bool is_free(int port)
 int init_find_port(const char *dir)
 {
     bool is_used[PORT_LAST - PORT_FIRST + 1] = {false};
-    int own = read_port(dir, ".");
+    int own = read_port(dir, ".", 0);
     if (own != 0)
         return own; /* its service may be what listens there */
     note_neighbours(dir, is_used);

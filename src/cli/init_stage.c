@@ -85,6 +85,14 @@ static enum sma_err place_there(struct init_stage *stage, struct sma_error *erro
     return SMA_ERR_OK;
 }
 
+/* A power cut may leave the folder, and the next `git add` would take the key in it. */
+static enum sma_err hide_from_git(const struct init_stage *stage, struct sma_error *error)
+{
+    char path[PATH_MAX];
+    SMA_TRY(join(path, stage->stage, ".gitignore", error));
+    return sma_sys_write_file_unsynced(sma_sys_real(), path, SMA_STR("*\n"), 0600, error);
+}
+
 enum sma_err init_stage_begin(struct init_stage *stage, const char *dir, struct sma_error *error)
 {
     char there[PATH_MAX], clean[PATH_MAX];
@@ -102,6 +110,8 @@ enum sma_err init_stage_begin(struct init_stage *stage, const char *dir, struct 
         err = fail_errno(error, there);
         stage->stage[0] = '\0';
     }
+    if (err == SMA_ERR_OK)
+        err = hide_from_git(stage, error);
     if (err == SMA_ERR_OK)
         err = stage->is_new ? place_new(stage, there, rest, error) : place_there(stage, error);
     if (err != SMA_ERR_OK)
@@ -174,7 +184,8 @@ static enum sma_err move_file(struct init_stage *stage, size_t index, const char
     SMA_TRY(join(from, stage->root, stage->items[index].name, error));
     SMA_TRY(aside_path(stage, index, aside));
     if (lstat(to, &status) == 0) {
-        if (rename(to, aside) != 0)
+        /* By a second name, so that whenever the power goes there is one file or the other. */
+        if (link(to, aside) != 0 && rename(to, aside) != 0)
             return fail_errno(error, to);
         stage->items[index].is_put_aside = true;
     }
@@ -200,11 +211,11 @@ static void undo(struct init_stage *stage)
         if (join(to, stage->dir, stage->items[i].name, NULL) != SMA_ERR_OK ||
             aside_path(stage, i, aside) != SMA_ERR_OK)
             continue; /* then it was not moved either */
-        if (stage->items[i].is_made)
-            (void)(stage->items[i].is_folder ? rmdir(to) : unlink(to)); /* as much as can be */
-        stage->items[i].is_made = false;
         if (stage->items[i].is_put_aside && rename(aside, to) == 0)
             stage->items[i].is_put_aside = false;
+        else if (stage->items[i].is_made)
+            (void)(stage->items[i].is_folder ? rmdir(to) : unlink(to)); /* as much as can be */
+        stage->items[i].is_made = false;
     }
 }
 

@@ -320,6 +320,30 @@ static void leaving_at_any_question_leaves_nothing(void)
     place_remove(&place);
 }
 
+/* A server that says nothing keeps nobody. */
+static void leaving_during_a_test_leaves_nothing(void)
+{
+    struct place place;
+    char url[64];
+    char *server[] = {fake_model,       (char *)"--delay-ms", (char *)"60000",
+                      (char *)"--port", (char *)"0",          NULL};
+    pid_t pid;
+    place_create(&place);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", server_start(server, &pid));
+    begin(&place, NULL, NULL);
+    pty_answer(&place.pty, "number or name", "custom");
+    pty_answer(&place.pty, "Address of the server", url);
+    pty_answer(&place.pty, "it is not shown", KEY);
+    pty_answer(&place.pty, "or any name", "fake-model");
+    (void)pty_await(&place.pty, "Asking fake-model");
+    pty_press(&place.pty, "typed too soon\x03");
+    CHECK(pty_end(&place.pty) == 130 && !pty_has(&place.pty, "too soon"));
+    CHECK(pty_has(&place.pty, "Nothing was written."));
+    CHECK(count_entries(place.parent.path) == 0);
+    server_stop(pid);
+    place_remove(&place);
+}
+
 /* A terminal that has lost its echo is what people remember of a program. */
 static void the_terminal_is_given_back(void)
 {
@@ -349,6 +373,7 @@ int main(int argc, char **argv)
     RUN(keys_that_move_do_no_harm);
     RUN(a_bot_answers_its_owner_after_one_command);
     RUN(leaving_at_any_question_leaves_nothing);
+    RUN(leaving_during_a_test_leaves_nothing);
     RUN(the_terminal_is_given_back);
     return 0;
 }
