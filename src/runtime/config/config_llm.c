@@ -286,6 +286,23 @@ static enum sma_err choose_model(const struct place *place, const struct sma_pro
     return SMA_ERR_OK;
 }
 
+/* "custom" without an address asks OpenAI, as in the old program. What OpenAI certainly does not
+ * serve would only bring it somebody else's key. */
+static enum sma_err refuse_foreign(const struct place *place)
+{
+    const struct sma_config_llm *llm = place->llm;
+    const char *maker = sma_config_provider_of_model(llm->model);
+    bool is_default = get_text(place, "baseUrl", "")[0] == '\0' && !place->is_same;
+    if (!is_default || strcmp(llm->provider, "custom") != 0 || strcmp(maker, "custom") == 0 ||
+        strcmp(maker, "openai") == 0)
+        return SMA_ERR_OK;
+    return sma_fail(place->loading->error, SMA_ERR_BADINPUT,
+                    "%s: %s.provider is \"custom\" without %s.baseUrl, which is %s, and %s is not "
+                    "served there; set the address, or the provider to \"%s\"",
+                    place->loading->file, place->path, place->path, llm->base_url, llm->model,
+                    maker);
+}
+
 static void choose_proxy(const struct place *place)
 {
     struct sma_config_llm *llm = place->llm;
@@ -506,6 +523,7 @@ static enum sma_err read_place(struct place *place, const char *forced)
     SMA_TRY(choose_url(place, provider));
     choose_api(place, provider);
     SMA_TRY(choose_model(place, provider));
+    SMA_TRY(refuse_foreign(place));
     choose_proxy(place);
     SMA_TRY(read_extra_body(place));
     SMA_TRY(read_extra_headers(place));

@@ -238,6 +238,23 @@ static void a_provider_of_the_command_line_stands_alone(void)
     sma_config_destroy(config);
 }
 
+/* The address that "custom" has by itself is OpenAI's. */
+static void a_foreign_key_never_goes_to_openai(void)
+{
+    project("{\"llm\":{\"provider\":\"custom\",\"model\":\"kimi-k3\",\"apiKey\":\"k\"}}", "");
+    refuse("or the provider to \"moonshot\"");
+    project("{\"llm\":{\"provider\":\"anthropic\",\"apiKey\":\"k\",\"fallbacks\":[{\"provider\":"
+            "\"custom\",\"model\":\"deepseek-flash\",\"apiKey\":\"k\"}]}}",
+            "");
+    refuse("llm.fallbacks.0.baseUrl");
+    project("{\"llm\":{\"provider\":\"custom\",\"model\":\"gpt-6-luna\",\"apiKey\":\"k\"}}", "");
+    sma_config_destroy(load());
+    project("{\"llm\":{\"provider\":\"custom\",\"model\":\"kimi-k3\",\"apiKey\":\"k\","
+            "\"baseUrl\":\"https://gateway.example/v1\"}}",
+            "");
+    sma_config_destroy(load());
+}
+
 /* "custom" says nothing: the address does. */
 static void the_address_chooses_the_wire(void)
 {
@@ -382,6 +399,7 @@ int main(void)
     RUN(the_judge_thinks_as_little_as_its_model_can);
     RUN(who_describes_pictures_is_said);
     RUN(a_provider_of_the_command_line_stands_alone);
+    RUN(a_foreign_key_never_goes_to_openai);
     RUN(the_address_chooses_the_wire);
     RUN(wrong_targets_give_one_line);
     RUN(what_will_not_work_is_said_at_start);
