@@ -1,52 +1,57 @@
-/* chat.c — see chat.h. One poll loop over the keyboard, the service's socket and Ctrl-C. */
+/* chat.c — see chat.h. One message in a pipe, plain lines on a terminal that can do no more; what a
+ * terminal shows otherwise is chat_ui.c's. */
 #include "chat.h"
 
 #include "adapters/terminal/terminal.h"
 #include "chat_files.h"
 #include "chat_screen.h"
-#include "sma/sys.h"
+#include "chat_ui.h"
+#include "chat_wire.h"
+#include "sma/adapter.h"
+#include "sma/limits.h"
 #include "sma/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
-#define LINE_BYTES_MAX (16u * 1024 * 1024) /* of the service: an escaped text may be large */
 #define PIPE_TEXT_BYTES_MAX (16u * 1024 * 1024)
 #define STATUS_RUNNING (-1)
+#define HISTORY_NAME ".ship/chat-history"
 
 struct chat
 {
-    int socket_fd, in_fd, out_fd, err_fd;
-    bool is_interactive, is_input_over;
+    int in_fd, out_fd, err_fd;
+    bool is_interactive;
+    struct sma_wire wire;
     struct sma_chat_screen screen;
-    struct sma_buf input;        /* from the service, up to the next line end */
+    struct sma_chat_ui *ui;      /* NULL: pipe or plain lines */
     struct sma_buf typed;        /* from the keyboard, up to the next line end */
     struct sma_buf text;         /* lines gathered by trailing backslashes */
     struct sma_buf answers;      /* in a pipe: what was delivered for our message */
     struct sma_chat_files files; /* of the next message */
-    char id_prefix[17];
-    unsigned message_count, open_count; /* messages sent; of these not done */
+    unsigned open_count;         /* messages sent and not done */
     bool is_stop_sent;
     json_int_t seq; /* in a pipe: our message's; 0 = not accepted yet */
     int status;     /* STATUS_RUNNING, then the exit status */
 };
 
-static int interrupt_pipe[2] = {-1, -1}; /* a signal handler has no other way to its chat */
+/* A signal handler has no other way to its chat. Each byte is the number of a signal. */
+static int interrupt_pipe[2] = {-1, -1};
 
-static void on_interrupt(int number)
+static void on_signal(int number)
 {
-    (void)number;
     int saved = errno;
-    ssize_t done = write(interrupt_pipe[1], "!", 1);
+    char byte = (char)number;
+    ssize_t done = write(interrupt_pipe[1], &byte, 1);
     (void)done; /* full: there are interrupts enough */
     errno = saved;
 }
@@ -73,113 +78,42 @@ static void prompt(struct chat *chat)
 }
 
 /* -- to the service ---------------------------------------------------------------------------- */
-static void send_line(struct chat *chat, struct sma_buf *line)
-{
-    sma_buf_put_text(line, "}\n");
-    size_t at = 0;
-    while (line->err == SMA_ERR_OK && at < line->len) {
-        ssize_t done = send(chat->socket_fd, line->ptr + at, line->len - at, MSG_NOSIGNAL);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            say_error(chat, "the service has closed the connection");
-            chat->status = 1;
-            break;
-        }
-        at += (size_t)done;
-    }
-    sma_buf_fini(line);
-}
-
-static void begin_line(struct sma_buf *line, const char *type)
-{
-    sma_buf_init(line, LINE_BYTES_MAX);
-    sma_buf_printf(line, "{\"type\":\"%s\"", type);
-}
-
-static void send_hello(struct chat *chat, const struct sma_chat_options *options)
-{
-    const char *user = options->user != NULL ? options->user : getenv("USER");
-    struct sma_buf line;
-    begin_line(&line, "hello");
-    sma_buf_put_json_key(&line, "version");
-    sma_buf_put_u64(&line, SMA_TERMINAL_VERSION);
-    sma_buf_put_json_key(&line, "chat");
-    sma_buf_put_json_string(&line, sma_str(options->chat != NULL ? options->chat : "main"));
-    sma_buf_put_json_key(&line, "user");
-    sma_buf_put_json_string(&line, sma_str(user != NULL && *user != '\0' ? user : "local"));
-    send_line(chat, &line);
-}
-
 static void send_message(struct chat *chat, struct sma_str text)
 {
-    char id[40];
-    snprintf(id, sizeof id, "%s-%u", chat->id_prefix, ++chat->message_count);
-    struct sma_buf line;
-    begin_line(&line, "message");
-    sma_buf_put_json_key(&line, "id");
-    sma_buf_put_json_string(&line, sma_str(id));
-    sma_buf_put_json_key(&line, "text");
-    sma_buf_put_json_string(&line, text);
-    if (chat->files.count > 0) {
-        sma_buf_put_text(&line, ",\"attachments\":[");
-        sma_buf_put_str(&line, sma_buf_str(&chat->files.json));
-        sma_buf_put_char(&line, ']');
-    }
-    sma_chat_files_clear(&chat->files);
+    struct sma_str files = chat->files.count == 0 ? SMA_STR("") : sma_buf_str(&chat->files.json);
     chat->open_count++;
     chat->is_stop_sent = false;
-    send_line(chat, &line);
-}
-
-static void send_stop(struct chat *chat)
-{
-    struct sma_buf line;
-    begin_line(&line, "stop");
-    chat->is_stop_sent = true;
-    send_line(chat, &line);
+    enum sma_err err = sma_wire_send(&chat->wire, text, files);
+    sma_chat_files_clear(&chat->files);
+    if (err == SMA_ERR_OK)
+        return;
+    chat->open_count--;
+    say_error(chat, "%s; nothing was sent",
+              err == SMA_ERR_FULL ? "too many messages wait for an answer" : sma_err_text(err));
 }
 
 /* -- from the service -------------------------------------------------------------------------- */
-static struct sma_str string_of(const json_t *root, const char *member)
+static void print(struct chat *chat, struct sma_str text)
 {
-    const json_t *text = json_object_get(root, member);
-    if (!json_is_string(text))
-        return SMA_STR("");
-    return (struct sma_str){json_string_value(text), json_string_length(text)};
-}
-
-static bool is_ours(const struct chat *chat, const json_t *root)
-{
-    struct sma_str id = string_of(root, "id");
-    return id.len > 16 && memcmp(id.ptr, chat->id_prefix, 16) == 0;
-}
-
-static void on_progress(struct chat *chat, const json_t *root)
-{
-    struct sma_str kind = string_of(root, "kind"), text = string_of(root, "text");
-    if (!chat->is_interactive)
-        return;
-    if (sma_str_is_equal(kind, SMA_STR("text")))
-        sma_chat_screen_progress(&chat->screen, text);
-    else if (sma_str_is_equal(kind, SMA_STR("started")))
-        sma_chat_screen_progress(&chat->screen, SMA_STR("..."));
-    else if (sma_str_is_equal(kind, SMA_STR("finished")))
-        sma_chat_screen_erase(&chat->screen);
+    struct sma_buf clean;
+    sma_buf_init(&clean, 2 * PIPE_TEXT_BYTES_MAX);
+    sma_chat_put_clean(&clean, text);
+    sma_chat_screen_print(&chat->screen, clean.len == 0 ? SMA_STR("") : sma_buf_str(&clean));
+    sma_buf_fini(&clean);
 }
 
 /* A question to people, or its outcome: the words that say how to answer, under their title. */
 static void put_card(struct sma_buf *buf, const json_t *root)
 {
-    sma_buf_put_str(buf, string_of(root, "title"));
+    sma_buf_put_str(buf, sma_wire_text(root, "title"));
     sma_buf_put_char(buf, '\n');
-    sma_buf_put_str(buf, string_of(root, "plain"));
+    sma_buf_put_str(buf, sma_wire_text(root, "plain"));
 }
 
 static void on_text(struct chat *chat, const json_t *root, struct sma_str text)
 {
     if (chat->is_interactive) {
-        sma_chat_screen_final(&chat->screen, text);
+        print(chat, text);
         prompt(
             /* nothing of ours is open: it came by itself, and is answered like anything else */
             chat);
@@ -194,20 +128,20 @@ static void on_text(struct chat *chat, const json_t *root, struct sma_str text)
 static void on_delivery(struct chat *chat, const json_t *root)
 {
     struct sma_buf card;
-    if (string_of(root, "plain").len == 0) {
-        on_text(chat, root, string_of(root, "text"));
+    if (sma_wire_text(root, "plain").len == 0) {
+        on_text(chat, root, sma_wire_text(root, "text"));
         return;
     }
     sma_buf_init(&card, SMA_TERMINAL_LINE_BYTES_MAX);
     put_card(&card, root);
-    on_text(chat, root, card.err == SMA_ERR_OK ? sma_buf_str(&card) : string_of(root, "text"));
+    on_text(chat, root, card.err == SMA_ERR_OK ? sma_buf_str(&card) : sma_wire_text(root, "text"));
     sma_buf_fini(&card);
 }
 
 static void finish_pipe(struct chat *chat, const json_t *root, bool is_success)
 {
-    struct sma_str output = string_of(root, "output");
-    bool is_parked = sma_str_is_equal(string_of(root, "state"), SMA_STR("parked"));
+    struct sma_str output = sma_wire_text(root, "output");
+    bool is_parked = sma_str_is_equal(sma_wire_text(root, "state"), SMA_STR("parked"));
     if (chat->answers.len == 0 && output.len > 0) {
         sma_chat_put_clean(&chat->answers, output);
         sma_buf_put_char(&chat->answers, '\n');
@@ -226,9 +160,9 @@ static void finish_pipe(struct chat *chat, const json_t *root, bool is_success)
     chat->status = is_success ? 0 : 1;
 }
 
-static void on_done(struct chat *chat, const json_t *root)
+static void on_done(struct chat *chat, const json_t *root, const struct sma_wire_message *message)
 {
-    if (!is_ours(chat, root) || chat->open_count == 0)
+    if (message == NULL || chat->open_count == 0)
         return;
     chat->open_count--;
     bool is_success = json_is_true(json_object_get(root, "success"));
@@ -236,16 +170,14 @@ static void on_done(struct chat *chat, const json_t *root)
         finish_pipe(chat, root, is_success);
         return;
     }
-    sma_chat_screen_erase(&chat->screen);
     prompt(chat);
 }
 
-static void on_error(struct chat *chat, const json_t *root)
+static void on_error(struct chat *chat, const json_t *root, const struct sma_wire_message *message)
 {
-    struct sma_str text = string_of(root, "text");
-    sma_chat_screen_erase(&chat->screen);
+    struct sma_str text = sma_wire_text(root, "text");
     say_error(chat, "%.*s", (int)(text.len < 900 ? text.len : 900), text.ptr);
-    if (is_ours(chat, root) && chat->open_count > 0)
+    if (message != NULL && chat->open_count > 0)
         chat->open_count--;
     if (!chat->is_interactive)
         chat->status = 1;
@@ -253,31 +185,43 @@ static void on_error(struct chat *chat, const json_t *root)
         prompt(chat);
 }
 
-static void take_line(struct chat *chat, struct sma_str line)
+static void end_with_error(struct chat *chat, const char *text)
 {
-    json_t *root = json_loadb(line.ptr, line.len, 0, NULL);
-    struct sma_str type = string_of(root, "type");
-    if (sma_str_is_equal(type, SMA_STR("message")))
-        on_delivery(chat, root);
-    else if (sma_str_is_equal(type, SMA_STR("progress")))
-        on_progress(chat, root);
-    else if (sma_str_is_equal(type, SMA_STR("done")))
-        on_done(chat, root);
-    else if (sma_str_is_equal(type, SMA_STR("error")))
-        on_error(chat, root);
-    else if (sma_str_is_equal(type, SMA_STR("accepted")) && is_ours(chat, root))
-        chat->seq = json_integer_value(json_object_get(root, "seq"));
-    else if (root == NULL) {
-        say_error(chat, "the service does not speak the terminal protocol");
-        chat->status = 1;
-    }
-    json_decref(root);
+    if (chat->status != STATUS_RUNNING)
+        return;
+    say_error(chat, "%s", text);
+    chat->status = 1;
+    if (chat->is_interactive)
+        (void)tcflush(chat->in_fd, TCIFLUSH); /* what is typed is not the shell's */
 }
 
-/* Take whole lines off the front of buf. */
-static void take_lines(struct chat *chat, struct sma_buf *buf,
-                       void (*take)(struct chat *, struct sma_str))
+static void on_event(void *user, enum sma_wire_event event, const json_t *root,
+                     struct sma_wire_message *message)
 {
+    struct chat *chat = user;
+    if (chat->ui != NULL)
+        sma_chat_ui_on(chat->ui, event, root, message);
+    else if (chat->status != STATUS_RUNNING)
+        return;
+    else if (event == WIRE_DELIVERY)
+        on_delivery(chat, root);
+    else if (event == WIRE_DONE)
+        on_done(chat, root, message);
+    else if (event == WIRE_ERROR)
+        on_error(chat, root, message);
+    else if (event == WIRE_TAKEN && message != NULL)
+        chat->seq = message->seq;
+    else if (event == WIRE_LOST)
+        end_with_error(chat, "the service has closed the connection");
+    else if (event == WIRE_STRANGE)
+        end_with_error(chat, "the service does not speak the terminal protocol");
+}
+
+/* -- from the keyboard ------------------------------------------------------------------------- */
+/* Take whole lines off the front of what was typed. */
+static void take_lines(struct chat *chat, void (*take)(struct chat *, struct sma_str))
+{
+    struct sma_buf *buf = &chat->typed;
     size_t begin = 0;
     char *newline;
     while (chat->status == STATUS_RUNNING && begin < buf->len &&
@@ -291,25 +235,6 @@ static void take_lines(struct chat *chat, struct sma_buf *buf,
     buf->len -= begin;
 }
 
-static void read_socket(struct chat *chat)
-{
-    char bytes[65536];
-    ssize_t len = recv(chat->socket_fd, bytes, sizeof bytes, 0);
-    if (len < 0 && errno == EINTR)
-        return;
-    if (len > 0)
-        sma_buf_put(&chat->input, bytes, (size_t)len);
-    if (len <= 0 || chat->input.err != SMA_ERR_OK) {
-        sma_chat_screen_erase(&chat->screen);
-        say_error(chat, len <= 0 ? "the service has closed the connection"
-                                 : "the service sent too long a line");
-        chat->status = 1;
-        return;
-    }
-    take_lines(chat, &chat->input, take_line);
-}
-
-/* -- from the keyboard ------------------------------------------------------------------------- */
 /* What is taken along is said before it goes; what cannot be taken keeps the message here. */
 static void send_typed(struct chat *chat, struct sma_str text)
 {
@@ -333,6 +258,11 @@ static void send_typed(struct chat *chat, struct sma_str text)
     send_message(chat, is_all ? SMA_STR("") : text);
 }
 
+static bool leaves(struct sma_str text)
+{
+    return sma_str_is_equal(text, SMA_STR("/exit")) || sma_str_is_equal(text, SMA_STR("/quit"));
+}
+
 static void on_typed(struct chat *chat, struct sma_str line)
 {
     bool goes_on = line.len > 0 && line.ptr[line.len - 1] == '\\';
@@ -344,6 +274,8 @@ static void on_typed(struct chat *chat, struct sma_str line)
     }
     if (chat->text.err != SMA_ERR_OK)
         say_error(chat, "the message is longer than 1 MiB: send it in parts");
+    else if (leaves(sma_str_trim(sma_buf_str(&chat->text))))
+        chat->status = 0;
     else if (sma_str_trim(sma_buf_str(&chat->text)).len > 0)
         send_typed(chat, sma_buf_str(&chat->text));
     sma_buf_clear(&chat->text);
@@ -357,7 +289,6 @@ static void read_keyboard(struct chat *chat)
     if (len < 0 && errno == EINTR)
         return;
     if (len <= 0) {
-        sma_chat_screen_erase(&chat->screen);
         sma_chat_screen_raw(&chat->screen, "\n");
         chat->status = 0; /* Ctrl-D leaves; what runs goes on in the service */
         return;
@@ -368,7 +299,7 @@ static void read_keyboard(struct chat *chat)
         sma_buf_clear(&chat->typed);
         return;
     }
-    take_lines(chat, &chat->typed, on_typed);
+    take_lines(chat, on_typed);
 }
 
 static void take_interrupt(struct chat *chat)
@@ -377,11 +308,11 @@ static void take_interrupt(struct chat *chat)
     ssize_t len = read(interrupt_pipe[0], bytes, sizeof bytes);
     (void)len; /* however many: they are one wish */
     bool can_stop = chat->open_count > 0 && !chat->is_stop_sent;
-    sma_chat_screen_erase(&chat->screen);
     if (can_stop) {
         if (chat->is_interactive)
             sma_chat_screen_raw(&chat->screen, "\n(stopping; Ctrl-C again leaves)\n");
-        send_stop(chat);
+        chat->is_stop_sent = true;
+        sma_wire_stop(&chat->wire);
         return;
     }
     if (chat->is_interactive)
@@ -426,7 +357,7 @@ static void run_loop(struct chat *chat)
 {
     while (chat->status == STATUS_RUNNING) {
         struct pollfd polls[3] = {
-            {.fd = chat->socket_fd, .events = POLLIN},
+            {.fd = chat->wire.fd, .events = POLLIN},
             {.fd = interrupt_pipe[0], .events = POLLIN},
             {.fd = chat->is_interactive ? chat->in_fd : -1, .events = POLLIN}};
         if (poll(polls, SMA_COUNT_OF(polls), -1) < 0)
@@ -434,17 +365,20 @@ static void run_loop(struct chat *chat)
         if (polls[1].revents != 0)
             take_interrupt(chat);
         if (polls[0].revents != 0 && chat->status == STATUS_RUNNING)
-            read_socket(chat);
+            sma_wire_read(&chat->wire);
         if (polls[2].revents != 0 && chat->status == STATUS_RUNNING)
             read_keyboard(chat);
     }
 }
 
-static void talk(struct chat *chat, const struct sma_chat_options *options)
+static void talk(struct chat *chat)
 {
-    send_hello(chat, options);
+    if (chat->ui != NULL) {
+        chat->status = sma_chat_ui_run(chat->ui);
+        return;
+    }
     if (chat->status == STATUS_RUNNING && !chat->is_interactive) {
-        send_message(chat, sma_buf_str(&chat->text));
+        send_message(chat, chat->text.len == 0 ? SMA_STR("") : sma_buf_str(&chat->text));
         sma_buf_clear(&chat->text);
     }
     prompt(chat);
@@ -453,32 +387,27 @@ static void talk(struct chat *chat, const struct sma_chat_options *options)
 
 static void init_chat(struct chat *chat, const struct sma_chat_options *options)
 {
-    *chat = (struct chat){.socket_fd = -1, .status = STATUS_RUNNING};
+    const char *user = options->user != NULL ? options->user : getenv("USER");
+    *chat = (struct chat){.status = STATUS_RUNNING};
     chat->in_fd = options->in_fd;
     chat->out_fd = options->out_fd == 0 ? STDOUT_FILENO : options->out_fd;
     chat->err_fd = options->err_fd == 0 ? STDERR_FILENO : options->err_fd;
     chat->is_interactive = isatty(chat->in_fd) == 1;
-    const char *term = getenv("TERM");
-    bool is_fancy = !options->is_plain && chat->is_interactive && isatty(chat->out_fd) == 1 &&
-                    term != NULL && strcmp(term, "dumb") != 0;
-    sma_chat_screen_init(&chat->screen, chat->out_fd, is_fancy);
-    sma_buf_init(&chat->input, LINE_BYTES_MAX);
+    sma_wire_init(&chat->wire, on_event, chat);
+    chat->wire.chat = options->chat != NULL ? options->chat : "main";
+    chat->wire.user_name = user != NULL && *user != '\0' ? user : "local";
+    sma_chat_screen_init(&chat->screen, chat->out_fd);
     sma_buf_init(&chat->typed, SMA_TEXT_BYTES_MAX + 4096);
     sma_buf_init(&chat->text, SMA_TEXT_BYTES_MAX);
     sma_buf_init(&chat->answers, PIPE_TEXT_BYTES_MAX);
     sma_chat_files_init(&chat->files, options->project_dir);
-    uint64_t random;
-    const struct sma_sys *sys = sma_sys_real();
-    sys->random_bytes(sys->self, &random, sizeof random);
-    snprintf(chat->id_prefix, sizeof chat->id_prefix, "%016llx", (unsigned long long)random);
 }
 
 static void fini_chat(struct chat *chat)
 {
-    if (chat->socket_fd >= 0)
-        close(chat->socket_fd);
+    sma_chat_ui_destroy(chat->ui);
+    sma_wire_fini(&chat->wire);
     sma_chat_screen_fini(&chat->screen);
-    sma_buf_fini(&chat->input);
     sma_buf_fini(&chat->typed);
     sma_buf_fini(&chat->text);
     sma_buf_fini(&chat->answers);
@@ -497,23 +426,72 @@ static bool take_attached(struct chat *chat, const struct sma_chat_options *opti
     return true;
 }
 
-/* With SIGINT as a readable descriptor; the caller's handling is put back. */
-static void talk_with_interrupts(struct chat *chat, const struct sma_chat_options *options)
+/* The live chat, on a terminal that can show it. Without an editor it is plain lines. */
+static void make_ui(struct chat *chat, const struct sma_chat_options *options,
+                    const char *socket_path)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, old_action;
+    static char history[PATH_MAX];
+    struct sma_error error;
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    if (options->is_plain || !chat->is_interactive || isatty(chat->out_fd) != 1 || term == NULL ||
+        *term == '\0' || strcmp(term, "dumb") == 0)
+        return;
+    struct sma_chat_ui_options ui = {.wire = &chat->wire,
+                                     .screen = &chat->screen,
+                                     .files = &chat->files,
+                                     .in_fd = chat->in_fd,
+                                     .signal_fd = interrupt_pipe[0],
+                                     .is_styled = no_color == NULL || *no_color == '\0',
+                                     .socket_path = socket_path,
+                                     .revive = options->revive,
+                                     .user = options->revive_user};
+    int len = options->project_dir == NULL
+                  ? -1
+                  : snprintf(history, sizeof history, "%s/" HISTORY_NAME, options->project_dir);
+    ui.history_path = len > 0 && (size_t)len < sizeof history ? history : NULL;
+    enum sma_err err = sma_chat_ui_create(&ui, &chat->ui, &error);
+    if (err != SMA_ERR_OK)
+        say_error(chat, "no line editor: %s", error.text);
+}
+
+static void open_and_talk(struct chat *chat, const struct sma_chat_options *options,
+                          const char *socket_path)
+{
+    struct sma_error error;
+    make_ui(chat, options, socket_path);
+    if (sma_wire_open(&chat->wire, socket_path, &error) == SMA_ERR_OK) {
+        talk(chat);
+        return;
+    }
+    say_error(chat, "%s", error.text);
+    chat->status = 1;
+}
+
+/* Signals that are told through a descriptor while we talk; the caller's handling is put back. Only
+ * the live chat has a terminal to put back before it ends. */
+static const int signals[] = {SIGINT, SIGWINCH, SIGTERM, SIGHUP};
+
+static void talk_with_signals(struct chat *chat, const struct sma_chat_options *options,
+                              const char *socket_path)
+{
+    struct sigaction action = {.sa_handler = on_signal}, old[SMA_COUNT_OF(signals)];
+    size_t count = chat->is_interactive ? SMA_COUNT_OF(signals) : 1;
     sigset_t interrupt, old_mask;
     sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
     if (pipe2(interrupt_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         say_error(chat, "cannot watch for Ctrl-C: %s", strerror(errno));
         chat->status = 1;
         return;
     }
-    sigaction(SIGINT, &action, &old_action);
+    for (size_t i = 0; i < count; i++) {
+        sigaddset(&interrupt, signals[i]);
+        sigaction(signals[i], &action, &old[i]);
+    }
     pthread_sigmask(SIG_UNBLOCK, &interrupt, &old_mask);
-    talk(chat, options);
+    open_and_talk(chat, options, socket_path);
     pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
-    sigaction(SIGINT, &old_action, NULL);
+    for (size_t i = 0; i < count; i++)
+        sigaction(signals[i], &old[i], NULL);
     close(interrupt_pipe[0]);
     close(interrupt_pipe[1]);
     interrupt_pipe[0] = interrupt_pipe[1] = -1;
@@ -522,17 +500,11 @@ static void talk_with_interrupts(struct chat *chat, const struct sma_chat_option
 int sma_chat_client(const char *socket_path, const struct sma_chat_options *options)
 {
     struct chat chat;
-    struct sma_error error;
     init_chat(&chat, options);
     if (!take_attached(&chat, options) || (!chat.is_interactive && !read_whole_input(&chat)))
         chat.status = 1;
-    if (chat.status == STATUS_RUNNING &&
-        sma_terminal_connect(socket_path, &chat.socket_fd, &error) != SMA_ERR_OK) {
-        say_error(&chat, "%s", error.text);
-        chat.status = 1;
-    }
     if (chat.status == STATUS_RUNNING)
-        talk_with_interrupts(&chat, options);
+        talk_with_signals(&chat, options, socket_path);
     fini_chat(&chat);
     return chat.status;
 }

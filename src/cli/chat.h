@@ -2,9 +2,10 @@
  * chat.h — the terminal chat: a client of the terminal adapter's socket
  * (adapters/terminal/terminal.h).
  *
- * With a terminal on stdin: a prompt, answers streamed in place, several lines by a backslash at
- * the end of a line, Ctrl-C stops the running answer, a second one (or one at an empty prompt)
- * leaves, Ctrl-D leaves. A path that is typed or dragged in takes its file along (chat_files.h).
+ * On a terminal: chat_ui.h; on one that can do no more (TERM=dumb, is_plain, no editor), or with a
+ * terminal on stdin alone, plain lines: a prompt, several lines by a backslash at the end of a
+ * line, Ctrl-C stops the running answer, a second one (or one at an empty prompt) leaves, Ctrl-D
+ * leaves. A path that is typed or dragged in takes its file along (chat_files.h).
  * Without: stdin as a whole is one message, the answer goes to stdout as it
  * is, a failure to stderr. Whatever the model says, control characters other than line feed and tab
  * never reach the terminal.
@@ -25,6 +26,9 @@ struct sma_chat_options
     const char *project_dir; /* a real path: its files and others may be taken along; NULL: none */
     const char *const *attach; /* files of the first message */
     unsigned attach_count;
+    /* NULL, or: make a service when nobody listens any more. false: it cannot */
+    bool (*revive)(void *user);
+    void *revive_user;
 };
 
 /**

@@ -20,6 +20,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
         free(terminal);
         return sma_fail(error, SMA_ERR_NOMEM, "terminal adapter: out of memory");
     }
+    terminal->config = config;
     terminal->project_dir = config->project_dir;
     snprintf(terminal->socket_path, size, "%s/" SMA_TERMINAL_SOCKET_NAME, config->state_dir);
     terminal->magic = TERMINAL_MAGIC;
@@ -116,8 +117,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_LIFE:
         on_life(terminal, SMA_MSG_BODY(*msg, struct sma_life));
         return;
-    case SMA_MSG_RELOAD:
-        return; /* nothing is configured here */
+    case SMA_MSG_RELOAD: /* nothing is configured here, but a welcome names the model */
+        terminal->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
+        return;
     default:
         sma_ctx_log(ctx, SMA_LOG_ERROR, "terminal: unexpected message %s",
                     sma_msg_kind_name((*msg)->kind));

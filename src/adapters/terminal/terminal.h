@@ -11,6 +11,9 @@
  *           without one there is no accepted and no done line for it. It may have
  *           "attachments":[{"path":".."}], files of the project, then text may be empty
  *   client: {"type":"stop"}                                                     /stop for its chat
+ *   client: {"type":"press","id":"..","data":".."}                              a button of a card
+ *   server: {"type":"welcome","agent":"..","model":".."}                        after the client's
+ *   hello: who answers in its chat
  *   server: {"type":"accepted","id":"..","seq":7,"verdict":"accepted","position":0}   durable from
  *   here on
  *   server: {"type":"progress","seq":7,"kind":"started|text|tool|finished","text":".."}
@@ -27,7 +30,8 @@
  *   is over, or "parked"; comes
  *           after its messages
  *   server: {"type":"error","id":"..","text":".."}                              id "" = not about
- *   one message
+ *   one message. With "stopping":true the service ends: the message may be sent to its successor
+ *   under the same id, which takes it once
  * Unknown types and members are ignored by both sides. Control commands (/stop, /clear, ...) are
  * messages.
  *

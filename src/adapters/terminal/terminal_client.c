@@ -1,6 +1,7 @@
 /* terminal_client.c — connections and the lines they send. */
 #include "terminal_priv.h"
 
+#include "runtime/approval/card.h"
 #include "sma/text.h"
 
 #include <fcntl.h>
@@ -65,18 +66,42 @@ static void on_hello(struct client *client, const json_t *root)
     snprintf(client->chat, sizeof client->chat, "%s", chat);
     snprintf(client->user, sizeof client->user, "%s", user);
     client->is_greeted = true;
+    sma_terminal_put_welcome(client);
+}
+
+/* An id that the client may have given. NULL in *ret_id: none. false: a bad one. */
+static bool take_id(struct client *client, const json_t *root, const char **ret_id)
+{
+    *ret_id = text_of(root, "id", NULL);
+    if (*ret_id == NULL || (strlen(*ret_id) <= TERMINAL_ID_BYTES_MAX && **ret_id != '\0'))
+        return true;
+    sma_terminal_put_error(client, "", "a message id has 1 to 128 bytes");
+    return false;
+}
+
+/* A button of a card was pressed: data as the card gave it, which is signed. */
+static void on_press(struct client *client, const json_t *root, uint64_t read_ns)
+{
+    const char *id;
+    struct sma_str data = sma_str(text_of(root, "data", ""));
+    if (!take_id(client, root, &id))
+        return;
+    if (!sma_card_is_ours(data) || data.len > SMA_CARD_DATA_BYTES_MAX) {
+        sma_terminal_put_error(client, id == NULL ? "" : id, "this is no button of a card");
+        return;
+    }
+    sma_terminal_ask_ingress(
+        client, &(struct said){.id = id, .text = data, .is_press = true, .read_ns = read_ns});
 }
 
 static void on_message(struct client *client, const json_t *root, uint64_t read_ns)
 {
-    const char *id = text_of(root, "id", NULL);
+    const char *id;
     const json_t *text = json_object_get(root, "text");
     struct sma_str bytes = {json_string_value(text), json_string_length(text)};
-    const char *reply_id = id == NULL ? "" : id;
-    if (id != NULL && (strlen(id) > TERMINAL_ID_BYTES_MAX || *id == '\0')) {
-        sma_terminal_put_error(client, "", "a message id has 1 to 128 bytes");
+    if (!take_id(client, root, &id))
         return;
-    }
+    const char *reply_id = id == NULL ? "" : id;
     bool has_files = json_array_size(json_object_get(root, "attachments")) > 0;
     if (!json_is_string(text) || (sma_str_trim(bytes).len == 0 && !has_files)) {
         sma_terminal_put_error(client, reply_id, "the message has no text");
@@ -114,6 +139,8 @@ static void take_line(struct client *client, struct sma_str line, uint64_t read_
         sma_terminal_put_error(client, "", "the first line is a hello");
     else if (strcmp(type, "message") == 0)
         on_message(client, root, read_ns);
+    else if (strcmp(type, "press") == 0)
+        on_press(client, root, read_ns);
     else if (strcmp(type, "stop") == 0)
         sma_terminal_ask_ingress(client,
                                  &(struct said){.text = SMA_STR("/stop"), .read_ns = read_ns});

@@ -68,7 +68,8 @@ struct terminal
     uint32_t magic;
     struct sma_ctx *ctx;
     char *socket_path;
-    const char *project_dir; /* the configuration's */
+    const struct sma_config *config; /* the newest */
+    const char *project_dir;         /* the first configuration's */
     uv_pipe_t listener;
     bool is_listening, is_intake_off, is_intake_told;
     size_t ingress_open_count;
@@ -93,6 +94,7 @@ struct said
 {
     const char *id; /* NULL = none */
     struct sma_str text;
+    bool is_press;           /* text is the data of a button */
     struct sma_given *files; /* NULL = none */
     uint32_t file_count;
     uint64_t read_ns;
@@ -118,6 +120,10 @@ SMA_CHECKED enum sma_err sma_terminal_take_files(const struct terminal *terminal
  *  being closed. */
 bool sma_terminal_put(struct client *client, struct sma_str line, struct delivery *delivery);
 void sma_terminal_put_error(struct client *client, const char *id, const char *text);
+/** The same because the service stops: the message may be sent again under its id. */
+void sma_terminal_put_stopping(struct client *client, const char *id, const char *text);
+/** Who answers in the client's chat. */
+void sma_terminal_put_welcome(struct client *client);
 void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg,
                                const struct sma_attempt *attempt);
 void sma_terminal_take_progress(struct terminal *terminal, const struct sma_progress *progress);

@@ -47,7 +47,7 @@ static struct sma_msg *make_ingress(const struct client *client, struct sma_str 
         parts[i] = sma_given_part(&said->files[i]);
     char chat_key[SMA_TERMINAL_CHAT_BYTES_MAX + 16];
     snprintf(chat_key, sizeof chat_key, "cli:chat:%s", client->chat);
-    enum sma_control control = sma_control_parse(said->text);
+    enum sma_control control = said->is_press ? SMA_CONTROL_NONE : sma_control_parse(said->text);
     return sma_msg_make_ingress(&(struct sma_ingress){
         .route = {.adapter = (uint8_t)sma_ctx_self(ctx),
                   .channel = SMA_STR("cli"),
@@ -62,7 +62,9 @@ static struct sma_msg *make_ingress(const struct client *client, struct sma_str 
         .part_count = said->file_count,
         .parts = parts,
         .control = (uint8_t)control,
-        .kind = control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL,
+        .kind = said->is_press                ? SMA_EVENT_CALLBACK
+                : control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE
+                                              : SMA_EVENT_CONTROL,
         .addressed = SMA_ADDRESSED_PRIVATE,
         .wall_ms = sma_ctx_wall(ctx),
         .stamps = {.read_ns = said->read_ns, .parsed_ns = sma_ctx_now(ctx)},
@@ -82,8 +84,8 @@ void sma_terminal_ask_ingress(struct client *client, const struct said *said)
     struct terminal *terminal = client->terminal;
     const char *id = said->id, *reply_id = id == NULL ? "" : id;
     if (terminal->is_intake_off) {
-        sma_terminal_put_error(client, reply_id,
-                               "the service is stopping: send the message again when it is back");
+        sma_terminal_put_stopping(
+            client, reply_id, "the service is stopping: send the message again when it is back");
         return;
     }
     char made_id[40];
@@ -99,7 +101,7 @@ void sma_terminal_ask_ingress(struct client *client, const struct said *said)
             client, reply_id, "too many messages of this terminal are waiting: wait for an answer");
         return;
     }
-    bool is_control = SMA_MSG_BODY(msg, struct sma_ingress)->kind == SMA_EVENT_CONTROL;
+    bool is_control = SMA_MSG_BODY(msg, struct sma_ingress)->kind != SMA_EVENT_MESSAGE;
     uint64_t ask_id;
     if (sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &ask_id) != SMA_ERR_OK) {
         sma_terminal_put_error(client, reply_id,
@@ -276,7 +278,7 @@ void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
                    result->state == SMA_RUN_CANCELLED;
     bool is_parked = result->state == SMA_RUN_PARKED; /* people are asked; it goes on by itself */
     if (!is_over && !is_parked) {
-        sma_terminal_put_error(
+        sma_terminal_put_stopping(
             client, run->id,
             "the service is stopping; the message is kept and answered when it is back");
         free_run(run);

@@ -3,7 +3,9 @@
 #include "terminal_priv.h"
 
 #include "runtime/approval/card.h"
+#include "sma/chats.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct out
@@ -111,18 +113,45 @@ static void begin_line(struct sma_buf *buf, const char *type)
     sma_buf_put_json_string(buf, sma_str(type));
 }
 
-void sma_terminal_put_error(struct client *client, const char *id, const char *text)
+static void put_error(struct client *client, const char *id, const char *text, bool is_stopping)
 {
     struct sma_buf buf;
     begin_line(&buf, "error");
-    sma_buf_put_json_key(&buf, "id");
-    sma_buf_put_json_string(&buf, sma_str(id));
-    sma_buf_put_json_key(&buf, "text");
-    sma_buf_put_json_string(&buf, sma_str(text));
+    sma_buf_put_json_member(&buf, "id", sma_str(id));
+    sma_buf_put_json_member(&buf, "text", sma_str(text));
+    sma_buf_put_text(&buf, is_stopping ? ",\"stopping\":true}\n" : "}\n");
+    if (buf.err == SMA_ERR_OK)
+        (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
+    sma_buf_fini(&buf);
+}
+
+void sma_terminal_put_error(struct client *client, const char *id, const char *text)
+{
+    put_error(client, id, text, false);
+}
+
+void sma_terminal_put_stopping(struct client *client, const char *id, const char *text)
+{
+    put_error(client, id, text, true);
+}
+
+void sma_terminal_put_welcome(struct client *client)
+{
+    const struct sma_config *config = client->terminal->config;
+    char chat_key[SMA_TERMINAL_CHAT_BYTES_MAX + 16];
+    struct sma_buf buf, label;
+    snprintf(chat_key, sizeof chat_key, "cli:chat:%s", client->chat);
+    struct sma_chat_rules rules = sma_chat_rules_find(config, sma_str(chat_key), false);
+    sma_buf_init(&label, 4096);
+    sma_model_put_label(&label, rules.model != NULL ? rules.model->model : &config->llm);
+    begin_line(&buf, "welcome");
+    sma_buf_put_json_member(&buf, "agent", sma_str(config->name == NULL ? "" : config->name));
+    sma_buf_put_json_member(&buf, "model", label.len == 0 ? SMA_STR("") : sma_buf_str(&label));
     sma_buf_put_text(&buf, "}\n");
     if (buf.err == SMA_ERR_OK)
         (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
     sma_buf_fini(&buf);
+    sma_buf_fini(&label);
 }
 
 /* -- deliveries and progress ------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /*
- * Aim: the terminal adapter keeps its protocol, and neither bad, slow nor vanished clients hold
- * anything up.
+ * Aim: the terminal adapter keeps its protocol; bad, slow and vanished clients hold nothing up.
  * Method: real threads and a real socket; the real dispatcher; a store and an agent that do what a
  * message's text says.
  */
@@ -237,8 +236,10 @@ static enum sma_err try_open_service(struct sma_error *error)
     atomic_store(&store.control_count, 0);
     atomic_store(&store.receipt_sent_count, 0);
     atomic_store(&store.receipt_failed_count, 0);
-    service.config.state_dir = dir;
-    service.config.project_dir = dir;
+    service.config.state_dir = service.config.project_dir = dir;
+    service.config.name = "Ada";
+    service.config.llm =
+        (struct sma_config_llm){.name = "", .provider = "offline", .model = "echo"};
     struct sma_system_options options = {0};
     service.system = sma_system_create(&options);
     CHECK_OK(sma_terminal_adapter_ops.create(&service.config, NULL, &service.terminal, error));
@@ -360,6 +361,7 @@ static struct client greeted_client(const char *chat)
              "{\"type\":\"hello\",\"version\":1,\"chat\":\"%s\",\"user\":\"jo\"}", chat);
     wait_for(&client, "hello", NULL, NULL);
     say_line(&client, hello);
+    wait_for(&client, "welcome", "agent", "Ada");
     return client;
 }
 
@@ -642,8 +644,7 @@ static void a_client_that_does_not_read_is_dropped(void)
         snprintf(line, sizeof line, "{\"type\":\"message\",\"id\":\"%d\",\"text\":\"big:\"}", i);
         say_line(&deaf, line);
     }
-    /* its first delivery stays in the queue until it is dropped, the rest is given up: others go on
-     * meanwhile */
+    /* its first delivery is queued until it is dropped, the rest given up: others go on */
     uint64_t begin = now_ns();
     while (atomic_load(&store.receipt_failed_count) == 0 && now_ns() - begin < 10 * 1000000000ull)
         exchange(&other, "hi");
@@ -653,8 +654,7 @@ static void a_client_that_does_not_read_is_dropped(void)
     close_service();
 }
 
-/* In the child of a fork: what the service says first to a process with a process namespace of its
- * own. */
+/* In the child of a fork: what a process with a process namespace of its own hears first. */
 static int say_what_is_heard_inside(void)
 {
     struct sma_error error;
@@ -693,7 +693,7 @@ static void processes_inside_of_a_sandbox_are_not_served(void)
     close_service();
 }
 
-/* As nobody, with the modes of folder and socket out of the way. 0: told so and closed. */
+/* As nobody, with the modes out of the way. 0: told so and closed. */
 static int say_what_another_user_hears(void)
 {
     struct client client = {.bytes = malloc(8 << 20)};
