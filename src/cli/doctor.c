@@ -29,6 +29,7 @@ static void look_at_all(struct doctor *doctor, bool is_offline)
     doctor_look_at_owner(doctor);
     doctor_look_at_clock(doctor);
     doctor_look_at_certificates(doctor);
+    doctor_look_at_adapters(doctor);
     if (is_offline)
         doctor_look_at_keys(doctor);
     else
@@ -89,7 +90,7 @@ void sma_doctor_at_start(const struct sma_config *config, sma_config_warn_fn *wa
     if (doctor_is_clock_unset())
         warn(user, "the clock of this machine says a year before 2025: set it, or certificates "
                    "are refused and nothing expires in time");
-    if (doctor_read_disk(config->project_dir, &disk) &&
+    if (doctor_read_disk(config->project_dir, &disk) && !doctor_is_disk_told(&disk) &&
         doctor_judge_disk(&disk, &remedy, &word) != SMA_PROBE_OK) {
         (void)snprintf(line, sizeof line, "%llu MB are free on the disk of %s: %s; %s",
                        (unsigned long long)(disk.free_bytes / 1000000), config->project_dir, word,

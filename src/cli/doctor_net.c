@@ -55,6 +55,29 @@ static bool wants_key(const struct sma_config_llm *llm)
            provider->host != SMA_HOST_OLLAMA && llm->extra_header_count == 0;
 }
 
+/* -- adapters ---------------------------------------------------------------------------------- */
+void doctor_look_at_adapters(struct doctor *doctor)
+{
+    for (size_t i = 0; doctor->config != NULL && i < doctor->config->adapter_count; i++) {
+        const struct sma_config_adapter *block = &doctor->config->adapters[i];
+        if (block->is_enabled && find_ops(block) == NULL)
+            doctor_say(&doctor->report, SMA_PROBE_WARNING, block->name,
+                       "take it out of ship.json, or set its \"enabled\" to false",
+                       "adapters.%s is enabled, and this version has no such adapter", block->name);
+    }
+}
+
+static void look_at_credentials(struct doctor *doctor, const struct sma_config_adapter *block)
+{
+    const struct sma_adapter_ops *ops = block->is_enabled ? find_ops(block) : NULL;
+    struct sma_probe_result result;
+    if (ops == NULL || ops->probe == NULL)
+        return;
+    sma_probe_settings(ops, doctor->config, block, &result);
+    for (size_t i = 0; i < result.line_count; i++)
+        doctor_say_line(&doctor->report, &result.lines[i]);
+}
+
 void doctor_look_at_keys(struct doctor *doctor)
 {
     const struct sma_config_llm *models[SMA_PROBE_COUNT_MAX];
@@ -72,6 +95,8 @@ void doctor_look_at_keys(struct doctor *doctor)
             doctor_say(&doctor->report, SMA_PROBE_OK, name, "", "from %s, not tried (--offline)",
                        models[i]->api_key_source);
     }
+    for (size_t i = 0; doctor->config != NULL && i < doctor->config->adapter_count; i++)
+        look_at_credentials(doctor, &doctor->config->adapters[i]);
 }
 
 /* -- the clock --------------------------------------------------------------------------------- */

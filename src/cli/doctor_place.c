@@ -172,6 +172,11 @@ enum sma_probe_state doctor_judge_disk(const struct doctor_disk *disk, const cha
     return SMA_PROBE_OK;
 }
 
+bool doctor_is_disk_told(const struct doctor_disk *disk)
+{
+    return disk->free_bytes < DISK_WANTED_BYTES;
+}
+
 void doctor_look_at_disk(struct doctor *doctor)
 {
     const char *path = doctor->config != NULL ? doctor->config->project_dir : doctor->folder;

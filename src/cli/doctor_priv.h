@@ -36,6 +36,8 @@ struct doctor_disk
 /** @return the state; remedy is constant */
 enum sma_probe_state doctor_judge_disk(const struct doctor_disk *disk, const char **ret_remedy,
                                        const char **ret_word);
+/** The store says this itself when it starts. */
+bool doctor_is_disk_told(const struct doctor_disk *disk);
 bool doctor_read_disk(const char *path, struct doctor_disk *ret_disk);
 
 /* doctor_machine.c: the sandbox, the port, the certificates, the clock, the versions. */
@@ -59,5 +61,7 @@ void doctor_look_at_owner(struct doctor *doctor);
 void doctor_look_at_network(struct doctor *doctor);
 /** Without a request: the keys and credentials that are there at all. */
 void doctor_look_at_keys(struct doctor *doctor);
+/** Adapters that are on and that this program does not have. */
+void doctor_look_at_adapters(struct doctor *doctor);
 
 #endif

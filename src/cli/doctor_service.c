@@ -85,6 +85,7 @@ void doctor_look_at_service(struct doctor *doctor)
                    "run this as the user who runs the service", "it cannot be asked");
     if (found != 0)
         return;
+    doctor->api.wait_ms = SMA_PROBE_MS;
     doctor->status = ask(doctor, "/api/status");
     if (doctor->status == NULL) {
         doctor_say(&doctor->report, SMA_PROBE_ERROR, "service",
@@ -116,7 +117,8 @@ enum known
 
 static enum known ask_service(struct doctor *doctor)
 {
-    json_t *root = ask(doctor, "/api/pairings");
+    /* one that did not answer the first question is not waited for again */
+    json_t *root = doctor->status == NULL ? NULL : ask(doctor, "/api/pairings");
     const json_t *people = json_object_get(root, "people");
     enum known known = root == NULL ? UNKNOWN : NOBODY;
     for (size_t i = 0; i < json_array_size(people); i++)

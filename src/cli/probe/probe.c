@@ -71,6 +71,17 @@ static SMA_CHECKED bool create_state(struct platform_probe *probe, const struct 
     return false;
 }
 
+void sma_probe_settings(const struct sma_adapter_ops *ops, const struct sma_config *config,
+                        const struct sma_config_adapter *block, struct sma_probe_result *ret_result)
+{
+    struct platform_probe probe = {.ops = ops};
+    *ret_result = (struct sma_probe_result){0};
+    if (!create_state(&probe, config, block, ret_result))
+        return;
+    ops->destroy(probe.state);
+    probe_say(ret_result, SMA_PROBE_OK, block->name, "its credentials are there, not tried", "");
+}
+
 static SMA_CHECKED bool make_platform(const struct sma_adapter_ops *ops,
                                       const struct sma_config *config,
                                       const struct sma_config_adapter *block,

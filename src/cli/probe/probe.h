@@ -37,6 +37,11 @@ void sma_probe_owner(const struct sma_adapter_ops *ops, const struct sma_config 
                      const struct sma_config_adapter *block, const char *code,
                      struct sma_probe_result *ret_result);
 
+/** Only whether the block can be read and has its credentials: asks nobody. */
+void sma_probe_settings(const struct sma_adapter_ops *ops, const struct sma_config *config,
+                        const struct sma_config_adapter *block,
+                        struct sma_probe_result *ret_result);
+
 /* -- several at once --------------------------------------------------------------------------- */
 struct sma_probes;
 /** NULL when out of memory. */
