@@ -74,7 +74,8 @@ static enum sma_err write_file(const char *path, struct sma_str text, struct sma
         sma_sys_write_file_atomic(sma_sys_real(), real, text, status.st_mode & 0777, error);
     if (err == SMA_ERR_OK && (chmod(real, status.st_mode & 0777) != 0 ||
                               (geteuid() == 0 && chown(real, status.st_uid, status.st_gid) != 0)))
-        err = sma_fail_os(error, errno, "%s: was changed, but its mode or owner too", real);
+        err = sma_fail_os(error, errno, "%s: was changed, but its mode or owner could not be kept",
+                          real);
     return err;
 }
 

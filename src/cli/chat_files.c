@@ -112,7 +112,7 @@ static SMA_CHECKED enum sma_err open_file(const char *path, int *ret_fd, struct 
         return SMA_ERR_OK;
     }
     close(fd);
-    return sma_fail(error, SMA_ERR_BADINPUT, "%.200s is no file", path);
+    return sma_fail(error, SMA_ERR_BADINPUT, "%.200s is not a file", path);
 }
 
 /* The path below the project's folder; NULL: it lies elsewhere, or cannot be said in JSON. */

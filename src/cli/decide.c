@@ -84,7 +84,7 @@ static int take_words(const struct command *command, struct order *order, int ar
     }
     order->folder = at < argc ? argv[at++] : ".";
     if (at < argc)
-        return sma_cli_fail("%s: %s is one too many; see `shipmyagent help %s`", command->name,
+        return sma_cli_fail("%s: %s is not expected here; see `shipmyagent help %s`", command->name,
                             argv[at], command->name);
     return 0;
 }
@@ -108,8 +108,9 @@ static int check_options(const struct order *order)
     if (order->id != NULL &&
         (order->id[0] == '\0' || strlen(order->id) > 64 ||
          order->id[strspn(order->id, is_pairing ? ID_CHARACTERS ":_" : ID_CHARACTERS)] != '\0'))
-        return sma_cli_fail("%s: \"%s\" cannot be right; `shipmyagent %s` lists them",
-                            order->command, order->id, order->command);
+        return sma_cli_fail("%s: \"%s\" is not %s; `shipmyagent %s` lists them", order->command,
+                            order->id, is_pairing ? "a code, person or group" : "an id",
+                            order->command);
     return 0;
 }
 

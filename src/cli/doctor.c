@@ -68,7 +68,8 @@ int sma_cli_doctor(int argc, char **argv)
         is_offline = is_offline || option == 'o';
     }
     if (argc - optind > 1)
-        return sma_cli_fail("doctor: one folder, please; %s is one too many", argv[optind + 1]);
+        return sma_cli_fail("doctor: only one folder can be looked at; what is %s for?",
+                            argv[optind + 1]);
     if (optind < argc)
         doctor.folder = argv[optind];
     look_at_all(&doctor, is_offline);

@@ -43,7 +43,7 @@ static int take_text(const char *option, const char *text, char *room, size_t si
 static int take_ending(struct init_answers *answers, enum init_ending ending)
 {
     if (answers->ending != INIT_ENDS_ASKED && answers->ending != ending)
-        return sma_cli_fail("init: one of --chat, --start and --service, please");
+        return sma_cli_fail("init: only one of --chat, --start and --service can be done");
     answers->ending = ending;
     return 0;
 }
@@ -90,7 +90,7 @@ static int take_key(struct init_answers *answers, bool is_env, const char *text)
 {
     struct init_model *model = &answers->model;
     if (model->is_key_given)
-        return sma_cli_fail("init: one key, please: --key-env or --key-file, once");
+        return sma_cli_fail("init: there is one key: take --key-env or --key-file, once");
     model->is_key_given = true;
     if (!is_env)
         return init_secret_read("--key-file", text, model->key, sizeof model->key);

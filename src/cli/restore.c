@@ -79,7 +79,7 @@ static SMA_CHECKED enum sma_err look(const struct restore *restore, struct sma_e
     char path[PATH_MAX];
     if (!is_kind(restore, "Agent.md", S_IFREG) && !is_kind(restore, "ship.json", S_IFREG))
         return sma_fail(error, SMA_ERR_BADINPUT,
-                        "%s holds neither Agent.md nor ship.json: it is no backup of a project",
+                        "%s holds neither Agent.md nor ship.json: it is not a backup of a project",
                         restore->file);
     if (!sma_stage_path(&restore->stage, ".ship/state.db", path))
         return sma_fail(error, SMA_ERR_TOOBIG, "the path %.60s... is too long", restore->folder);

@@ -255,8 +255,9 @@ void sma_probing_ask(struct sma_probing *probing, struct sma_probe_ask *ask)
     if (question != NULL)
         free_question(question);
     if (err == SMA_ERR_BADINPUT)
-        sma_probing_say(probing, SMA_PROBE_ERROR, "address", "check the address in ship.json",
-                        "the address is no http:// or https:// URL, or a header cannot be sent");
+        sma_probing_say(
+            probing, SMA_PROBE_ERROR, "address", "check the address in ship.json",
+            "the address is not an http:// or https:// URL, or a header cannot be sent");
     else
         sma_probing_say(probing, SMA_PROBE_ERROR, "", "", "out of memory");
 }

@@ -121,7 +121,7 @@ static void on_garbage(struct feishu *feishu, enum sma_err err)
         return; /* not answered, so it comes again */
     if (sma_adapter_is_worth_telling(++socket->garbage_count))
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                    "feishu: the connection brought what is no frame (%s, %u times)",
+                    "feishu: the connection brought something that is not a frame (%s, %u times)",
                     sma_err_text(err), socket->garbage_count);
     if (err == SMA_ERR_TOOBIG)
         sma_ws_end(socket->conn, CLOSE_TOO_BIG);
@@ -240,7 +240,7 @@ static void connect_to(struct feishu *feishu, struct feishu_endpoint *endpoint)
         return;
     struct sma_login_error error = {.retry_after_ms = -1};
     snprintf(error.text, sizeof error.text, "no connection: %s",
-             err == SMA_ERR_BADINPUT ? "the platform gave an address that is none"
+             err == SMA_ERR_BADINPUT ? "the platform gave something that is not an address"
                                      : sma_err_text(err));
     try_later(feishu, &error, false);
 }

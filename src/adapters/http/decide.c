@@ -87,7 +87,7 @@ static enum sma_err read_items(const json_t *items, uint64_t *ret_mask, struct s
         if (!json_is_integer(item) || json_integer_value(item) < 1 ||
             json_integer_value(item) > SMA_TOOL_CALL_COUNT_MAX)
             return sma_fail(error, SMA_ERR_BADINPUT,
-                            "Member \"items\" holds something that is no number from 1 to %d",
+                            "Member \"items\" holds something that is not a number from 1 to %d",
                             SMA_TOOL_CALL_COUNT_MAX);
         mask |= UINT64_C(1) << (json_integer_value(item) - 1);
     }
@@ -248,7 +248,7 @@ void http_decide(struct http_conn *conn, const struct sma_http_request *request,
         return;
     }
     if (sma_str_trim(body).len > 0 && sma_json_load(body, &root) != SMA_ERR_OK) {
-        http_respond_error(conn, 400, NULL, "The request body is no JSON");
+        http_respond_error(conn, 400, NULL, "The request body is not JSON");
         return;
     }
     if (read_body(root, &target, &decide, &error) != SMA_ERR_OK)

@@ -103,9 +103,10 @@ static void on_garbage(struct qq_shard *shard, size_t len)
 {
     bool is_last = ++shard->garbage_count > QQ_GARBAGE_COUNT_MAX;
     sma_ctx_log(shard->qq->ctx, SMA_LOG_WARN,
-                "qq: the gateway sent %zu bytes that are no payload; %s", len,
+                "qq: the gateway sent %zu bytes that are not a payload; %s", len,
                 is_last ? "passed over" : "asking for them again");
-    sma_adapter_health_error(&shard->qq->base.health, "the gateway sent bytes that are no payload");
+    sma_adapter_health_error(&shard->qq->base.health,
+                             "the gateway sent bytes that are not a payload");
     if (!is_last)
         qq_session_refused(&shard->session, now_of(shard));
 }
@@ -182,8 +183,9 @@ static void open_link(struct qq_shard *shard, const char *url)
     if (err == SMA_ERR_OK)
         return;
     shard->conn = NULL;
-    not_connected(shard, err == SMA_ERR_NOMEM ? "out of memory"
-                                              : "the gateway's address is no ws:// or wss:// URL");
+    not_connected(shard, err == SMA_ERR_NOMEM
+                             ? "out of memory"
+                             : "the gateway's address is not a ws:// or wss:// URL");
 }
 
 /* -- its address ------------------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ static enum sma_err read_frame(struct sma_str body, struct sma_str secret, struc
     if (err == SMA_ERR_NOMEM)
         return err;
     if (err != SMA_ERR_OK)
-        refuse(hook, err == SMA_ERR_TOOBIG ? 413 : 400, "a signed body that is no payload");
+        refuse(hook, err == SMA_ERR_TOOBIG ? 413 : 400, "a signed body that is not a payload");
     else if (hook->frame.op == QQ_OP_VALIDATION)
         validate(hook, secret);
     else if (hook->frame.op == QQ_OP_HEARTBEAT)

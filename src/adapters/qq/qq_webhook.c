@@ -79,7 +79,7 @@ static void on_bot(void *state, void *user, const struct sma_net_answer *answer)
     }
     json_decref(root);
     if (sma_adapter_is_worth_telling(++qq->bot_failure_count))
-        sma_ctx_log(qq->ctx, SMA_LOG_WARN, "qq: asking who the bot is failed %u times: %s",
+        sma_ctx_log(qq->ctx, SMA_LOG_WARN, "qq: asking who the bot is failed (%u in a row): %s",
                     qq->bot_failure_count, outcome.error);
     qq->bot_due_ns = sma_ctx_now(qq->ctx) +
                      sma_adapter_backoff_ns(qq->ctx, qq->bot_failure_count, QQ_BACKOFF_MAX_S);

@@ -41,8 +41,9 @@ static void step_failed(struct telegram *telegram, const char *method,
         telegram_bot_refused(telegram, answer->status);
         delay_ns = REFUSED_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(telegram->bot_failure_count)) {
-        sma_ctx_log(telegram->ctx, SMA_LOG_WARN, "telegram: %s failed %u times: %s; trying again",
-                    method, telegram->bot_failure_count, outcome.error);
+        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                    "telegram: %s failed (%u in a row): %s; trying again", method,
+                    telegram->bot_failure_count, outcome.error);
     }
     uint64_t ordered_ns = outcome.retry_after_ms * SMA_NS_PER_MS;
     telegram->bot_due_ns =

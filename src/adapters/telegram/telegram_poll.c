@@ -182,8 +182,8 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
         delay_ns = TELEGRAM_BACKOFF_MAX_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(poll->failure_count)) {
         sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                    "telegram: getUpdates failed %u times: %s; trying again", poll->failure_count,
-                    why != NULL ? why : outcome.error);
+                    "telegram: getUpdates failed (%u in a row): %s; trying again",
+                    poll->failure_count, why != NULL ? why : outcome.error);
     }
     uint64_t ordered_ns = outcome.is_bot_refused ? 0 : outcome.retry_after_ms * SMA_NS_PER_MS;
     poll_again(telegram, ordered_ns > delay_ns ? ordered_ns : delay_ns);

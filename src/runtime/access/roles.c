@@ -121,15 +121,15 @@ static SMA_CHECKED enum sma_err read_entry(const char *role, size_t index, const
                         index);
     if (!sma_access_key_split(key, &ret_entry->channel, &ret_entry->chat, &ret_entry->user))
         return sma_fail(error, SMA_ERR_BADINPUT,
-                        "permissions.roles.%s[%zu] \"%.80s\" names nobody; write "
+                        "permissions.roles.%s[%zu] \"%.80s\" is not a person; write "
                         "\"<channel>:<user id>\", for example \"telegram:1001\"",
                         role, index, key.ptr);
     if (ret_entry->user.ptr[0] == '@' ||
         (sma_str_is_equal(ret_entry->channel, SMA_STR("telegram")) && !is_number(ret_entry->user)))
         return sma_fail(
             error, SMA_ERR_BADINPUT,
-            "permissions.roles.%s[%zu] \"%.80s\" names nobody: user names change hands "
-            "and are no ids; write the number, for example \"telegram:1001\" (`shipmyagent "
+            "permissions.roles.%s[%zu] \"%.80s\" is not a person's id: user names change hands "
+            "and are not ids; write the number, for example \"telegram:1001\" (`shipmyagent "
             "pair` lists the ids of those who have written)",
             role, index, key.ptr);
     if (sma_access_is_trusted_channel(ret_entry->channel))
@@ -151,9 +151,9 @@ static SMA_CHECKED enum sma_err read_list(const char *role, const json_t *list,
     struct entry entry = {0};
     if (!sma_access_standing_read(sma_str(role), &entry.standing) ||
         entry.standing == SMA_ACCESS_STRANGER)
-        return sma_fail(error, SMA_ERR_BADINPUT,
-                        "permissions.roles.%.80s is no role; the roles are owner, admin and member",
-                        role);
+        return sma_fail(
+            error, SMA_ERR_BADINPUT,
+            "permissions.roles.%.80s is not a role; the roles are owner, admin and member", role);
     if (!json_is_array(list))
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "permissions.roles.%s must be a list such as [\"telegram:1001\"]", role);

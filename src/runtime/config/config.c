@@ -31,6 +31,31 @@ static enum sma_err load_agent_md(struct loading *loading)
                     loading->config->project_dir, loading->config->project_dir);
 }
 
+/* What the parser's words meant, most of the time. */
+static const char *explain_json(const json_error_t *where)
+{
+    static const struct
+    {
+        const char *said, *means;
+    } rows[] = {
+        {"expected near '}'", "a comma too many or a ] missing before the }"},
+        {"unexpected token near ']'", "a comma too many before the ]"},
+        {"string or '}' expected near end of file", "a } is missing"},
+        {"'[' or '{' expected near end of file", "the file is empty; it must hold at least {}"},
+        {"string or '}' expected near '/'", "JSON knows no comments; take it out"},
+        {"string or '}' expected near", "a name in double quotes must stand here"},
+        {"'}' expected near", "a comma or a } is missing before this"},
+        {"']' expected near", "a comma or a ] is missing before this"},
+        {"':' expected near", "a : is missing before this"},
+        {"invalid token near", "text must stand in double quotes"},
+        {"duplicate object key", "take one of the two out"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        if (strstr(where->text, rows[i].said) != NULL)
+            return rows[i].means;
+    return "correct that line";
+}
+
 static enum sma_err load_ship_json(struct loading *loading)
 {
     SMA_AUTO(sma_freep) char *bytes = NULL;
@@ -50,12 +75,12 @@ static enum sma_err load_ship_json(struct loading *loading)
     json_error_t where;
     loading->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
     if (loading->root == NULL)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s:%d:%d: not valid JSON: %s; mend that line", loading->file, where.line,
-                        where.column,
+        return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s:%d:%d: not valid JSON: %s; %s",
+                        loading->file, where.line, where.column,
                         json_error_code(&where) == json_error_null_character
                             ? "\\u0000 is not allowed here" /* jansson names its own flag */
-                            : where.text);
+                            : where.text,
+                        explain_json(&where));
     loading->llm_written = json_deep_copy(json_object_get(loading->root, "llm"));
     loading->chats_written = json_deep_copy(json_object_get(loading->root, "chats"));
     struct sma_variables variables = {config_find_variable, config_note_missing, loading};

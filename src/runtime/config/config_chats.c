@@ -65,7 +65,7 @@ static enum sma_err check_word(const struct entry *entry, struct sma_str word,
         return SMA_ERR_OK;
     (void)snprintf(text, sizeof text, "%.*s", (int)word.len, word.ptr);
     return sma_fail(entry->loading->error, SMA_ERR_BADINPUT,
-                    "%s: chats.%.*s: \"%s\" is no %s%s; a pattern is like telegram:group:* or "
+                    "%s: chats.%.*s: \"%s\" is not a %s%s; a pattern is like telegram:group:* or "
                     "feishu:chat:oc_1",
                     entry->loading->file, PATTERN_BYTES_MAX, entry->pattern, text, what,
                     guess(text, known, count, room));
@@ -78,7 +78,7 @@ static enum sma_err check_pattern(const struct entry *entry)
     const char *pattern = entry->pattern;
     if (pattern[0] == '\0' || strlen(pattern) > PATTERN_BYTES_MAX)
         return sma_fail(entry->loading->error, SMA_ERR_BADINPUT,
-                        "%s: chats: a pattern has 1 to %d bytes, this one is another: \"%.40s\"",
+                        "%s: chats: a pattern has 1 to %d bytes, this one does not: \"%.40s\"",
                         entry->loading->file, PATTERN_BYTES_MAX, pattern);
     const char *colon = strchrnul(pattern, ':');
     struct sma_str first = {pattern, (size_t)(colon - pattern)};
@@ -191,8 +191,8 @@ static enum sma_err read_list(const struct entry *entry, const char *member, uin
         enum sma_tool tool = sma_tool_find(sma_str(name == NULL ? "" : name));
         if (tool == SMA_TOOL_UNKNOWN)
             return sma_fail(entry->loading->error, SMA_ERR_BADINPUT,
-                            "%s: chats.%s.tools.%s: \"%.60s\" is no tool%s", entry->loading->file,
-                            entry->pattern, member, name == NULL ? "" : name,
+                            "%s: chats.%s.tools.%s: \"%.60s\" is not a tool%s",
+                            entry->loading->file, entry->pattern, member, name == NULL ? "" : name,
                             guess(name == NULL ? "" : name, names, count, room));
         *ret_mask |= UINT32_C(1) << tool;
     }

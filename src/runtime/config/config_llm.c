@@ -362,10 +362,10 @@ static enum sma_err check_header(const struct place *place, const char *name, co
     for (const char *at = value; is_plain && *at != '\0'; at++)
         is_plain = ((unsigned char)*at >= 0x20 || *at == '\t') && *at != 0x7f;
     if (!is_header_name(name) || is_ours)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: %s.extraHeaders must not hold \"%.60s\": %s", loading->file,
-                        place->path, name,
-                        is_ours ? "the program writes it itself" : "that is no header's name");
+        return sma_fail(
+            loading->error, SMA_ERR_BADINPUT, "%s: %s.extraHeaders must not hold \"%.60s\": %s",
+            loading->file, place->path, name,
+            is_ours ? "the program writes it itself" : "that is not the name of a header");
     if (!is_plain)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s: %s.extraHeaders.%.60s must be a string of one line", loading->file,

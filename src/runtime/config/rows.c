@@ -124,7 +124,7 @@ static const struct sma_param CHAT_ROWS[] = {
     {"tools.allow", .type = SMA_PARAM_TYPE_LIST, LIVE, .words = "list of tools", .text = "all",
      .doc = "only these tools are offered; a call of another one is refused"},
     {"tools.deny", .type = SMA_PARAM_TYPE_LIST, LIVE, .words = "list of tools", .text = "none",
-     .doc = "these are not"},
+     .doc = "these tools are not offered"},
     {"access", ANY("`paired`, `anyone`, list of user ids, object"), LIVE,
      .members = &sma_access_params, .text = "the platform's",
      .doc =
@@ -180,7 +180,7 @@ static const struct sma_param ROWS[] = {
     {"proxy", .type = SMA_PARAM_TYPE_PROXY, LIVE, AT(proxy),
      .doc = "what model requests and chat platforms go through, with user:password@ if it wants "
             "them; never for this machine's own servers; `environment`: https_proxy, http_proxy, "
-            "all_proxy and no_proxy, which are not taken else; platforms at start"},
+            "all_proxy and no_proxy, which are ignored otherwise; platforms at start"},
     {"start", OBJECT},
     {"start.host", SMA_PARAM_TEXT("127.0.0.1"), AT(start_host), .words = "address",
      .doc = "before anything but loopback put a proxy with TLS"},

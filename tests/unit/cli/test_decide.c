@@ -315,7 +315,7 @@ static void wrong_words_are_named(void)
     SAYS(sma_cli_approvals, 1, "the id of the approval is missing", "approve");
     SAYS(sma_cli_grants, 1, "the id of the grant is missing", "revoke");
     SAYS(sma_cli_pair, 1, "the code is missing", "reject");
-    SAYS(sma_cli_approvals, 1, "one too many", "approve", "abcdef", dir, "more");
+    SAYS(sma_cli_approvals, 1, "is not expected here", "approve", "abcdef", dir, "more");
     SAYS(sma_cli_approvals, 1, "--items takes numbers", "approve", "abcdef", "--items", "1,x", dir);
     SAYS(sma_cli_approvals, 1, "--items takes numbers", "approve", "abcdef", "--items", "", dir);
     SAYS(sma_cli_approvals, 1, "--items takes numbers", "approve", "abcdef", "--items", "33", dir);
@@ -324,9 +324,11 @@ static void wrong_words_are_named(void)
     SAYS(sma_cli_approvals, 1, "--items and --response go with", "--items", "1", dir);
     SAYS(sma_cli_approvals, 1, "approvals: option --role is unknown", "approve", "abcdef", "--role",
          "owner", dir);
-    SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "../../etc", dir);
-    SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "telegram:1001", dir);
-    SAYS(sma_cli_pair, 1, "cannot be right", "approve", "../telegram:1001", dir);
+    SAYS(sma_cli_approvals, 1, "is not an id; `shipmyagent approvals` lists", "approve",
+         "../../etc", dir);
+    SAYS(sma_cli_approvals, 1, "is not an id; `shipmyagent approvals` lists", "approve",
+         "telegram:1001", dir);
+    SAYS(sma_cli_pair, 1, "is not a code, person or group;", "approve", "../telegram:1001", dir);
     SAYS(sma_cli_pair, 1, "pair: option --always is unknown", "approve", "ABCD", "--always", dir);
     SAYS(sma_cli_approvals, 1, "option --nope is unknown", "--nope", dir);
     SAYS(sma_cli_approvals, 1, "lacks its value", "approve", "abcdef", "--for");

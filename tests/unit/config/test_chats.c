@@ -165,8 +165,8 @@ static void models_are_known_by_name_and_only_once(void)
 static void what_is_wrong_ends_the_start(void)
 {
     static const char *const rows[][2] = {
-        {"{\"telegrm:group:*\":{}}", "\"telegrm\" is no platform; did you mean telegram?"},
-        {"{\"telegram:groups:*\":{}}", "\"groups\" is no kind of chat; did you mean group?"},
+        {"{\"telegrm:group:*\":{}}", "\"telegrm\" is not a platform; did you mean telegram?"},
+        {"{\"telegram:groups:*\":{}}", "\"groups\" is not a kind of chat; did you mean group?"},
         {"{\"\":{}}", "a pattern has 1 to"},
         {"{\"qq\":7}", "chats.qq must be an object"},
         {"{\"qq\":{\"model\":7}}", "chats.qq.model must be a name"},
@@ -177,7 +177,7 @@ static void what_is_wrong_ends_the_start(void)
         {"{\"qq\":{\"model\":{\"name\":\"spare\",\"model\":\"x\"}}}", "two models are called"},
         {"{\"qq\":{\"model\":\"openai/gpt-7\"}}", "chats.qq.model.apiKey is not set"},
         {"{\"qq\":{\"tools\":{\"deny\":[\"exec_shel\"]}}}",
-         "chats.qq.tools.deny: \"exec_shel\" is no tool; did you mean exec_shell?"},
+         "chats.qq.tools.deny: \"exec_shel\" is not a tool; did you mean exec_shell?"},
         {"{\"qq\":{\"tools\":{\"allow\":[7]}}}", "chats.qq.tools.allow"},
         {"{\"qq\":{\"tools\":{\"allow\":\"react\"}}}", "chats.qq.tools.allow"},
         {"{\"qq\":{\"access\":\"everyone\"}}", "chats.qq.access"},

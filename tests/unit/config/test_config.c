@@ -407,9 +407,9 @@ static void wrong_files_give_one_line(void)
         {"{\"llm\":{\"provider\":\"offline\"},\"integrations\":{\"qq\":{\"access\":[null]}}}",
          "integrations.qq.access must be"},
         {"{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"roles\":{\"owner\":[\"1001\"]}}}",
-         "permissions.roles.owner[0] \"1001\" names nobody; write \"<channel>:<user id>\""},
+         "permissions.roles.owner[0] \"1001\" is not a person; write \"<channel>:<user id>\""},
         {"{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"roles\":{\"boss\":[]}}}",
-         "permissions.roles.boss is no role"},
+         "permissions.roles.boss is not a role"},
         {"{\"agent\":{\"concurrency\":0}}", "agent.concurrency must be between 1 and 1024"},
         {"{\"adapters\":{\"telegram\":true}}", "adapters.telegram must be an object"},
         {"{\"adapters\":{\"telegram\":{\"enabled\":3}}}",
@@ -420,7 +420,14 @@ static void wrong_files_give_one_line(void)
          "integrations.telegram.limits.perSecond must be between 0 and"},
         {"{\"llm\":{\"temperature\":9}}", "llm.temperature must be between 0 and 2"},
         {"{\"name\":\"a\",\"name\":\"b\"}", "duplicate"},
-        {"", "not valid JSON"},
+        {"", "the file is empty"},
+        {"{\"name\":\"a\",}", "a comma too many"},
+        {"{\"access\":[\"1\",]}", "a comma too many before the ]"},
+        {"{\"name\":\"a\" \"language\":\"en\"}", "a comma or a } is missing before this"},
+        {"{\"name\":\"a\"", "is missing"},
+        {"{ // mine\n}", "JSON knows no comments"},
+        {"{'name':1}", "a name in double quotes"},
+        {"{\"name\":bot}", "text must stand in double quotes"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         project(cases[i].ship_json, NULL);
@@ -430,7 +437,7 @@ static void wrong_files_give_one_line(void)
     project("{\"name\":\"\xff\"}", NULL);
     refuse("not valid JSON");
     project("{\"name\":\"\\u0000\"}", NULL);
-    refuse("\\u0000 is not allowed here; mend that line");
+    refuse("\\u0000 is not allowed here; correct that line");
 }
 
 static void unknown_keys_name_the_nearest(void)

@@ -299,7 +299,7 @@ static void wrong_targets_give_one_line(void)
         {LLM("\"extraBody\":{\"model\":\"x\"}"), "remove it and use llm.model"},
         {LLM("\"extraBody\":{\"system\":\"x\"}"), "must not hold \"system\""},
         {LLM("\"extraBody\":{\"x\":\"${KEY_A}\"}"), "llm.extraBody.x uses ${KEY_A}, which is not"},
-        {LLM("\"extraHeaders\":{\"a b\":\"x\"}"), "\"a b\": that is no header's name"},
+        {LLM("\"extraHeaders\":{\"a b\":\"x\"}"), "\"a b\": that is not the name of a header"},
         {LLM("\"extraHeaders\":{\"Host\":\"x\"}"), "the program writes it itself"},
         {LLM("\"extraHeaders\":{\"x\":\"a\\r\\nb\"}"), "llm.extraHeaders.x must be a string"},
         {LLM("\"extraHeaders\":{\"x\":1}"), "llm.extraHeaders.x must be a string"},

@@ -52,7 +52,7 @@ static void a_half_open_poll_is_given_up_at_its_deadline(void)
     world_rest(5000);
     CHECK_INT(1, world_event_count());
     WORLD_WAIT(world_event_count_of("behind the dead connection") == 1); /* 1 s + 10 s + back-off */
-    WORLD_WAIT(world_log_count("getUpdates failed 1 times") == 1);
+    WORLD_WAIT(world_log_count("getUpdates failed (1 in a row)") == 1);
     world_close();
 }
 
