@@ -10,6 +10,7 @@
 #ifndef SMA_ADAPTER_H
 #define SMA_ADAPTER_H
 
+#include "sma/bot.h"
 #include "sma/config.h"
 #include "sma/messages.h"
 #include "sma/param.h"
@@ -98,7 +99,18 @@ struct sma_adapter
     const struct sma_adapter_ops *ops;
     void *state;
     enum sma_actor_id actor;
+    const char *bot; /* of several of one platform: "telegram@support"; NULL = the first */
 };
+/** As its block is called, for people, metrics and files. */
+static inline const char *sma_adapter_name(const struct sma_adapter *adapter)
+{
+    return adapter->bot != NULL ? adapter->bot : adapter->ops->name;
+}
+/** As in routes and records. */
+static inline const char *sma_adapter_channel(const struct sma_adapter *adapter)
+{
+    return adapter->bot != NULL ? adapter->bot : adapter->ops->channel;
+}
 
 /**
  * Recognise a control command: the first word of text, with or without "@bot" already removed by

@@ -61,11 +61,11 @@ struct sma_config_llm
     double price_input, price_cached, price_written, price_output;
 };
 
-/* The `adapters` (or `integrations`) block of one platform, raw JSON text of the object, "" when
+/* The `adapters` (or `integrations`) block of one platform or bot, raw JSON text of it, "" when
  * absent; each adapter reads its own keys from it. Placeholders are already replaced. */
 struct sma_config_adapter
 {
-    const char *name; /* "telegram", "feishu", "qq", ... */
+    const char *name; /* "telegram", "feishu", "qq", ...; of a further bot "telegram@support" */
     bool is_enabled;
     bool says_enabled; /* the member is there; http and terminal are on without it */
     const char *json;
@@ -176,7 +176,7 @@ struct sma_config
     /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
     const char *sandbox;
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
-    struct sma_config_adapter adapters[8];
+    struct sma_config_adapter adapters[32];
     size_t adapter_count;
     const char *late_values; /* see sma_config_warn_late */
     void *storage;           /* owns everything above */

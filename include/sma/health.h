@@ -11,7 +11,8 @@
 
 #include "sma/buf.h"
 
-#define SMA_HEALTH_COUNT_MAX 16
+#define SMA_HEALTH_COUNT_MAX 24
+#define SMA_HEALTH_PART_BYTES_MAX 64 /* of its name */
 #define SMA_HEALTH_BYTES_MAX 320
 
 /** part: constant text. An empty line: nothing any more. */

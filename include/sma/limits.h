@@ -7,7 +7,7 @@
 
 /* -- mailboxes --------------------------------------------------------------------------------- */
 #define SMA_ACTOR_COUNT_MAX 24   /* ids 0..23; adapters take the upper ones */
-#define SMA_ADAPTER_COUNT_MAX 8  /* adapters configured at once: start refuses more */
+#define SMA_ADAPTER_COUNT_MAX 16 /* adapters configured at once: start refuses more */
 #define SMA_LANE_BURST_COUNT 64  /* messages taken from one lane before the next is served */
 #define SMA_LANE_COUNT_MAX 65536 /* slots of one lane; a power of two */
 

@@ -483,6 +483,7 @@ END
 BODY(sma_contact_ask)
     TEXT(user_name) /* or an actor key, "telegram:1001", when several share a name */
     TEXT(channel)                            /* empty = any */
+    TEXT(asked_in) /* channel of the chat that asks: of several bots its own is taken */
 END
 
 BODY(sma_contact_result)

@@ -49,7 +49,8 @@ enum sma_param_trait
     SMA_PARAM_BLOCKS = 16, /* an object with one block for each platform */
     SMA_PARAM_PARTLY =
         32, /* does less than its name says: `doc`, which follows it, is said at start */
-    SMA_PARAM_MAP = 64, /* an object with members of any name, each an object like `members` */
+    SMA_PARAM_MAP = 64,      /* an object with members of any name, each an object like `members` */
+    SMA_PARAM_ACCOUNT = 128, /* whose bot it is: no two bots have the same */
 };
 
 struct sma_param
@@ -99,6 +100,7 @@ struct sma_param_source
     const char *file;        /* for messages: "ship.json" */
     const char *place;       /* "adapters.telegram", "llm.fallbacks.0"; "" = the whole file */
     const char *project_dir; /* FILE is relative to it */
+    bool is_further_bot;     /* variables are not for it */
     char *(*keep)(void *user, const char *text); /* NULL: malloc, for sma_params_free */
     void *user;
     struct sma_error *error;

@@ -213,6 +213,7 @@ static void set_defaults(struct fake_feishu *fake)
 {
     platform_init(&fake->platform);
     snprintf(fake->secret, sizeof fake->secret, "%s", FAKE_FEISHU_SECRET);
+    snprintf(fake->app, sizeof fake->app, "%s", FAKE_FEISHU_APP);
     fake->index = json_object();
     fake->reactions = json_array();
     fake->complaints = json_array();

@@ -30,7 +30,8 @@ const char fake_feishu_commands[] =
     "  dissolve chat; stop user on; mute chat on; disable on; forbid on (the long\n"
     "        connection); reads_all on; contacts on (the\n"
     "        right to see names); lacks_send on (the scope to\n"
-    "        answer is not granted); secret secret\n"
+    "        answer is not granted); secret secret; app app (another\n"
+    "        app id)\n"
     "  list chat [from] -> messages: id is_ours from type text (as people see it now) raw\n"
     "        root parent thread uuid edits\n"
     "        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type];\n"
@@ -465,6 +466,8 @@ static json_t *set_weather(void *user, const json_t *command)
     if (strcmp(what, "secret") == 0)
         snprintf(fake->secret, sizeof fake->secret, "%s",
                  platform_text(command, "secret", FAKE_FEISHU_SECRET));
+    if (strcmp(what, "app") == 0)
+        snprintf(fake->app, sizeof fake->app, "%s", platform_text(command, "app", FAKE_FEISHU_APP));
     if (strcmp(what, "connections") == 0)
         fake->link_max = (size_t)platform_number(command, "max", 50);
     if (strcmp(what, "rates") == 0) {
@@ -526,6 +529,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"contacts", set_weather},
                                                        {"lacks_send", set_weather},
                                                        {"secret", set_weather},
+                                                       {"app", set_weather},
                                                        {"pongs", set_weather},
                                                        {"kit_life", set_weather},
                                                        {"ping_limit", set_weather},

@@ -32,7 +32,7 @@ struct event *fake_feishu_publish(struct fake_feishu *fake, const char *type, js
     json_t *tree =
         json_pack("{s:s,s:{s:s,s:s,s:s,s:s,s:s,s:s},s:o}", "schema", "2.0", "header", "event_id",
                   id, "event_type", type, "create_time", time, "token", fake->hook_token, "app_id",
-                  FAKE_FEISHU_APP, "tenant_key", FEISHU_TENANT, "event", body);
+                  fake->app, "tenant_key", FEISHU_TENANT, "event", body);
     if (tree == NULL)
         abort();
     struct event *event = fake_feishu_publish_bytes(fake, id, json_dumps(tree, JSON_COMPACT));
@@ -351,11 +351,12 @@ static void say_load(struct fake_feishu *fake, struct room *room)
         &json,
         "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"%s\",\"event_type\":\"im.message.receive_"
         "v1\","
-        "\"create_time\":\"%lld\",\"token\":\"%s\",\"app_id\":\"" FAKE_FEISHU_APP
+        "\"create_time\":\"%lld\",\"token\":\"%s\",\"app_id\":\"%s"
         "\",\"tenant_key\":\"" FEISHU_TENANT "\"},\"event\":{\"sender\":{\"sender_id\":"
         "{\"union_id\":\"on_%s\",\"user_id\":null,\"open_id\":\"%s\"},\"sender_type\":\"user\","
         "\"tenant_key\":\"" FEISHU_TENANT "\"},\"message\":{\"message_id\":\"%s\",",
-        id, (long long)note->wall_ms, fake->hook_token, person->id + 3, person->id, note->id);
+        id, (long long)note->wall_ms, fake->hook_token, fake->app, person->id + 3, person->id,
+        note->id);
     sma_buf_printf(
         &json,
         "\"create_time\":\"%lld\",\"update_time\":\"%lld\",\"chat_id\":\"%s\",\"chat_type\":\"%s\","

@@ -46,7 +46,7 @@ void fake_feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *
 {
     const char *app = platform_text(body, "AppID", NULL),
                *secret = platform_text(body, "AppSecret", NULL);
-    if (app == NULL || secret == NULL || strcmp(app, FAKE_FEISHU_APP) != 0 ||
+    if (app == NULL || secret == NULL || strcmp(app, fake->app) != 0 ||
         strcmp(secret, fake->secret) != 0) {
         answer_endpoint(call, 514, "auth failed", json_object());
         return;

@@ -14,7 +14,7 @@
 #define EDIT_WINDOW_MS (14ll * 86400 * 1000)
 
 /* -- answers ----------------------------------------------------------------------------------- */
-static json_t *tree_of_note(const struct note *note)
+static json_t *tree_of_note(const struct fake_feishu *fake, const struct note *note)
 {
     char time[24];
     snprintf(time, sizeof time, "%lld", (long long)note->wall_ms);
@@ -22,7 +22,7 @@ static json_t *tree_of_note(const struct note *note)
         "{s:s,s:s,s:s,s:s,s:b,s:b,s:s,s:{s:s,s:s,s:s,s:s},s:{s:s}}", "message_id", note->id,
         "msg_type", note->type, "create_time", time, "update_time", time, "deleted",
         note->is_recalled, "updated", note->edit_count > 0, "chat_id", note->room->id, "sender",
-        "id", note->is_ours ? FAKE_FEISHU_APP : note->from, "id_type",
+        "id", note->is_ours ? fake->app : note->from, "id_type",
         note->is_ours ? "app_id" : "open_id", "sender_type", note->is_ours ? "app" : "user",
         "tenant_key", FEISHU_TENANT, "body", "content", note->content);
     const char *const pairs[][2] = {
@@ -193,7 +193,7 @@ static void add_message(struct fake_feishu_call *call, struct room *room, const 
         if (note->thread[0] == '\0' && platform_flag(call->body, "reply_in_thread", false))
             fake_feishu_make_id(fake, "omt_", note->thread);
     }
-    fake_feishu_answer(call, tree_of_note(note));
+    fake_feishu_answer(call, tree_of_note(call->fake, note));
     fake_feishu_notice_reply(fake, note);
 }
 
@@ -207,7 +207,7 @@ static void send_to(struct fake_feishu_call *call, struct room *room, const stru
     const struct note *before = sent_before(call->fake, &draft);
     if (before != NULL) {
         call->fake->repeat_count++;
-        fake_feishu_answer(call, tree_of_note(before));
+        fake_feishu_answer(call, tree_of_note(call->fake, before));
     } else if (read_kit(call, &draft) &&
                !fake_feishu_is_flooded(call, &call->fake->sends, call->fake->app_per_second,
                                        99991400) &&
@@ -325,7 +325,7 @@ void fake_feishu_edit(struct fake_feishu_call *call)
     else if (read_draft(call, &draft) &&
              !fake_feishu_is_flooded(call, &note->edits, call->fake->edit_per_second, 230020)) {
         change(note, draft.content, SMA_TAKE(draft.text), draft.is_shared);
-        fake_feishu_answer(call, tree_of_note(note));
+        fake_feishu_answer(call, tree_of_note(call->fake, note));
     }
     free(draft.text);
 }
@@ -346,7 +346,7 @@ void fake_feishu_get(struct fake_feishu_call *call)
         fake_feishu_refuse(call, 400, 230110,
                            "Action unavailable as the message has been deleted.");
     else if (note != NULL)
-        fake_feishu_answer(call, json_pack("{s:[o]}", "items", tree_of_note(note)));
+        fake_feishu_answer(call, json_pack("{s:[o]}", "items", tree_of_note(call->fake, note)));
 }
 
 /* -- reactions --------------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ void fake_feishu_react(struct fake_feishu_call *call)
     json_array_append_new(call->fake->reactions, json_pack("{s:s,s:s,s:s}", "id", id, "message_id",
                                                            note->id, "emoji", emoji));
     fake_feishu_answer(call, json_pack("{s:s,s:{s:s,s:s},s:s,s:{s:s}}", "reaction_id", id,
-                                       "operator", "operator_id", FAKE_FEISHU_APP, "operator_type",
+                                       "operator", "operator_id", call->fake->app, "operator_type",
                                        "app", "action_time", "1700000000000", "reaction_type",
                                        "emoji_type", emoji));
 }

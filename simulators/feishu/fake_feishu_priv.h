@@ -156,7 +156,7 @@ struct fake_feishu
     struct platform platform;
     struct platform_sender *sender; /* of webhooks; NULL until one is wanted */
 
-    char secret[64];
+    char app[64], secret[64];
     bool is_app_disabled, reads_all, is_long_connection_off;
     bool lacks_send;    /* a scope that is asked for and not granted */
     bool sees_contacts; /* the rights to see members of groups and contacts: few apps have them */

@@ -71,7 +71,7 @@ static void serve_token(struct fake_feishu_call *call)
 {
     struct fake_feishu *fake = call->fake;
     uint64_t now = platform_now_ns(), second = 1000000000u;
-    if (strcmp(platform_text(call->body, "app_id", ""), FAKE_FEISHU_APP) != 0 ||
+    if (strcmp(platform_text(call->body, "app_id", ""), fake->app) != 0 ||
         strcmp(platform_text(call->body, "app_secret", ""), fake->secret) != 0) {
         fake_feishu_refuse(call, 200, 10014, "app secret invalid");
         return;

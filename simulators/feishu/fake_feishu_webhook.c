@@ -184,7 +184,7 @@ json_t *fake_feishu_forge(void *user, const json_t *command)
     snprintf(text, sizeof text,
              "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"forged%llx\",\"event_type\":\"im."
              "message.receive_v1\","
-             "\"create_time\":\"%lld\",\"token\":\"%s\",\"app_id\":\"" FAKE_FEISHU_APP
+             "\"create_time\":\"%lld\",\"token\":\"%s\",\"app_id\":\"%s"
              "\",\"tenant_key\":\"x\"},"
              "\"event\":{\"sender\":{\"sender_id\":{\"open_id\":\"ou_forger\"},\"sender_type\":"
              "\"user\"},\"message\":{"
@@ -192,7 +192,7 @@ json_t *fake_feishu_forge(void *user, const json_t *command)
              "type\":\"text\","
              "\"content\":\"{\\\"text\\\":\\\"forged words\\\"}\"}}}",
              number, (long long)platform_wall_ms(),
-             strcmp(kind, "token") == 0 ? "wrong token" : fake->hook_token, number,
+             strcmp(kind, "token") == 0 ? "wrong token" : fake->hook_token, fake->app, number,
              platform_text(command, "chat", "oc_forged"));
     if (strcmp(kind, "garbage") == 0)
         body = platform_copy(SMA_STR("{\"encrypt\":\"AAAA%%%\"}"));

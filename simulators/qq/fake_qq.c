@@ -267,6 +267,7 @@ struct fake_qq *fake_qq_start(int port)
     if (fake == NULL)
         abort();
     set_defaults(fake);
+    snprintf(fake->app, sizeof fake->app, "%s", FAKE_QQ_APP_ID);
     fake->sender = platform_sender_create(SENDER_THREADS);
     /* The hooks wait for the first call of a client, and that needs the port, which is told after
      * this. */

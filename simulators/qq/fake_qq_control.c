@@ -40,7 +40,7 @@ const char fake_qq_commands[] =
     "        fake_qq_rest.c); clear_faults\n"
     "  clock seconds  the platform's clock runs ahead by that much: windows, tokens, files,\n"
     "        links of attachments (an hour)\n"
-    "  token_life seconds [overlap number]; expire_token\n"
+    "  token_life seconds [overlap number]; expire_token; app app: another app id\n"
     "  rights [markdown keyboard stream active audit refuse_urls note_refused text_max\n"
     "        active_per_minute active_per_day per_second intents\n"
     "        window_scale interaction_ms media_ttl block_size file_bytes_max]\n"
@@ -336,6 +336,13 @@ static json_t *expire_token(void *user, const json_t *command)
     return platform_done();
 }
 
+static json_t *set_app(void *user, const json_t *command)
+{
+    struct fake_qq *fake = user;
+    snprintf(fake->app, sizeof fake->app, "%s", platform_text(command, "app", FAKE_QQ_APP_ID));
+    return platform_done();
+}
+
 static json_t *set_rights(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;
@@ -607,6 +614,7 @@ json_t *fake_qq_control(struct fake_qq *fake, const json_t *command)
         {"token_life", set_token_life},
         {"expire_token", expire_token},
         {"rights", set_rights},
+        {"app", set_app},
         {"gateway", set_gateway},
         {"refuse_upgrade", refuse_upgrade},
         {"reconnect", act_on_link},

@@ -259,10 +259,10 @@ json_t *fake_qq_press(void *user, const json_t *command)
         chat->scene == SCENE_CHANNEL ? chat->id : "", "user_openid",
         chat->scene == SCENE_C2C ? chat->id : "", "group_openid",
         chat->scene == SCENE_GROUP ? chat->id : "", "group_member_openid",
-        chat->scene == SCENE_GROUP ? who : "", "application_id", FAKE_QQ_APP_ID, "version", 1,
-        "data", "type", 11, "resolved", "button_id", platform_text(command, "button", "b1"),
-        "button_data", platform_text(command, "data", ""), "user_id", is_guild ? who : "",
-        "message_id", "", "feature_id", "");
+        chat->scene == SCENE_GROUP ? who : "", "application_id", fake->app, "version", 1, "data",
+        "type", 11, "resolved", "button_id", platform_text(command, "button", "b1"), "button_data",
+        platform_text(command, "data", ""), "user_id", is_guild ? who : "", "message_id", "",
+        "feature_id", "");
     size_t index = fake_qq_add_payload(fake, "INTERACTION_CREATE", json_dumps(tree, JSON_COMPACT),
                                        chat->index, SIZE_MAX);
     json_decref(tree);

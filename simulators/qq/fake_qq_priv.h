@@ -158,6 +158,7 @@ struct fake_qq
     uint64_t number; /* for ids */
     int64_t clock_skew_ms;
 
+    char app[40];
     char token[40], old_token[40];
     int64_t token_until_ms, old_token_until_ms; /* of the fake's clock */
     int64_t token_life_s, token_overlap_s;

@@ -81,7 +81,7 @@ static void give_token(struct rest *rest)
     struct fake_qq *fake = rest->fake;
     if (rest->call.fault.kind == PLATFORM_FAULT_STATUS && rest->call.fault.status == 200)
         refuse_token(rest, rest->call.fault.code, "refused");
-    else if (strcmp(platform_text(rest->body, "appId", ""), FAKE_QQ_APP_ID) != 0)
+    else if (strcmp(platform_text(rest->body, "appId", ""), fake->app) != 0)
         refuse_token(rest, 100007, "appid invalid");
     else if (strcmp(platform_text(rest->body, "clientSecret", ""), FAKE_QQ_SECRET) != 0)
         refuse_token(rest, 100016, "invalid appid or secret");

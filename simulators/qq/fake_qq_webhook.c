@@ -101,7 +101,7 @@ void fake_qq_post_event(struct fake_qq *fake, size_t index)
     sma_buf_put_char(&body, '\0');
     snprintf(timestamp, sizeof timestamp, "%lld", (long long)(fake_qq_now_ms(fake) / 1000));
     fake_qq_sign(FAKE_QQ_SECRET, timestamp, body.ptr, signature);
-    put_headers(&headers, FAKE_QQ_APP_ID, timestamp, signature);
+    put_headers(&headers, fake->app, timestamp, signature);
     payload->webhook_tries++;
     if (payload->pushed_ns == 0)
         payload->pushed_ns = platform_now_ns();

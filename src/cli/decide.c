@@ -106,8 +106,8 @@ static int check_options(const struct order *order)
     if (order->role != NULL && !(is_pairing && is_approve))
         return sma_cli_fail("%s: --role goes with `pair approve`", order->command);
     if (order->id != NULL &&
-        (order->id[0] == '\0' || strlen(order->id) > 64 ||
-         order->id[strspn(order->id, is_pairing ? ID_CHARACTERS ":_" : ID_CHARACTERS)] != '\0'))
+        (order->id[0] == '\0' || strlen(order->id) > 96 ||
+         order->id[strspn(order->id, is_pairing ? ID_CHARACTERS ":_@" : ID_CHARACTERS)] != '\0'))
         return sma_cli_fail("%s: \"%s\" is not %s; `shipmyagent %s` lists them", order->command,
                             order->id, is_pairing ? "a code, person or group" : "an id",
                             order->command);

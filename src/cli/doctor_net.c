@@ -17,7 +17,7 @@
 static const struct sma_adapter_ops *find_ops(const struct sma_config_adapter *block)
 {
     for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++)
-        if (strcmp(sma_adapter_table[i].ops->name, block->name) == 0)
+        if (sma_bot_is_of(sma_str(block->name), sma_adapter_table[i].ops->name))
             return sma_adapter_table[i].ops;
     return NULL;
 }

@@ -34,6 +34,8 @@ struct sma_service
     struct sma_config_overrides overrides;
     int lock_fd;
     struct sma_adapter adapters[SMA_ADAPTER_COUNT_MAX];
+    struct sma_actor_ops actors[SMA_ADAPTER_COUNT_MAX]; /* the adapters', each under its name */
+    char webhook_names[SMA_ADAPTER_COUNT_MAX][SMA_BOT_NAME_BYTES_MAX]; /* "telegram/support" */
     size_t adapter_count;
     struct sma_log *log;
     struct sma_store *store;
@@ -75,15 +77,6 @@ static void warn_without_credentials(const char *name)
     warn_on_stderr(NULL, line);
 }
 
-static const struct sma_config_adapter *find_block(const struct sma_config *config,
-                                                   const char *name)
-{
-    for (size_t i = 0; i < config->adapter_count; i++)
-        if (strcmp(config->adapters[i].name, name) == 0)
-            return &config->adapters[i];
-    return NULL;
-}
-
 /* http and terminal are part of the program: on unless switched off. Platforms are on when
  * enabled. */
 static bool is_wanted(const struct sma_adapter_entry *entry, const struct sma_config_adapter *block,
@@ -96,33 +89,52 @@ static bool is_wanted(const struct sma_adapter_entry *entry, const struct sma_co
     return block->is_enabled || (entry->is_on_by_default && !block->says_enabled);
 }
 
+static enum sma_err add_adapter(struct sma_service *service, const struct sma_adapter_ops *ops,
+                                const struct sma_config_adapter *block, struct sma_error *error)
+{
+    static const struct sma_config_adapter no_block = {.name = "", .is_enabled = true, .json = ""};
+    size_t place = service->adapter_count;
+    if (place == SMA_ADAPTER_COUNT_MAX)
+        return sma_fail(error, SMA_ERR_TOOBIG, "more than %d adapters are enabled",
+                        SMA_ADAPTER_COUNT_MAX);
+    struct sma_adapter *adapter = &service->adapters[place];
+    *adapter =
+        (struct sma_adapter){.ops = ops, .actor = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + place)};
+    service->actors[place] = *ops->actor;
+    if (block != NULL && sma_bot_id(sma_str(block->name)).len > 0)
+        service->actors[place].name = adapter->bot = block->name;
+    enum sma_err err =
+        ops->create(service->config, block == NULL ? &no_block : block, &adapter->state, error);
+    if (err == SMA_ERR_NOTFOUND) { /* skipped, as in the old program, but not in silence */
+        warn_without_credentials(sma_adapter_name(adapter));
+        return SMA_ERR_OK;
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    service->adapter_count++;
+    sma_link_down(sma_adapter_name(adapter), sma_sys_real()->wall_ms(NULL),
+                  SMA_STR("")); /* not yet up */
+    return SMA_ERR_OK;
+}
+
+/* The bots of a platform stand beside each other, as in ship.json. */
 static enum sma_err add_adapters(struct sma_service *service,
                                  const struct sma_service_options *options, struct sma_error *error)
 {
+    const struct sma_config *config = service->config;
     for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
         const struct sma_adapter_entry *entry = &sma_adapter_table[i];
-        const struct sma_config_adapter *block = find_block(service->config, entry->ops->name);
-        static const struct sma_config_adapter no_block = {
-            .name = "", .is_enabled = true, .json = ""};
-        if (!is_wanted(entry, block, options))
-            continue;
-        if (service->adapter_count == SMA_ADAPTER_COUNT_MAX)
-            return sma_fail(error, SMA_ERR_TOOBIG, "more than %d adapters are enabled",
-                            SMA_ADAPTER_COUNT_MAX);
-        struct sma_adapter *adapter = &service->adapters[service->adapter_count];
-        adapter->ops = entry->ops;
-        adapter->actor = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + service->adapter_count);
-        enum sma_err err = entry->ops->create(service->config, block == NULL ? &no_block : block,
-                                              &adapter->state, error);
-        if (err == SMA_ERR_NOTFOUND) { /* skipped, as in the old program, but not in silence */
-            warn_without_credentials(entry->ops->name);
-            continue;
+        bool has_block = false;
+        for (size_t k = 0; k < config->adapter_count; k++) {
+            const struct sma_config_adapter *block = &config->adapters[k];
+            if (!sma_bot_is_of(sma_str(block->name), entry->ops->name))
+                continue;
+            has_block = true;
+            if (is_wanted(entry, block, options))
+                SMA_TRY(add_adapter(service, entry->ops, block, error));
         }
-        if (err != SMA_ERR_OK)
-            return err;
-        service->adapter_count++;
-        sma_link_down(entry->ops->name, sma_sys_real()->wall_ms(NULL),
-                      SMA_STR("")); /* not yet up */
+        if (!has_block && is_wanted(entry, NULL, options))
+            SMA_TRY(add_adapter(service, entry->ops, NULL, error));
     }
     return SMA_ERR_OK;
 }
@@ -134,8 +146,8 @@ static void warn_unknown_platforms(const struct sma_config *config)
     for (size_t i = 0; i < config->adapter_count; i++) {
         bool is_known = false;
         for (size_t k = 0; sma_adapter_table[k].ops != NULL; k++)
-            is_known =
-                is_known || strcmp(sma_adapter_table[k].ops->name, config->adapters[i].name) == 0;
+            is_known = is_known || sma_bot_is_of(sma_str(config->adapters[i].name),
+                                                 sma_adapter_table[k].ops->name);
         char line[512];
         snprintf(line, sizeof line,
                  "adapters.%.200s is enabled, but this version has no such adapter; it is skipped",
@@ -199,10 +211,13 @@ static enum sma_err wire_webhooks(struct sma_service *service, struct sma_error 
             return sma_fail(error, SMA_ERR_BADINPUT,
                             "ship.json: adapters.%s receives its events by webhook, but HTTP is "
                             "switched off; switch adapters.http on, or let %s fetch its events",
-                            adapter->ops->name, adapter->ops->name);
-        enum sma_err err = sma_http_add_webhook(http, adapter->ops->name, adapter->actor);
+                            sma_adapter_name(adapter), sma_adapter_name(adapter));
+        char *name = service->webhook_names[i];
+        (void)snprintf(name, sizeof service->webhook_names[i], "%s", sma_adapter_name(adapter));
+        name[strcspn(name, "@")] = name[strcspn(name, "@")] == '@' ? '/' : '\0';
+        enum sma_err err = sma_http_add_webhook(http, name, adapter->actor);
         if (err != SMA_ERR_OK)
-            return sma_fail(error, err, "HTTP takes no more webhooks: %s", adapter->ops->name);
+            return sma_fail(error, err, "HTTP takes no more webhooks: %s", name);
     }
     return SMA_ERR_OK;
 }
@@ -231,7 +246,7 @@ static enum sma_err register_actors(struct sma_service *service)
     for (size_t i = 0; i < service->adapter_count; i++) {
         const struct sma_adapter *adapter = &service->adapters[i];
         enum sma_err err =
-            sma_system_add(service->system, adapter->actor, adapter->ops->actor, adapter->state);
+            sma_system_add(service->system, adapter->actor, &service->actors[i], adapter->state);
         if (err != SMA_ERR_OK)
             return err;
         if (adapter->ops == &sma_http_adapter_ops)

@@ -446,7 +446,8 @@ static void make_service(void)
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }
-    service.adapter = (struct sma_adapter){platform->ops, service.state, ADAPTER_ID};
+    service.adapter =
+        (struct sma_adapter){.ops = platform->ops, .state = service.state, .actor = ADAPTER_ID};
     struct sma_dispatcher_options options = {&service.config, &service.adapter, 1};
     CHECK_OK(sma_dispatcher_create(&options, &service.dispatcher, &error));
 }

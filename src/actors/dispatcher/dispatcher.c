@@ -26,7 +26,8 @@ static void init_platform(struct platform *platform, const struct sma_adapter *a
     uint32_t group_per_minute = capabilities.group_per_minute == 0 ? capabilities.chat_per_minute
                                                                    : capabilities.group_per_minute;
     platform->ops = adapter->ops;
-    platform->label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(adapter->ops->name));
+    platform->name = sma_adapter_name(adapter);
+    platform->label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(sma_adapter_name(adapter)));
     platform->rate = sma_rate_make(capabilities.adapter_per_second, SMA_NS_PER_S, 1);
     platform->chat_rate =
         sma_rate_make(capabilities.chat_per_minute, 60 * SMA_NS_PER_S, capabilities.chat_burst);

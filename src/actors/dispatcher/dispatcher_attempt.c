@@ -111,7 +111,7 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
     enum sma_delivery_state state = SMA_DELIVERY_FAILED;
     if (err != SMA_ERR_OK)
         snprintf(text, sizeof text, "adapter %s could not render this text: %s",
-                 row->platform->ops->name, sma_err_text(err));
+                 row->platform->name, sma_err_text(err));
     else if (row->part >= row->part_count) {
         state = SMA_DELIVERY_UNKNOWN; /* parts are out, so "failed" would be wrong */
         snprintf(text, sizeof text, "%u parts were sent before a restart; %u are known now",
@@ -127,7 +127,7 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
                     "delivery %llu: parts 1-%u were cut by an older version of adapter %s; going "
                     "on with part %u",
                     (unsigned long long)deliver->outbox_id, deliver->part_done_count,
-                    row->platform->ops->name, row->part + 1);
+                    row->platform->name, row->part + 1);
     return true;
 }
 

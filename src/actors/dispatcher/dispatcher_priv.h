@@ -106,6 +106,7 @@ struct chat
 struct platform
 {
     const struct sma_adapter_ops *ops; /* NULL: no adapter has this id */
+    const char *name;                  /* of the bot */
     enum sma_actor_id actor;
     unsigned label; /* in labels.h */
     struct sma_rate rate, chat_rate, group_rate;

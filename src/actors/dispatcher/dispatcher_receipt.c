@@ -85,7 +85,7 @@ static void log_delivered(const struct row *row, struct sma_ctx *ctx)
     if (!sma_traffic_begin(&line, ctx, SMA_LOG_INFO, "delivered", deliver->seq,
                            deliver->route.chat_key))
         return;
-    const char *platform = row->platform->ops == NULL ? "" : row->platform->ops->name;
+    const char *platform = row->platform->ops == NULL ? "" : row->platform->name;
     sma_traffic_str(&line, "platform", sma_str(platform));
     sma_traffic_str(&line, "state", sma_str(words[row->receipt_state]));
     sma_traffic_ms(&line, "ms", row->msg->sent_ns, sma_ctx_now(ctx));

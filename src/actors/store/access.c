@@ -43,7 +43,7 @@ enum sma_err sma_store_load_rules(struct sma_store *store)
     if (err == SMA_ERR_OK)
         err = sma_store_load_rules_of(store, SMA_STR(""), "", &store->people->default_rules);
     for (uint32_t i = 0; i < store->adapter_count && err == SMA_ERR_OK; i++) {
-        const char *name = store->adapters[i].adapter->ops->name;
+        const char *name = sma_adapter_name(store->adapters[i].adapter);
         char place[128];
         snprintf(place, sizeof place, "adapters.%s", name);
         err = sma_store_load_rules_of(store, sma_store_block_of(store->config, name), place,

@@ -52,7 +52,7 @@ static bool may_fit(const char *pattern, const char *channel)
 {
     size_t len = strcspn(pattern, ":");
     return memchr(pattern, '*', len) != NULL ||
-           (strlen(channel) == len && memcmp(pattern, channel, len) == 0);
+           sma_bot_is_named((struct sma_str){pattern, len}, sma_str(channel));
 }
 
 static SMA_CHECKED enum sma_err load_one(struct sma_store *store, struct sma_str block,
@@ -87,11 +87,11 @@ enum sma_err sma_store_load_chat_rules(struct sma_store *store)
         return SMA_ERR_NOMEM;
     people->chat_count = config->chat_count;
     for (size_t i = 0; i < store->adapter_count; i++) {
-        const struct sma_adapter_ops *ops = store->adapters[i].adapter->ops;
-        struct sma_str block = sma_store_block_of(config, ops->name);
+        const struct sma_adapter *adapter = store->adapters[i].adapter;
+        struct sma_str block = sma_store_block_of(config, sma_adapter_name(adapter));
         for (size_t k = 0; k < config->chat_count; k++) {
             const struct sma_chat_rule *entry = &config->chats[k];
-            if (entry->access_json != NULL && may_fit(entry->pattern, ops->channel))
+            if (entry->access_json != NULL && may_fit(entry->pattern, sma_adapter_channel(adapter)))
                 SMA_TRY(
                     load_one(store, block, entry, &people->chat_rules[i * config->chat_count + k]));
         }

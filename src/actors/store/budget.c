@@ -14,22 +14,25 @@
 #define COUNTING_KEY SMA_STR("budgets.counting")
 
 /* -- names and limits -------------------------------------------------------------------------- */
-struct sma_str sma_store_person_name(char *bytes, size_t size, struct sma_str platform,
+/* What people use they use of the platform, by whichever of its bots: a second bot gives nobody a
+ * second budget. */
+struct sma_str sma_store_person_name(char *bytes, size_t size, struct sma_str channel,
                                      struct sma_str user_id)
 {
+    struct sma_str platform = sma_bot_platform(channel);
     int len = snprintf(bytes, size, "%.*s:%.*s", (int)platform.len, platform.ptr, (int)user_id.len,
                        user_id.ptr);
     return (struct sma_str){bytes, (size_t)len < size ? (size_t)len : size - 1};
 }
 
-void sma_store_names_init(struct store_names *names, struct sma_str platform, uint32_t chat_id,
+void sma_store_names_init(struct store_names *names, struct sma_str channel, uint32_t chat_id,
                           struct sma_str person)
 {
     snprintf(names->chat, sizeof names->chat, "%u", chat_id);
     names->name[SMA_BUDGET_NONE] = names->name[SMA_BUDGET_TOTAL] = SMA_STR("");
     names->name[SMA_BUDGET_PERSON] = person;
     names->name[SMA_BUDGET_CHAT] = sma_str(names->chat);
-    names->name[SMA_BUDGET_PLATFORM] = platform;
+    names->name[SMA_BUDGET_PLATFORM] = sma_bot_platform(channel);
 }
 
 const struct sma_config_budget *sma_store_budget_of(const struct sma_store *store, unsigned scope)

@@ -159,7 +159,7 @@ enum sma_err sma_store_share_take(struct sma_store *store, const struct store_ch
                    .seq = seq,
                    .chat_id = chat->id,
                    .person = sma_store_person_name(person, sizeof person, channel, route->user_id),
-                   .platform = channel,
+                   .platform = sma_bot_platform(channel),
                    .held = share->size});
 }
 

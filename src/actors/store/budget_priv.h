@@ -48,10 +48,10 @@ struct store_names
     struct sma_str name[SMA_BUDGET_SCOPE_COUNT];
     char person[STORE_NAME_BYTES], chat[16];
 };
-void sma_store_names_init(struct store_names *names, struct sma_str platform, uint32_t chat_id,
+void sma_store_names_init(struct store_names *names, struct sma_str channel, uint32_t chat_id,
                           struct sma_str person);
-/** "telegram:1001" */
-struct sma_str sma_store_person_name(char *bytes, size_t size, struct sma_str platform,
+/** "telegram:1001", by whichever bot of the platform. */
+struct sma_str sma_store_person_name(char *bytes, size_t size, struct sma_str channel,
                                      struct sma_str user_id);
 /** Budgets do not hold for who stands so. */
 bool sma_store_is_exempt(const struct sma_store *store, enum sma_standing standing);

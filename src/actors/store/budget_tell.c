@@ -62,8 +62,9 @@ void sma_store_put_budgets(struct sma_store *store, struct sma_buf *json)
     put_use(store, json, SMA_BUDGET_TOTAL, "total", SMA_STR(""));
     put_object(json, "platforms");
     for (uint32_t i = 0; i < store->adapter_count; i++) {
-        const char *channel = store->adapters[i].adapter->ops->channel;
-        put_use(store, json, SMA_BUDGET_PLATFORM, channel, sma_str(channel));
+        const char *platform = store->adapters[i].adapter->ops->channel;
+        if (i == 0 || store->adapters[i - 1].adapter->ops->channel != platform)
+            put_use(store, json, SMA_BUDGET_PLATFORM, platform, sma_str(platform));
     }
     sma_buf_put_char(json, '}');
     put_scope(json, "perChat", &store->config->budgets.chat, NULL);

@@ -60,7 +60,7 @@ static struct sma_str limited(const struct sma_store *store, const struct store_
                               bool is_platform_held)
 {
     const struct sma_adapter *adapter = store->adapters[row->adapter].adapter;
-    return is_platform_held ? sma_str(adapter->ops->channel) : sma_store_chat_key(row->chat);
+    return is_platform_held ? sma_str(sma_adapter_channel(adapter)) : sma_store_chat_key(row->chat);
 }
 
 static void tell_long_hold(struct sma_store *store, struct store_row *row,

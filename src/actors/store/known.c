@@ -97,9 +97,11 @@ static SMA_CHECKED enum sma_err know(struct knowing *knowing, struct sma_str cha
 static struct sma_str person_of_chat(const struct sma_history_entry *entry)
 {
     int64_t number;
-    bool is_person = (sma_str_is_equal(entry->channel, SMA_STR("telegram")) &&
+    struct sma_str key = entry->chat_key;
+    bool is_person = (sma_bot_is_of(entry->channel, "telegram") &&
                       sma_parse_i64(entry->chat_id, 1, INT64_MAX, &number) == SMA_ERR_OK) ||
-                     sma_str_starts_with(entry->chat_key, SMA_STR("qq:c2c:"));
+                     (sma_bot_is_of(entry->channel, "qq") && key.len > 0 &&
+                      memmem(key.ptr, key.len, ":c2c:", 5) != NULL);
     return is_person ? entry->chat_id : SMA_STR("");
 }
 
@@ -137,7 +139,8 @@ static SMA_CHECKED enum sma_err know_operator(struct knowing *knowing)
     const struct sma_config *config = knowing->store->config;
     enum sma_err err = SMA_ERR_OK;
     for (size_t i = 0; i < config->adapter_count && err == SMA_ERR_OK; i++) {
-        if (strcmp(config->adapters[i].name, "telegram") != 0)
+        struct sma_str name = sma_str(config->adapters[i].name);
+        if (!sma_bot_is_of(name, "telegram"))
             continue;
         json_t *block = json_loads(config->adapters[i].json, 0, NULL);
         const json_t *value = json_object_get(block, "chatId");
@@ -148,7 +151,7 @@ static SMA_CHECKED enum sma_err know_operator(struct knowing *knowing)
             number = 0;
         if (number > 0) {
             (void)snprintf(text, sizeof text, "%lld", (long long)number);
-            err = know(knowing, SMA_STR("telegram"), sma_str(text), "config");
+            err = know(knowing, name, sma_str(text), "config");
         }
         json_decref(block);
     }

@@ -200,7 +200,7 @@ static bool is_other_kind(const struct sma_route *route, bool is_group)
 {
     struct sma_str id = is_group ? route->chat_id : route->user_id;
     bool is_below_zero = id.len > 0 && id.ptr[0] == '-';
-    return sma_str_is_equal(route->channel, SMA_STR("telegram")) && is_below_zero != is_group;
+    return sma_bot_is_of(route->channel, "telegram") && is_below_zero != is_group;
 }
 
 /* "telegram:1001" instead of a code: somebody who is known by his id. */

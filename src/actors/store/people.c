@@ -250,6 +250,8 @@ enum sma_err sma_store_note_person(struct sma_store *store, const struct store_c
 #define HOME_COUNT_MAX \
     256 /* looked at; of people who have one no more than a few are named or paired as owners */
 
+#define USER_FIELD 5 /* of a route in the storage */
+
 struct home_list
 {
     struct sma_str not_chat_key, channel; /* of the chat that asks */
@@ -258,6 +260,40 @@ struct home_list
     size_t starts[SMA_APPROVAL_HOME_COUNT_MAX * 2];
     uint32_t count, max;
 };
+
+/* One person at several bots of Telegram is asked once: by the bot that the request comes from, or
+ * by the first that is listed. */
+static SMA_CHECKED enum sma_err is_asked_elsewhere(struct sma_store *store,
+                                                   const struct home_list *list,
+                                                   const struct sma_route *route, bool *ret_is)
+{
+    *ret_is = false;
+    if (!sma_bot_is_of(route->channel, "telegram") ||
+        sma_str_is_equal(route->channel, list->channel))
+        return SMA_ERR_OK;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *at = list->storage->ptr + list->starts[i];
+        struct sma_str channel = sma_str(at), user = {0};
+        for (unsigned field = 0; field <= USER_FIELD; field++) {
+            user = sma_str(at);
+            at += user.len + 1;
+        }
+        *ret_is = *ret_is ||
+                  (sma_bot_is_of(channel, "telegram") && sma_str_is_equal(user, route->user_id));
+    }
+    if (*ret_is || !sma_bot_is_of(list->channel, "telegram"))
+        return SMA_ERR_OK;
+    SMA_TRY(sma_store_people_key(store, "home/", list->channel, route->user_id));
+    enum sma_err err = sma_store_people_read(store);
+    if (err != SMA_ERR_OK)
+        return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+    struct sma_access_facts facts = {0};
+    struct sma_route own = *route;
+    own.channel = list->channel;
+    SMA_TRY(find_standing(store, &own, &facts));
+    *ret_is = facts.standing >= list->wanted;
+    return SMA_ERR_OK;
+}
 
 static SMA_CHECKED enum sma_err note_home(struct sma_store *store, struct home_list *list,
                                           struct sma_str value)
@@ -271,7 +307,9 @@ static SMA_CHECKED enum sma_err note_home(struct sma_store *store, struct home_l
         sma_store_adapter_of(store, &route) >= 0 &&
         find_standing(store, &route, &facts) == SMA_ERR_OK && facts.standing == list->wanted &&
         (list->wanted == SMA_ACCESS_OWNER || sma_str_is_equal(route.channel, list->channel));
-    if (is_wanted) {
+    bool is_asked = false;
+    enum sma_err err = is_wanted ? is_asked_elsewhere(store, list, &route, &is_asked) : SMA_ERR_OK;
+    if (is_wanted && !is_asked && err == SMA_ERR_OK) {
         const struct sma_str fields[] = {route.channel,   route.chat_key,  route.chat_id,
                                          route.chat_type, route.thread_id, route.user_id,
                                          route.user_name, route.language};
@@ -282,7 +320,7 @@ static SMA_CHECKED enum sma_err note_home(struct sma_store *store, struct home_l
         }
     }
     json_decref(root);
-    return list->storage->err;
+    return err == SMA_ERR_OK ? list->storage->err : err;
 }
 
 static SMA_CHECKED enum sma_err list_homes(struct sma_store *store, struct home_list *list)

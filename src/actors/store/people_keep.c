@@ -108,11 +108,12 @@ bool sma_store_has_owner(struct sma_store *store)
     return has_owner;
 }
 
-static const struct sma_adapter_ops *find_platform(const struct sma_store *store)
+static const struct sma_adapter *find_platform(const struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->adapter_count; i++)
-        if (!sma_access_is_trusted_channel(sma_str(store->adapters[i].adapter->ops->channel)))
-            return store->adapters[i].adapter->ops;
+        if (!sma_access_is_trusted_channel(
+                sma_str(sma_adapter_channel(store->adapters[i].adapter))))
+            return store->adapters[i].adapter;
     return NULL;
 }
 
@@ -120,7 +121,7 @@ static const struct sma_adapter_ops *find_platform(const struct sma_store *store
 static void say_owner(struct sma_store *store)
 {
     struct store_people_round *round = &store->people->round;
-    const struct sma_adapter_ops *platform = find_platform(store);
+    const struct sma_adapter *platform = find_platform(store);
     bool has_owner =
         round->has_owner || platform == NULL || sma_access_roles_have_owner(store->people->named);
     if (!has_owner && !round->is_owner_told)
@@ -128,7 +129,8 @@ static void say_owner(struct sma_store *store)
                     "nobody is owner yet: write to the bot on %s, then run `shipmyagent pair "
                     "approve CODE %s --role owner` with the code it shows, or with "
                     "%s:<your user id> if it shows none",
-                    platform->name, store->config->project_dir, platform->channel);
+                    sma_adapter_name(platform), store->config->project_dir,
+                    sma_adapter_channel(platform));
     round->is_owner_told = true;
 }
 

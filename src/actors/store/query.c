@@ -607,6 +607,21 @@ static struct sma_str handle_of(struct sma_str name)
     return is_shown ? (struct sma_str){handle.ptr, handle.len - 1} : none;
 }
 
+/* Who is known to several bots of one platform is reached by the one that is spoken to. */
+static uint32_t prefer_own_bot(struct sma_state_contact *found, uint32_t count,
+                               struct sma_str asked_in)
+{
+    struct sma_str platform = sma_bot_platform(asked_in);
+    uint32_t own = 0, kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        own += sma_str_is_equal(found[i].channel, asked_in);
+    for (uint32_t i = 0; i < count; i++)
+        if (own == 0 || sma_str_is_equal(found[i].channel, asked_in) ||
+            !sma_str_is_equal(sma_bot_platform(found[i].channel), platform))
+            found[kept++] = found[i];
+    return kept;
+}
+
 void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_contact_ask *ask = SMA_MSG_BODY(*msg, struct sma_contact_ask);
@@ -620,6 +635,7 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
     if (count == 0 && sma_access_key_split(sma_str_trim(ask->user_name), &channel, &chat, &user) &&
         chat.len == 0)
         count = sma_state_contact_of(store->state, channel, user, found) == SMA_ERR_OK;
+    count = prefer_own_bot(found, count, ask->asked_in);
     if (count == 1) {
         answer_contact(store, *msg, found);
         return;

@@ -33,7 +33,7 @@ void sma_store_log_unanswered(struct sma_store *store, unsigned actor,
     struct sma_unanswered it = *unanswered;
     for (uint32_t i = 0; i < store->adapter_count; i++)
         if (store->adapters[i].adapter->actor == (enum sma_actor_id)actor)
-            it.platform = sma_str(store->adapters[i].adapter->ops->name);
+            it.platform = sma_str(sma_adapter_name(store->adapters[i].adapter));
     sma_reason_say(&store->intake->reasons, store->ctx, &it);
 }
 

@@ -56,7 +56,7 @@ void sma_store_note_clock(struct sma_store *store, const struct sma_ingress *in,
     if (in->sent_ms <= 0 || adapter < 0)
         return;
     struct store_skew *skew = &store->intake->skews[adapter];
-    const char *platform = store->adapters[adapter].adapter->ops->name;
+    const char *platform = sma_adapter_name(store->adapters[adapter].adapter);
     int64_t age_ms = sma_ctx_wall(store->ctx) - in->sent_ms;
     if (age_ms < -AGREES_MS)
         skew->slow_ms = -age_ms;

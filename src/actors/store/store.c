@@ -96,7 +96,8 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
     for (size_t i = 0; i < options->adapter_count; i++)
         store->adapters[i] = (struct store_adapter){
             .adapter = &options->adapters[i],
-            .label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(options->adapters[i].ops->name))};
+            .label = sma_label_place(SMA_LABEL_PLATFORM,
+                                     sma_str(sma_adapter_name(&options->adapters[i])))};
     store->adapter_count = (uint32_t)options->adapter_count;
     if (sma_store_create_parts(store) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");

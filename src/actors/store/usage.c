@@ -24,14 +24,14 @@ static SMA_CHECKED enum sma_err count(struct sma_store *store, uint64_t seq,
         .seq = seq,
         .chat_id = chat->id,
         .person = sma_store_person_name(person, sizeof person, channel, head.user_id),
-        .platform = channel};
+        .platform = sma_bot_platform(channel)};
     if (target.len > SMA_LEARNED_BYTES_MAX)
         target.len = SMA_LEARNED_BYTES_MAX;
     SMA_TRY(sma_state_usage_add(store->state,
                                 &(struct sma_state_usage_key){.day = sma_store_today(store)->day,
                                                               .chat_id = spender.chat_id,
                                                               .person = spender.person,
-                                                              .platform = channel,
+                                                              .platform = sma_bot_platform(channel),
                                                               .target = target},
                                 usage));
     return sma_store_share_spend(store, &spender, usage, is_first);

@@ -41,7 +41,9 @@ struct sma_fetches
 {
     struct sma_ctx *ctx;
     const char *project_dir;
+    const struct sma_home *bot;
     const struct sma_fetch_ops *ops;
+    struct sma_file_shape shape; /* with the bot's folder */
     void *user;
     struct sma_fetch_job jobs[SMA_ASK_PREPARE_COUNT_MAX];
     size_t job_count, running_count;
@@ -53,8 +55,7 @@ static void try_start(struct sma_fetches *fetches);
 
 static struct sma_fetch_place place_of(const struct sma_fetches *fetches)
 {
-    return (struct sma_fetch_place){fetches->ctx, fetches->project_dir,
-                                    fetches->ops->shape->folder};
+    return (struct sma_fetch_place){fetches->ctx, fetches->project_dir, fetches->shape.folder};
 }
 
 void sma_fetches_clean(struct sma_fetches *fetches)
@@ -209,7 +210,7 @@ void sma_fetch_fail(struct sma_fetch *fetch, const char *why)
     struct sma_fetches *fetches = fetch->job->fetches;
     stop_fetch(fetch);
     sma_ctx_log(fetches->ctx, SMA_LOG_WARN, "%s: message %llu: %s could not be fetched: %s",
-                fetches->ops->name, seq_of(fetch),
+                fetches->bot->name, seq_of(fetch),
                 fetch->item->is_lookup ? "what it refers to" : "an attachment", why);
     note_missing(fetch, why);
     settle(fetch);
@@ -222,7 +223,7 @@ bool sma_fetch_is_over(struct sma_fetch *fetch, const struct sma_net_answer *ans
         return false;
     if (answer->end == SMA_NET_TOO_BIG)
         snprintf(why, sizeof why, "it is larger than adapters.%s.attachmentBytesMax allows",
-                 fetch->job->fetches->ops->name);
+                 fetch->job->fetches->bot->name);
     sma_fetch_fail(fetch, why);
     return true;
 }
@@ -280,7 +281,7 @@ static void begin_file(struct sma_fetch_job *job, size_t index)
 bool sma_fetch_more(struct sma_fetch *fetch, json_t *json)
 {
     struct sma_fetch_job *job = fetch->job;
-    if (!sma_file_list_add(&job->list, job->fetches->ops->shape, json))
+    if (!sma_file_list_add(&job->list, &job->fetches->shape, json))
         return false;
     begin_file(job, job->list.count - 1);
     return true;
@@ -400,9 +401,9 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
 static void read_list(struct sma_fetch_job *job, const struct sma_prepare *prepare)
 {
     const struct sma_fetches *fetches = job->fetches;
-    if (sma_file_list_parse(prepare->preparation, fetches->ops->shape, &job->list) != SMA_ERR_OK)
+    if (sma_file_list_parse(prepare->preparation, &fetches->shape, &job->list) != SMA_ERR_OK)
         sma_ctx_log(fetches->ctx, SMA_LOG_ERROR,
-                    "%s: message %llu: its list of attachments cannot be read", fetches->ops->name,
+                    "%s: message %llu: its list of attachments cannot be read", fetches->bot->name,
                     (unsigned long long)prepare->seq);
     for (size_t i = 0; i < job->list.count; i++)
         begin_file(job, i);
@@ -473,16 +474,19 @@ uint64_t sma_fetches_tick(struct sma_fetches *fetches, uint64_t now_ns)
 }
 
 /* -- made and unmade --------------------------------------------------------------------------- */
-struct sma_fetches *sma_fetches_create(struct sma_ctx *ctx, const char *project_dir,
-                                       const struct sma_fetch_ops *ops, void *user)
+struct sma_fetches *sma_fetches_create(const struct sma_fetch_home *home,
+                                       const struct sma_fetch_ops *ops)
 {
     struct sma_fetches *fetches = calloc(1, sizeof *fetches);
     if (fetches == NULL)
         return NULL;
-    fetches->ctx = ctx;
-    fetches->project_dir = project_dir;
+    fetches->ctx = home->ctx;
+    fetches->project_dir = home->project_dir;
+    fetches->bot = home->bot;
+    fetches->user = home->user;
     fetches->ops = ops;
-    fetches->user = user;
+    fetches->shape = *ops->shape;
+    fetches->shape.folder = home->bot->folder;
     return fetches;
 }
 

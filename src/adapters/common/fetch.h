@@ -21,6 +21,7 @@
 #include "call.h"
 #include "fetch_place.h"
 #include "file_list.h"
+#include "home.h"
 #include "sma/messages.h"
 #include "sma/net.h"
 
@@ -49,7 +50,6 @@ struct sma_fetch
 
 struct sma_fetch_ops
 {
-    const char *name;                   /* of the adapter */
     const struct sma_file_shape *shape; /* of its lists */
     /* Ask for one file into fetch->temp.fd; ends with sma_fetch_done, _fail or _retry, also from
      * inside. left_ms > 0. */
@@ -67,9 +67,17 @@ struct sma_fetch_ops
                                  const struct sma_route *route, uint8_t *role);
 };
 
-/** `user` goes to every op. NULL when out of memory. ctx, project_dir, ops are borrowed. */
-struct sma_fetches *sma_fetches_create(struct sma_ctx *ctx, const char *project_dir,
-                                       const struct sma_fetch_ops *ops, void *user);
+/* Where downloads belong; all of it is borrowed. */
+struct sma_fetch_home
+{
+    struct sma_ctx *ctx;
+    const char *project_dir;
+    const struct sma_home *bot;
+    void *user; /* goes to every op */
+};
+/** NULL when out of memory. */
+struct sma_fetches *sma_fetches_create(const struct sma_fetch_home *home,
+                                       const struct sma_fetch_ops *ops);
 /** Removes what an unclean end left half fetched. At start. */
 void sma_fetches_clean(struct sma_fetches *fetches);
 /** Takes *msg, a PREPARE. */

@@ -198,11 +198,11 @@ static void say_ignored(struct sma_intake *intake, const struct sma_platform_eve
     struct sma_platform *platform = intake->platform;
     const char *more;
     enum sma_reason reason = sma_reason_of_why(event->why, &more);
-    sma_ctx_log(platform->ctx, SMA_LOG_DEBUG, "%s: event %.*s ignored: %s", platform->ops->name,
+    sma_ctx_log(platform->ctx, SMA_LOG_DEBUG, "%s: event %.*s ignored: %s", platform->home.name,
                 (int)event->type.len, event->type.len == 0 ? "" : event->type.ptr, event->why);
     sma_reason_say(&intake->reasons, platform->ctx,
                    &(struct sma_unanswered){.reason = reason,
-                                            .platform = sma_str(platform->ops->name),
+                                            .platform = sma_str(platform->home.name),
                                             .chat_key = event->chat_key,
                                             .user_id = event->user_id,
                                             .message_id = event->message_id,
@@ -214,14 +214,14 @@ static void say_no_room(struct sma_intake *intake, const struct sma_ingress *in)
     struct sma_platform *platform = intake->platform;
     sma_reason_say(&intake->reasons, platform->ctx,
                    &(struct sma_unanswered){.reason = SMA_REASON_NO_ROOM,
-                                            .platform = sma_str(platform->ops->name),
+                                            .platform = sma_str(platform->home.name),
                                             .chat_key = in->route.chat_key,
                                             .user_id = in->route.user_id,
                                             .message_id = in->event_key});
     if (sma_adapter_is_worth_telling(++intake->full_count))
         sma_ctx_log(platform->ctx, SMA_LOG_WARN,
                     "%s: no room for an event (%u so far); the platform brings it again",
-                    platform->ops->name, intake->full_count);
+                    platform->home.name, intake->full_count);
 }
 
 enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platform_event *event,

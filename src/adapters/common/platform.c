@@ -8,6 +8,7 @@
 #include "sma/links.h"
 #include "sma/probe.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,6 +28,12 @@ struct platform_settings
     bool is_streaming_off;
 };
 static const struct sma_param ROWS[] = {
+    {"id", .type = SMA_PARAM_TYPE_ANY, .words = SMA_BOT_ID_RULE,
+     .doc =
+         "of several bots: `adapters.<platform>` is a list then, and every bot but the first has "
+         "one. Its chats are `<platform>@<id>:...`; the bot without an id keeps all that the "
+         "project had before the list, and is the only one that variables such as "
+         "`QQ_APP_ID` speak of. Two bots never have one `botToken` or `appId`"},
     {"proxy", .type = SMA_PARAM_TYPE_PROXY, SMA_PARAM_AT(struct platform_settings, proxy),
      .doc = "what this platform is reached through, else the top-level `proxy`; `http://` or "
             "`socks5h://` where it uses a "
@@ -44,7 +51,7 @@ static SMA_CHECKED enum sma_err refuse_proxy(const struct sma_platform *platform
     return sma_fail(error, SMA_ERR_BADINPUT,
                     "ship.json: the proxy of adapters.%s cannot be used: it must be http:// or "
                     "socks5h:// with a host and a port; set adapters.%s.proxy, or \"none\"",
-                    platform->ops->name, platform->ops->name);
+                    platform->home.name, platform->home.name);
 }
 
 /* The proxy is its own, else the one of all. The texts may hold a password. */
@@ -87,6 +94,17 @@ static SMA_CHECKED enum sma_err make_parts(struct sma_platform *platform)
     return sma_sendings_init(&platform->sendings, platform);
 }
 
+/* Rules over several keys speak of the platform: say of which bot. */
+static void name_bot(const struct sma_platform *platform, struct sma_error *error)
+{
+    char text[sizeof error->text];
+    if (strcmp(platform->home.name, platform->ops->name) == 0)
+        return;
+    memcpy(text, error->text, sizeof text);
+    (void)sma_fail(error, SMA_ERR_BADINPUT, "%s: %.*s", platform->home.name,
+                   (int)(sizeof text - SMA_BOT_NAME_BYTES_MAX - 3), text);
+}
+
 enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
                                  const struct sma_config *config,
                                  const struct sma_config_adapter *block, void **ret_state,
@@ -100,6 +118,7 @@ enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
     platform->magic = PLATFORM_MAGIC;
     platform->ops = ops;
     platform->config = config;
+    sma_home_init(&platform->home, ops->name, block == NULL ? NULL : block->name);
     const char *json = block == NULL || block->json == NULL ? "" : block->json;
     enum sma_err err = make_parts(platform);
     if (err == SMA_ERR_OK)
@@ -108,6 +127,8 @@ enum sma_err sma_platform_create(const struct sma_platform_ops *ops,
         err = ops->open(platform, json, error);
     if (err == SMA_ERR_NOMEM)
         (void)sma_fail(error, err, "%s adapter: out of memory", ops->name);
+    if (err == SMA_ERR_BADINPUT)
+        name_bot(platform, error);
     if (err != SMA_ERR_OK) {
         sma_platform_destroy(platform);
         return err;
@@ -154,7 +175,7 @@ static SMA_CHECKED enum sma_err open_ws(struct sma_platform *platform, const cha
         return refuse_proxy(platform, error);
     struct sma_ws_options options = {.ca_file = ca_file, .proxy = &platform->proxy};
     enum sma_err err = sma_ws_open(platform->ctx, &options, &platform->ws, error);
-    return err == SMA_ERR_IO ? sma_params_refuse_ca_file(platform->ops->name, error) : err;
+    return err == SMA_ERR_IO ? sma_params_refuse_ca_file(platform->home.name, error) : err;
 }
 
 static void on_stream_rested(void *state, uint64_t seq)
@@ -167,7 +188,8 @@ static SMA_CHECKED enum sma_err open_streams(struct sma_platform *platform)
     struct sma_stream_home home = {.ctx = platform->ctx,
                                    .calls = platform->calls,
                                    .state = platform,
-                                   .name = platform->ops->name,
+                                   .name = platform->home.name,
+                                   .folder = platform->home.folder,
                                    .project_dir = platform->config->project_dir,
                                    .ops = platform->ops->stream,
                                    .rested = on_stream_rested};
@@ -181,7 +203,7 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
     const char *ca_file = facts.ca_file == NULL || facts.ca_file[0] == '\0' ? NULL : facts.ca_file;
     SMA_TRY(sma_net_open(platform->ctx, &platform->net, error));
     sma_net_use_proxy(platform->net, &platform->proxy);
-    sma_link_via(ops->name, platform->proxy.name);
+    sma_link_via(platform->home.name, platform->proxy.name);
     if (facts.has_websocket)
         SMA_TRY(open_ws(platform, ca_file, error));
     if (ca_file != NULL)
@@ -190,8 +212,9 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
     platform->calls = sma_calls_create(&home, ops->call);
     if (platform->calls == NULL)
         return SMA_ERR_NOMEM;
-    platform->fetches =
-        sma_fetches_create(platform->ctx, platform->config->project_dir, ops->fetch, platform);
+    struct sma_fetch_home fetch_home = {platform->ctx, platform->config->project_dir,
+                                        &platform->home, platform};
+    platform->fetches = sma_fetches_create(&fetch_home, ops->fetch);
     if (platform->fetches == NULL)
         return SMA_ERR_NOMEM;
     sma_fetches_clean(platform->fetches);
@@ -203,7 +226,7 @@ enum sma_err sma_platform_start(void *state, struct sma_ctx *ctx, struct sma_err
 {
     struct sma_platform *platform = platform_of(state);
     platform->ctx = ctx;
-    sma_adapter_health_init(&platform->health, ctx, platform->ops->name);
+    sma_adapter_health_init(&platform->health, ctx, platform->home.name);
     enum sma_err err = open_all(platform, error);
     if (err == SMA_ERR_NOMEM)
         (void)sma_fail(error, err, "%s adapter: out of memory", platform->ops->name);
@@ -286,7 +309,7 @@ static void on_query_result(struct sma_platform *platform, struct sma_msg *msg)
 void sma_platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct sma_platform *platform = platform_of(state);
-    const char *name = platform->ops->name;
+    const char *name = platform->home.name;
     switch ((*msg)->kind) {
     case SMA_MSG_PROGRESS:
         on_progress(platform, msg);
@@ -348,6 +371,17 @@ bool sma_platform_ask_cursor(struct sma_platform *platform, const char *name, ui
     if (msg == NULL)
         sma_ctx_fatal(platform->ctx, "out of memory");
     return sma_ctx_ask(platform->ctx, SMA_ACTOR_STORE, &msg, 0, ret_ask_id) == SMA_ERR_OK;
+}
+
+void sma_platform_log(const struct sma_platform *platform, enum sma_log_level level,
+                      const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    sma_ctx_log(platform->ctx, level, "%s: %s", platform->home.name, text);
 }
 
 void sma_platform_crash_point(const struct sma_platform *platform, const char *what)

@@ -26,6 +26,7 @@
 
 #include "call.h"
 #include "fetch.h"
+#include "home.h"
 #include "intake.h"
 #include "platform_health.h"
 #include "sending.h"
@@ -49,7 +50,7 @@ struct sma_platform_facts
 
 struct sma_platform_ops
 {
-    const char *name;  /* as in ship.json */
+    const char *name;  /* as in ship.json; of one bot: home.name */
     size_t state_size; /* of the struct that begins with struct sma_platform */
     /** Read the settings, make what is needed; the state is zeroed but for its base. What it made
      * is released by free(),
@@ -83,6 +84,7 @@ struct sma_platform
 {
     uint32_t magic;
     const struct sma_platform_ops *ops;
+    struct sma_home home; /* what is this bot's among several of the platform */
     const struct sma_config *config;
     struct sma_proxy proxy;
     struct sma_ctx *ctx;
@@ -130,6 +132,9 @@ void sma_platform_stop(void *state, struct sma_ctx *ctx);
 bool sma_platform_ask_cursor(struct sma_platform *platform, const char *name, uint64_t *ret_ask_id);
 /** Tell the supervisor when nothing is open at the store any more. Called by intake. */
 void sma_platform_note_drained(struct sma_platform *platform);
+/** As sma_ctx_log, behind the bot's name. */
+void sma_platform_log(const struct sma_platform *platform, enum sma_log_level level,
+                      const char *format, ...) SMA_PRINTF(3, 4);
 /** The crash loops' points are named "<platform>.<what>". */
 void sma_platform_crash_point(const struct sma_platform *platform, const char *what);
 

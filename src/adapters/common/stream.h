@@ -85,7 +85,7 @@ struct sma_stream_outcome
 };
 struct sma_stream_ops
 {
-    const char *file;    /* below the project's folder */
+    const char *file;    /* in the bot's folder */
     uint32_t first_ms;   /* a shorter run shows none */
     uint32_t change_ms;  /* between two requests of one stream */
     uint32_t rest_ms;    /* before the part that it becomes, after the last of them */
@@ -113,8 +113,9 @@ struct sma_stream_home
 {
     struct sma_ctx *ctx;
     struct sma_calls *calls;
-    void *state;      /* of the adapter */
-    const char *name; /* of the platform */
+    void *state;        /* of the adapter */
+    const char *name;   /* of the bot */
+    const char *folder; /* of its files, below the project's */
     const char *project_dir;
     const struct sma_stream_ops *ops; /* NULL: nothing is streamed there */
     /** A request of this run's stream has ended: attempts that wait for it go on. */

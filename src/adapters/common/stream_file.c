@@ -16,8 +16,9 @@
 
 static bool file_path(const struct sma_streams *streams, char path[PATH_BYTES_MAX])
 {
+    const struct sma_stream_home *home = &streams->home;
     int len =
-        snprintf(path, PATH_BYTES_MAX, "%s/%s", streams->home.project_dir, streams->home.ops->file);
+        snprintf(path, PATH_BYTES_MAX, "%s/%s%s", home->project_dir, home->folder, home->ops->file);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -74,8 +75,8 @@ bool sma_stream_file_save(struct sma_streams *streams)
     sma_buf_fini(&json);
     if (err != SMA_ERR_OK && !streams->is_file_told)
         sma_ctx_log(streams->home.ctx, SMA_LOG_WARN,
-                    "%s: cannot write %s (%s): answers are not streamed", streams->home.name,
-                    streams->home.ops->file, sma_err_text(err));
+                    "%s: cannot write %s%s (%s): answers are not streamed", streams->home.name,
+                    streams->home.folder, streams->home.ops->file, sma_err_text(err));
     streams->is_file_told = err != SMA_ERR_OK;
     return err == SMA_ERR_OK;
 }

@@ -96,7 +96,7 @@ int sma_webhook_refuse(struct sma_webhooks *webhooks, int status, const char *wh
     sma_adapter_health_error(&platform->health, why);
     if (sma_adapter_is_worth_telling(++webhooks->refused_count)) /* anybody can cause these */
         sma_ctx_log(platform->ctx, SMA_LOG_WARN,
-                    "%s: a webhook request was refused (%d, %u so far): %s", platform->ops->name,
+                    "%s: a webhook request was refused (%d, %u so far): %s", platform->home.name,
                     status, webhooks->refused_count, why);
     return status;
 }
@@ -106,6 +106,6 @@ int sma_webhook_drop(struct sma_webhooks *webhooks, const char *why)
     if (sma_adapter_is_worth_telling(++webhooks->dropped_count))
         sma_ctx_log(webhooks->platform->ctx, SMA_LOG_WARN,
                     "%s: an authentic webhook request cannot be read (%u so far): %s; dropped",
-                    webhooks->platform->ops->name, webhooks->dropped_count, why);
+                    webhooks->platform->home.name, webhooks->dropped_count, why);
     return 200;
 }

@@ -56,8 +56,9 @@ size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sm
     name.len = sma_utf8_cut(name, SMA_NAME_BYTES_MAX);
     struct sma_buf path;
     sma_buf_init(&path, FEISHU_PATH_BYTES_MAX - 1);
-    sma_attach_put_path(&path, FEISHU_CACHE_FOLDER, reading->date_ms, file_key, reading->message_id,
-                        name);
+    const struct sma_home *home = reading->options->home;
+    sma_attach_put_path(&path, home == NULL ? FEISHU_CACHE_FOLDER : home->folder, reading->date_ms,
+                        file_key, reading->message_id, name);
     size_t index = SMA_ATTACHMENT_COUNT_MAX;
     if (path.err == SMA_ERR_OK)
         index = find_path(reading, sma_buf_str(&path));

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#define BOT_FILE FEISHU_CACHE_FOLDER "bot.json"
+#define BOT_FILE "bot.json"
 #define BOT_FILE_BYTES_MAX 4096
 #define PATH_BYTES_MAX 4096
 
@@ -27,7 +27,8 @@ static uint64_t delay_after(struct feishu *feishu, const struct sma_login_error 
 /* -- who the bot is ---------------------------------------------------------------------------- */
 static bool bot_path(const struct feishu *feishu, char path[PATH_BYTES_MAX])
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/" BOT_FILE, feishu->base.config->project_dir);
+    int len = snprintf(path, PATH_BYTES_MAX, "%s/%s" BOT_FILE, feishu->base.config->project_dir,
+                       feishu->base.home.folder);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -70,8 +71,8 @@ static void keep_bot(struct feishu *feishu)
             err = sma_sys_write_file_atomic(sys, path, sma_buf_str(&json), 0600, NULL);
         if (err !=
             SMA_ERR_OK) /* the next start asks before it connects: no more than that is lost */
-            sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: cannot write %s: %s", BOT_FILE,
-                        sma_err_text(err));
+            sma_platform_log(&feishu->base, SMA_LOG_WARN, "cannot write %s" BOT_FILE ": %s",
+                             feishu->base.home.folder, sma_err_text(err));
     }
     sma_buf_fini(&json);
 }
@@ -87,14 +88,13 @@ static void take_bot(struct feishu *feishu, const struct feishu_bot *bot)
     if (is_new)
         keep_bot(feishu);
     if (!bot->is_active)
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                    "feishu: the app is not enabled in this organisation yet: release a version in "
-                    "the developer "
-                    "console; until then nobody can reach it");
+        sma_platform_log(&feishu->base, SMA_LOG_WARN,
+                         "the app is not enabled in this organisation yet: release a version in "
+                         "the developer "
+                         "console; until then nobody can reach it");
     if (feishu->settings.is_webhook)
-        sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
-                    "feishu: ready as %s (%s); events are taken at /webhooks/feishu", bot->name,
-                    bot->open_id);
+        sma_platform_log(&feishu->base, SMA_LOG_INFO, "ready as %s (%s); events are taken at %s",
+                         bot->name, bot->open_id, feishu->base.home.webhook);
     feishu_socket_begin(feishu);
 }
 
@@ -119,8 +119,8 @@ static void on_bot(void *state, void *user, const struct sma_net_answer *answer)
         delay_ns = FEISHU_FATAL_S * SMA_NS_PER_S;
     } else if (!sma_adapter_health_has(&feishu->base.health, SMA_CAUSE_LOGIN) &&
                sma_adapter_is_worth_telling(identity->failure_count)) {
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times); trying again", error.text,
-                    identity->failure_count);
+        sma_platform_log(&feishu->base, SMA_LOG_WARN, "%s (%u times); trying again", error.text,
+                         identity->failure_count);
     }
     identity->due_ns = sma_ctx_now(feishu->ctx) + delay_ns;
 }

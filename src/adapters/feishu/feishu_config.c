@@ -12,7 +12,7 @@
 
 #define AT(member) SMA_PARAM_AT(struct feishu_settings, member)
 static const struct sma_param ROWS[] = {
-    {"appId", SMA_PARAM_TEXT(NULL), AT(app_id), .env = "FEISHU_APP_ID",
+    {"appId", SMA_PARAM_TEXT(NULL), AT(app_id), .env = "FEISHU_APP_ID", .traits = SMA_PARAM_ACCOUNT,
      .doc = "without it the platform is skipped with a warning"},
     {"appSecret", SMA_PARAM_TEXT(NULL), AT(app_secret), .env = "FEISHU_APP_SECRET",
      .doc = "likewise"},

@@ -39,6 +39,7 @@
 #define SMA_FEISHU_EVENT_H
 
 #include "adapters/common/file_list.h"
+#include "adapters/common/home.h"
 #include "sma/buf.h"
 #include "sma/messages.h"
 
@@ -48,6 +49,7 @@
 struct json_t;
 struct feishu_event_options
 {
+    const struct sma_home *home; /* names and folder of this bot; NULL = of the platform's first */
     struct sma_str
         /* of /bot/v3/info; empty: no group message counts as addressed, so learn it first */
         bot_open_id;

@@ -50,6 +50,8 @@ static inline void feishu_ignore(struct feishu_reading *reading, const char *why
 bool feishu_id_is_good(struct sma_str id);
 /** Who speaks is only compared and stored, so any visible text will do. */
 bool feishu_is_user_id(struct sma_str id);
+/** Append the key of this chat, of the bot that the event came to. */
+void feishu_put_chat_key(struct feishu_reading *reading, struct sma_str chat_id);
 /** Route and what all ingresses share. false: the chat id is unusable, the event is IGNORED. */
 bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
                        struct sma_str chat_type, struct sma_str user_id);

@@ -174,7 +174,6 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
 }
 
 const struct sma_fetch_ops feishu_fetch_ops = {
-    .name = "feishu",
     .shape = &feishu_file_shape,
     .start = start_fetch,
     .look = feishu_look_up,

@@ -120,8 +120,8 @@ void feishu_intake_frame(struct feishu *feishu, const struct feishu_frame *frame
     if (err == SMA_ERR_OK)
         err = feishu_event_parse(&options, payload, on_event, &taking, &error);
     if (err == SMA_ERR_BADINPUT || err == SMA_ERR_TOOBIG) {
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: an event cannot be read (%s); dropped",
-                    err == SMA_ERR_TOOBIG ? sma_err_text(err) : error.text);
+        sma_platform_log(&feishu->base, SMA_LOG_WARN, "an event cannot be read (%s); dropped",
+                         err == SMA_ERR_TOOBIG ? sma_err_text(err) : error.text);
         taking.is_handled = true; /* the fifth time it would read no better */
     }
     if (taking.is_handled)

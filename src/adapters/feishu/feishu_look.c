@@ -60,6 +60,7 @@ static bool may_ask_names(const struct feishu *feishu)
 struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns)
 {
     return (struct feishu_event_options){
+        .home = &feishu->base.home,
         .bot_open_id = sma_str(feishu->identity.bot.open_id),
         .app_id = sma_str(feishu->settings.app_id),
         .adapter = (uint8_t)sma_ctx_self(feishu->ctx),
@@ -114,11 +115,11 @@ static void read_names(struct feishu *feishu, struct sma_str open_id, const json
 static void note_no_right(struct feishu *feishu, long long code)
 {
     feishu->names_refused_ns = sma_ctx_now(feishu->ctx) + NAMELESS_S * SMA_NS_PER_S;
-    sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
-                "feishu: people have no names here (code %lld): the app may see neither the "
-                "members of groups (im:chat.members:read) nor its contacts "
-                "(contact:user.base:readonly)",
-                code);
+    sma_platform_log(&feishu->base, SMA_LOG_INFO,
+                     "people have no names here (code %lld): the app may see neither the "
+                     "members of groups (im:chat.members:read) nor its contacts "
+                     "(contact:user.base:readonly)",
+                     code);
 }
 
 /* Members of a group, or one person. */

@@ -310,8 +310,7 @@ static void note_place(struct feishu_reading *reading, struct sma_str chat_id,
         route->message_id = message_id;
     if (!feishu_id_is_good(chat_id))
         return;
-    sma_buf_put_text(&reading->chat_key, "feishu:chat:");
-    sma_buf_put_str(&reading->chat_key, chat_id);
+    feishu_put_chat_key(reading, chat_id);
     route->chat_key = sma_buf_str(&reading->chat_key);
 }
 

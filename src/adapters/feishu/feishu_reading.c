@@ -69,6 +69,18 @@ static void put_alias(struct feishu_reading *reading, const json_t *ids, struct 
         ingress->user_alias = alias;
 }
 
+static const char *channel_of(const struct feishu_reading *reading)
+{
+    const struct sma_home *home = reading->options->home;
+    return home == NULL ? "feishu" : home->name;
+}
+
+void feishu_put_chat_key(struct feishu_reading *reading, struct sma_str chat_id)
+{
+    sma_buf_printf(&reading->chat_key, "%s:chat:", channel_of(reading));
+    sma_buf_put_str(&reading->chat_key, chat_id);
+}
+
 bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
                        struct sma_str chat_type, struct sma_str user_id)
 {
@@ -76,12 +88,11 @@ bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
         feishu_ignore(reading, SMA_WHY_MALFORMED "no usable chat id");
         return false;
     }
-    sma_buf_put_text(&reading->chat_key, "feishu:chat:");
-    sma_buf_put_str(&reading->chat_key, chat_id);
+    feishu_put_chat_key(reading, chat_id);
     struct sma_ingress *ingress = &reading->event.ingress;
     bool is_private = sma_str_is_equal(chat_type, SMA_STR("p2p"));
     ingress->route = (struct sma_route){.adapter = reading->options->adapter,
-                                        .channel = SMA_STR("feishu"),
+                                        .channel = sma_str(channel_of(reading)),
                                         .chat_key = sma_buf_str(&reading->chat_key),
                                         .chat_id = chat_id,
                                         .chat_type = chat_type,

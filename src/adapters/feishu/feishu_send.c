@@ -108,9 +108,9 @@ static void read_answer(struct sma_sending *sending, const struct sma_net_answer
     feishu_classify(answer, outcome);
     attempt->is_elsewhere = feishu_is_elsewhere(outcome, sending->asked->route.chat_id);
     if (attempt->is_elsewhere) {
-        sma_ctx_log(feishu_of(attempt)->ctx, SMA_LOG_WARN,
-                    "feishu: a message for one chat was answered with one of another chat; it is "
-                    "not believed");
+        sma_platform_log(&feishu_of(attempt)->base, SMA_LOG_WARN,
+                         "a message for one chat was answered with one of another chat; it is "
+                         "not believed");
         outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
         outcome->message_id[0] = '\0';
         snprintf(outcome->error, sizeof outcome->error,

@@ -61,8 +61,8 @@ static void try_later(struct feishu *feishu, const struct sma_login_error *error
             feishu_trouble(feishu, SMA_CAUSE_LINK, error->text);
         delay_ns = FEISHU_FATAL_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(socket->failure_count)) {
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times); connecting again",
-                    error->text, socket->failure_count);
+        sma_platform_log(&feishu->base, SMA_LOG_WARN, "%s (%u times); connecting again",
+                         error->text, socket->failure_count);
     }
     socket->due_ns = sma_ctx_now(feishu->ctx) + (ordered_ns > delay_ns ? ordered_ns : delay_ns);
 }
@@ -105,9 +105,9 @@ static void on_data(struct feishu *feishu, const struct feishu_frame *frame, uin
         return;
     case FEISHU_FRAGMENT_REFUSED:
         if (sma_adapter_is_worth_telling(++feishu->socket.garbage_count))
-            sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                        "feishu: part of a split event makes no sense (%u times); not taken",
-                        feishu->socket.garbage_count);
+            sma_platform_log(&feishu->base, SMA_LOG_WARN,
+                             "part of a split event makes no sense (%u times); not taken",
+                             feishu->socket.garbage_count);
         return;
     default:
         return; /* held, or it comes again */
@@ -120,9 +120,9 @@ static void on_garbage(struct feishu *feishu, enum sma_err err)
     if (err == SMA_ERR_NOMEM)
         return; /* not answered, so it comes again */
     if (sma_adapter_is_worth_telling(++socket->garbage_count))
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                    "feishu: the connection brought something that is not a frame (%s, %u times)",
-                    sma_err_text(err), socket->garbage_count);
+        sma_platform_log(&feishu->base, SMA_LOG_WARN,
+                         "the connection brought something that is not a frame (%s, %u times)",
+                         sma_err_text(err), socket->garbage_count);
     if (err == SMA_ERR_TOOBIG)
         sma_ws_end(socket->conn, CLOSE_TOO_BIG);
 }
@@ -161,10 +161,10 @@ static void on_opened(void *user)
     sma_adapter_health_up(&feishu->base.health);
     bool is_first = !socket->is_ready_told;
     socket->is_ready_told = true;
-    sma_ctx_log(feishu->ctx, SMA_LOG_INFO, "feishu: %s as %s (%s), connection %s",
-                is_first ? "connected" : "connected again",
-                feishu->identity.bot.name[0] == '\0' ? "the bot" : feishu->identity.bot.name,
-                feishu->identity.bot.open_id, socket->device_id);
+    sma_platform_log(&feishu->base, SMA_LOG_INFO, "%s as %s (%s), connection %s",
+                     is_first ? "connected" : "connected again",
+                     feishu->identity.bot.name[0] == '\0' ? "the bot" : feishu->identity.bot.name,
+                     feishu->identity.bot.open_id, socket->device_id);
     send_ping(feishu);
     sma_ctx_request_batch_end(feishu->ctx);
 }
@@ -310,8 +310,8 @@ void feishu_socket_ack(struct feishu *feishu, unsigned generation, struct sma_st
         err = sma_ws_send(socket->conn, sma_buf_str(&bytes), true);
     sma_buf_fini(&bytes);
     if (err == SMA_ERR_FULL) { /* a server that does not read any more is none */
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                    "feishu: the server takes no acknowledgements; connecting anew");
+        sma_platform_log(&feishu->base, SMA_LOG_WARN,
+                         "the server takes no acknowledgements; connecting anew");
         sma_ws_end(socket->conn, 0);
     }
 }
@@ -362,8 +362,8 @@ static void tick_open(struct feishu *feishu, uint64_t now_ns)
     if (socket->probe_due_ns <= now_ns) {
         if (++socket->unanswered_count >= 2) {
             socket->ping_due_ns = socket->probe_due_ns = UINT64_MAX;
-            sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                        "feishu: the connection is silent (no pong); connecting anew");
+            sma_platform_log(&feishu->base, SMA_LOG_WARN,
+                             "the connection is silent (no pong); connecting anew");
             sma_ws_end(socket->conn, 0);
             return;
         }

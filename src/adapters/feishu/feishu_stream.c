@@ -213,9 +213,9 @@ static void note_refused_kit(struct sma_stream *stream, const struct feishu_outc
     struct sma_route route = sma_stream_route(stream);
     if (answered->is_scope_missing || status == 404) {
         if (!feishu->has_no_kit)
-            sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
-                        "feishu: answers are not typed into cards: the app has no right to CardKit "
-                        "(cardkit:card:write)");
+            sma_platform_log(&feishu->base, SMA_LOG_INFO,
+                             "answers are not typed into cards: the app has no right to CardKit "
+                             "(cardkit:card:write)");
         feishu->has_no_kit = true;
     }
     if (!feishu_is_group(&route) || feishu->settings.progress == FEISHU_PROGRESS_CARD)
@@ -289,7 +289,7 @@ static void read_answer(struct sma_stream *stream, enum sma_stream_step step,
 }
 
 const struct sma_stream_ops feishu_stream_ops = {
-    .file = FEISHU_CACHE_FOLDER "progress.json",
+    .file = "progress.json",
     .first_ms = FIRST_MS,
     .change_ms = CHANGE_MS,
     .rest_ms = REST_MS,

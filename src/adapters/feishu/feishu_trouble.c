@@ -6,13 +6,13 @@
 void feishu_trouble(struct feishu *feishu, enum sma_cause cause, const char *text)
 {
     if (sma_adapter_health_set(&feishu->base.health, cause, text))
-        sma_ctx_log(feishu->ctx, SMA_LOG_ERROR, "feishu: %s; trying again every %d minutes", text,
-                    FEISHU_FATAL_S / 60);
+        sma_platform_log(&feishu->base, SMA_LOG_ERROR, "%s; trying again every %d minutes", text,
+                         FEISHU_FATAL_S / 60);
 }
 
 void feishu_tell_scope(struct feishu *feishu, const char *error)
 {
     (void)sma_adapter_health_set(&feishu->base.health, SMA_CAUSE_RIGHTS, error);
     if (sma_adapter_is_worth_telling(++feishu->scope_count))
-        sma_ctx_log(feishu->ctx, SMA_LOG_WARN, "feishu: %s (%u times)", error, feishu->scope_count);
+        sma_platform_log(&feishu->base, SMA_LOG_WARN, "%s (%u times)", error, feishu->scope_count);
 }

@@ -113,9 +113,9 @@ static void on_shown(void *state, void *user, const struct sma_net_answer *answe
     if (outcome.attempt_class == SMA_ATTEMPT_SENT)
         note_reaction(typing, answer);
     if (outcome.is_scope_missing && !feishu->has_no_typing)
-        sma_ctx_log(feishu->ctx, SMA_LOG_INFO,
-                    "feishu: no sign of life is shown in groups: the app has no right to reactions "
-                    "(im:message.reactions:write_only)");
+        sma_platform_log(&feishu->base, SMA_LOG_INFO,
+                         "no sign of life is shown in groups: the app has no right to reactions "
+                         "(im:message.reactions:write_only)");
     feishu->has_no_typing |= outcome.is_scope_missing;
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
         feishu->typing_hold_ns = sma_ctx_now(feishu->ctx) + outcome.retry_after_ms * SMA_NS_PER_MS;

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define DECIDE_ID_BYTES_MAX 64u
+#define DECIDE_ID_BYTES_MAX 96u
 #define DECIDE_RESPONSE_BYTES_MAX 16384u
 #define DECIDE_GRANT_S_MAX (30 * INT64_C(86400))
 
@@ -42,10 +42,10 @@ static const struct
     {"/api/runs/", "", SMA_DECIDE_CANCEL, VERB_CANCEL},
 };
 
-/* A pairing is named by its code, or by the person: "telegram:1001", "feishu:ou_84a0". */
+/* A pairing is named by its code, or by the person: "telegram:1001", "feishu@x:ou_84a0". */
 static bool is_id(struct sma_str id, enum sma_decide_kind kind)
 {
-    const char *more = kind == SMA_DECIDE_PAIRING ? "-:_" : "-";
+    const char *more = kind == SMA_DECIDE_PAIRING ? "-:_@" : "-";
     if (id.len == 0 || id.len > DECIDE_ID_BYTES_MAX)
         return false;
     for (size_t i = 0; i < id.len; i++) {

@@ -25,7 +25,7 @@ static SMA_CHECKED enum sma_err make_shards(struct qq *qq)
         shard->qq = qq;
         shard->index = i;
         shard->connect_due_ns = UINT64_MAX;
-        snprintf(shard->cursor_name, sizeof shard->cursor_name, "qq.%u.seq", i);
+        snprintf(shard->cursor_name, sizeof shard->cursor_name, "%s.%u.seq", qq->base.home.name, i);
         if (qq_session_init(&shard->session, qq->settings.intents) != SMA_ERR_OK)
             return SMA_ERR_NOMEM;
     }

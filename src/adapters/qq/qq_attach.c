@@ -60,8 +60,9 @@ static void put_file(struct qq_reading *in, const json_t *attachment, struct sma
         name = sma_str(kind);
     struct sma_buf path;
     sma_buf_init(&path, 1024);
-    sma_attach_put_path(&path, QQ_CACHE_FOLDER, in->date_ms, without_scheme(url),
-                        in->event.ingress.event_key, name);
+    const struct sma_home *home = in->options->home;
+    sma_attach_put_path(&path, home == NULL ? QQ_CACHE_FOLDER : home->folder, in->date_ms,
+                        without_scheme(url), in->event.ingress.event_key, name);
     sma_attach_put_line(lines, kind, sma_buf_str(&path), name);
     sma_buf_printf(&in->preparation, "%s{\"kind\":\"%s\",\"url\":\"",
                    in->file_count == 0 ? "[" : ",", kind);

@@ -18,7 +18,7 @@ static const uint32_t INTENT_MASKS[] = {QQ_INTENT_GROUP_AND_C2C, QQ_INTENT_INTER
 
 #define AT(member) SMA_PARAM_AT(struct qq_settings, member)
 static const struct sma_param ROWS[] = {
-    {"appId", SMA_PARAM_TEXT(NULL), AT(app_id), .env = "QQ_APP_ID",
+    {"appId", SMA_PARAM_TEXT(NULL), AT(app_id), .env = "QQ_APP_ID", .traits = SMA_PARAM_ACCOUNT,
      .doc = "without it the platform is skipped with a warning"},
     {"appSecret", SMA_PARAM_TEXT(NULL), AT(secret), .env = "QQ_APP_SECRET",
      .doc = "likewise; webhooks are checked with it"},

@@ -83,11 +83,13 @@ bool qq_fill_route(struct qq_reading *in, enum qq_place place, struct sma_str ch
         qq_ignore(in, SMA_WHY_MALFORMED "no usable chat id");
         return false;
     }
-    sma_buf_printf(&in->chat_key, "qq:%s:", place_words[place]);
+    const struct sma_home *home = in->options->home;
+    const char *channel = home == NULL ? "qq" : home->name;
+    sma_buf_printf(&in->chat_key, "%s:%s:", channel, place_words[place]);
     sma_buf_put_str(&in->chat_key, chat_id);
     struct sma_route *route = &in->event.ingress.route;
     route->adapter = in->options->adapter;
-    route->channel = SMA_STR("qq");
+    route->channel = sma_str(channel);
     route->chat_key = sma_buf_str(&in->chat_key);
     route->chat_id = chat_id;
     route->chat_type = sma_str(place_words[place]);

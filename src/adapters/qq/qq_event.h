@@ -12,7 +12,8 @@
  *   everything else, messages of bots, messages without text and attachment   IGNORED
  * An IGNORED event is finished like a stored one: its sequence number may be passed.
  *
- * chat_key qq:<group|c2c|channel|dm>:<id>, chat_type the word in it. event_key: the message's own
+ * chat_key qq:<group|c2c|channel|dm>:<id> (of a further bot qq@<its id>:...), chat_type the word in
+ * it. event_key: the message's own
  * id (the same message may come as GROUP_AT_MESSAGE_CREATE and as GROUP_MESSAGE_CREATE); for all
  * others the outer event id. route.message_id: what a passive reply names: the message's id, or
  * "event:<event id>" for callbacks and notes.
@@ -26,6 +27,7 @@
 #define SMA_QQ_EVENT_H
 
 #include "adapters/common/file_list.h"
+#include "adapters/common/home.h"
 #include "qq_frame.h"
 #include "sma/messages.h"
 
@@ -35,6 +37,7 @@
 
 struct qq_event_options
 {
+    const struct sma_home *home; /* names and folder of this bot; NULL = of the platform's first */
     struct sma_str bot_id; /* READY's user.id: whose mention is ours in guilds; may be empty */
     uint8_t adapter;       /* actor id, for the route */
     int64_t now_wall_ms;   /* stamp of events without a time, and the latest time believed */

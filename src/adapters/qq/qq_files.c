@@ -51,7 +51,6 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
 }
 
 const struct sma_fetch_ops qq_fetch_ops = {
-    .name = "qq",
     .shape = &qq_file_shape,
     .start = start,
     .ask_role = ask_role,

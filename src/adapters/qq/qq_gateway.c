@@ -102,9 +102,9 @@ static void note_bot(struct qq *qq, const struct qq_frame *frame)
 static void on_garbage(struct qq_shard *shard, size_t len)
 {
     bool is_last = ++shard->garbage_count > QQ_GARBAGE_COUNT_MAX;
-    sma_ctx_log(shard->qq->ctx, SMA_LOG_WARN,
-                "qq: the gateway sent %zu bytes that are not a payload; %s", len,
-                is_last ? "passed over" : "asking for them again");
+    sma_platform_log(&shard->qq->base, SMA_LOG_WARN,
+                     "the gateway sent %zu bytes that are not a payload; %s", len,
+                     is_last ? "passed over" : "asking for them again");
     sma_adapter_health_error(&shard->qq->base.health,
                              "the gateway sent bytes that are not a payload");
     if (!is_last)
@@ -405,13 +405,13 @@ static void tell_intents(struct qq_shard *shard)
     struct sma_buf names;
     sma_buf_init(&names, 256);
     qq_put_intents(&names, refused);
-    sma_ctx_log(qq->ctx, SMA_LOG_ERROR,
-                "qq: the bot has no right to all of adapters.qq.intents: connected without %s%s; "
-                "apply for it in the platform's console, or take it out of the list",
-                names.err == SMA_ERR_OK ? names.ptr : "some of them",
-                (refused & QQ_INTENT_INTERACTION) != 0
-                    ? " (no press of a button arrives, so requests are answered by words)"
-                    : "");
+    sma_platform_log(&qq->base, SMA_LOG_ERROR,
+                     "the bot has no right to all of adapters.qq.intents: connected without %s%s; "
+                     "apply for it in the platform's console, or take it out of the list",
+                     names.err == SMA_ERR_OK ? names.ptr : "some of them",
+                     (refused & QQ_INTENT_INTERACTION) != 0
+                         ? " (no press of a button arrives, so requests are answered by words)"
+                         : "");
     sma_buf_fini(&names);
 }
 
@@ -435,11 +435,11 @@ static void tell_ready(struct qq_shard *shard)
     shard->is_up = true;
     tell_link(qq, "");
     if (is_first || sma_adapter_is_worth_telling(shard->trouble_count))
-        sma_ctx_log(qq->ctx, SMA_LOG_INFO, "qq: %s as %s (%s), shard %u of %u, %s",
-                    is_first ? "connected" : "connected again",
-                    qq->bot_name[0] == '\0' ? "the bot" : qq->bot_name, qq->bot_id,
-                    shard->index + 1, qq->settings.shard_count,
-                    shard->session.is_resuming ? "session resumed" : "new session");
+        sma_platform_log(&qq->base, SMA_LOG_INFO, "%s as %s (%s), shard %u of %u, %s",
+                         is_first ? "connected" : "connected again",
+                         qq->bot_name[0] == '\0' ? "the bot" : qq->bot_name, qq->bot_id,
+                         shard->index + 1, qq->settings.shard_count,
+                         shard->session.is_resuming ? "session resumed" : "new session");
     tell_intents(shard);
 }
 
@@ -455,10 +455,10 @@ static void tell_trouble(struct qq_shard *shard)
     bool is_due = session->is_fatal || sma_adapter_is_worth_telling(shard->trouble_count);
     if (session->trouble[0] == '\0' || !is_due)
         return;
-    sma_ctx_log(shard->qq->ctx, session->is_fatal ? SMA_LOG_ERROR : SMA_LOG_WARN,
-                "qq: shard %u of %u is not connected (%u in a row): %s; trying again%s",
-                shard->index + 1, shard->qq->settings.shard_count, shard->trouble_count,
-                session->trouble, session->is_fatal ? " every few minutes" : "");
+    sma_platform_log(&shard->qq->base, session->is_fatal ? SMA_LOG_ERROR : SMA_LOG_WARN,
+                     "shard %u of %u is not connected (%u in a row): %s; trying again%s",
+                     shard->index + 1, shard->qq->settings.shard_count, shard->trouble_count,
+                     session->trouble, session->is_fatal ? " every few minutes" : "");
 }
 
 /* Do what is to be done; then say what has changed. */

@@ -8,7 +8,8 @@
 
 struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_ns)
 {
-    return (struct qq_event_options){.bot_id = sma_str(qq->bot_id),
+    return (struct qq_event_options){.home = &qq->base.home,
+                                     .bot_id = sma_str(qq->bot_id),
                                      .adapter = (uint8_t)sma_ctx_self(qq->ctx),
                                      .now_wall_ms = sma_ctx_wall(qq->ctx),
                                      .read_ns = read_ns};
@@ -23,9 +24,9 @@ enum sma_took qq_take(struct qq *qq, const struct qq_event *event,
                                        .user_id = ingress->route.user_id,
                                        .message_id = ingress->event_key};
     if (event->is_audit_refused)
-        sma_ctx_log(
-            qq->ctx, SMA_LOG_WARN,
-            "qq: the platform's audit has refused a message of ours in channel %.*s: nobody "
+        sma_platform_log(
+            &qq->base, SMA_LOG_WARN,
+            "the platform's audit has refused a message of ours in channel %.*s: nobody "
             "sees it",
             (int)sma_utf8_cut(event->audit_place, 64), event->audit_place.ptr);
     struct sma_origin here = *origin;

@@ -42,8 +42,9 @@ uint32_t qq_epoch_make(int64_t wall_ms, uint32_t previous)
 
 static bool make_path(const struct qq_shard *shard, char path[PATH_BYTES_MAX])
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/" QQ_CACHE_FOLDER "session-%u.json",
-                       shard->qq->base.config->project_dir, shard->index);
+    int len =
+        snprintf(path, PATH_BYTES_MAX, "%s/%ssession-%u.json", shard->qq->base.config->project_dir,
+                 shard->qq->base.home.folder, shard->index);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -110,7 +111,7 @@ static void put_file(struct sma_buf *buf, const struct qq_shard *shard)
 static enum sma_err make_folder(struct qq *qq, struct sma_error *error)
 {
     char path[PATH_BYTES_MAX];
-    snprintf(path, sizeof path, "%s/" QQ_CACHE_FOLDER, qq->base.config->project_dir);
+    snprintf(path, sizeof path, "%s/%s", qq->base.config->project_dir, qq->base.home.folder);
     return sma_sys_make_dirs(sma_ctx_sys(qq->ctx), path, error);
 }
 
@@ -134,8 +135,8 @@ void qq_keep_write(struct qq_shard *shard)
         err = sma_sys_write_file_atomic(sys, path, sma_buf_str(&buf), 0600, &error);
     sma_buf_fini(&buf);
     if (err != SMA_ERR_OK)
-        sma_ctx_log(qq->ctx, SMA_LOG_WARN,
-                    "qq: the session could not be kept (%s): events during the next restart would "
-                    "be lost",
-                    error.text[0] == '\0' ? sma_err_text(err) : error.text);
+        sma_platform_log(&qq->base, SMA_LOG_WARN,
+                         "the session could not be kept (%s): events during the next restart would "
+                         "be lost",
+                         error.text[0] == '\0' ? sma_err_text(err) : error.text);
 }

@@ -84,7 +84,7 @@ struct qq_shard
     uint64_t ready_ns; /* since when, or when last; 0 = never */
     unsigned garbage_count, trouble_count;
     uint32_t told_intents; /* that we may not have, as last told */
-    char cursor_name[24];
+    char cursor_name[SMA_BOT_NAME_BYTES_MAX + 16];
     char kept_id[QQ_SESSION_ID_BYTES_MAX]; /* of the file, until the cursor is known */
     int64_t kept_seq;
 };

@@ -63,8 +63,8 @@ void qq_record_raw(struct qq *qq, const struct qq_frame *frame, struct sma_str b
     if (write_capture(qq, frame, bytes, &error) == SMA_ERR_OK)
         return;
     qq->capture = 0;
-    sma_ctx_log(qq->ctx, SMA_LOG_WARN, "qq: SHIP_QQ_CAPTURE_EVENTS: %s; capturing no more",
-                error.text);
+    sma_platform_log(&qq->base, SMA_LOG_WARN, "SHIP_QQ_CAPTURE_EVENTS: %s; capturing no more",
+                     error.text);
 }
 
 void qq_capture_begin(struct qq *qq)

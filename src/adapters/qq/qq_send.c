@@ -39,7 +39,7 @@ static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
         sma_adapter_health_heal(&qq->base.health, SMA_CAUSE_RIGHTS);
     else if (outcome->is_bot_refused &&
              sma_adapter_health_set(&qq->base.health, SMA_CAUSE_RIGHTS, outcome->error))
-        sma_ctx_log(qq->ctx, SMA_LOG_ERROR, "qq: the bot may not send: %s", outcome->error);
+        sma_platform_log(&qq->base, SMA_LOG_ERROR, "the bot may not send: %s", outcome->error);
 }
 
 /* By our count no answer is left, and nothing may be said without one: the platform's own count is

@@ -230,9 +230,9 @@ static void note_no_right(struct qq *qq, const struct qq_outcome *answered, int 
 {
     bool has_none = answered->code == NO_RIGHT || status == 404 || status == 405;
     if (has_none && !qq->has_no_streams)
-        sma_ctx_log(qq->ctx, SMA_LOG_INFO,
-                    "qq: answers are not shown while they are written: the bot has no right to "
-                    "stream messages");
+        sma_platform_log(&qq->base, SMA_LOG_INFO,
+                         "answers are not shown while they are written: the bot has no right to "
+                         "stream messages");
     qq->has_no_streams |= has_none;
 }
 
@@ -298,7 +298,7 @@ static void read_answer(struct sma_stream *stream, enum sma_stream_step step,
 }
 
 const struct sma_stream_ops qq_stream_ops = {
-    .file = ".ship/.cache/qq/streams.json",
+    .file = "streams.json",
     .first_ms = FIRST_MS,
     .change_ms = CHANGE_MS,
     .rest_ms = REST_MS,

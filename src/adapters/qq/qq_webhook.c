@@ -71,16 +71,17 @@ static void on_bot(void *state, void *user, const struct sma_net_answer *answer)
         struct sma_str name = sma_json_str(root, "username");
         snprintf(qq->bot_id, sizeof qq->bot_id, "%.*s", (int)sizeof qq->bot_id - 1,
                  outcome.message_id);
-        sma_ctx_log(
-            qq->ctx, SMA_LOG_INFO, "qq: connected as %.*s (%s); requests are taken at /webhooks/qq",
-            (int)(name.len > 60 ? 60 : name.len), name.len == 0 ? "" : name.ptr, qq->bot_id);
+        sma_platform_log(&qq->base, SMA_LOG_INFO,
+                         "connected as %.*s (%s); requests are taken at %s",
+                         (int)(name.len > 60 ? 60 : name.len), name.len == 0 ? "" : name.ptr,
+                         qq->bot_id, qq->base.home.webhook);
         json_decref(root);
         return;
     }
     json_decref(root);
     if (sma_adapter_is_worth_telling(++qq->bot_failure_count))
-        sma_ctx_log(qq->ctx, SMA_LOG_WARN, "qq: asking who the bot is failed (%u in a row): %s",
-                    qq->bot_failure_count, outcome.error);
+        sma_platform_log(&qq->base, SMA_LOG_WARN, "asking who the bot is failed (%u in a row): %s",
+                         qq->bot_failure_count, outcome.error);
     qq->bot_due_ns = sma_ctx_now(qq->ctx) +
                      sma_adapter_backoff_ns(qq->ctx, qq->bot_failure_count, QQ_BACKOFF_MAX_S);
 }

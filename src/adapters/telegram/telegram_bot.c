@@ -26,8 +26,8 @@ void telegram_bot_refused(struct telegram *telegram, int status)
                         "current one from @BotFather (/mybots, API Token), put it into "
                         "adapters.telegram.botToken or the variable named there, and restart";
     if (sma_adapter_health_set(&telegram->base.health, SMA_CAUSE_LOGIN, text))
-        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR, "telegram: %s; trying again every %d s", text,
-                    REFUSED_S);
+        sma_platform_log(&telegram->base, SMA_LOG_ERROR, "%s; trying again every %d s", text,
+                         REFUSED_S);
 }
 
 static void step_failed(struct telegram *telegram, const char *method,
@@ -41,9 +41,8 @@ static void step_failed(struct telegram *telegram, const char *method,
         telegram_bot_refused(telegram, answer->status);
         delay_ns = REFUSED_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(telegram->bot_failure_count)) {
-        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                    "telegram: %s failed (%u in a row): %s; trying again", method,
-                    telegram->bot_failure_count, outcome.error);
+        sma_platform_log(&telegram->base, SMA_LOG_WARN, "%s failed (%u in a row): %s; trying again",
+                         method, telegram->bot_failure_count, outcome.error);
     }
     uint64_t ordered_ns = outcome.retry_after_ms * SMA_NS_PER_MS;
     telegram->bot_due_ns =
@@ -146,17 +145,18 @@ static void tell_ready(struct telegram *telegram)
         return;
     telegram->is_ready_told = true;
     const struct telegram_settings *settings = &telegram->settings;
-    sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: connected as @%s (%lld), %s",
-                telegram->bot_name, (long long)telegram->bot.id,
-                !settings->is_webhook ? "polling"
-                : settings->webhook_url[0] != '\0'
-                    ? "webhook set; requests are taken at /webhooks/telegram"
-                    : "requests are taken at /webhooks/telegram");
+    sma_platform_log(&telegram->base, SMA_LOG_INFO, "connected as @%s (%lld), %s%s",
+                     telegram->bot_name, (long long)telegram->bot.id,
+                     !settings->is_webhook              ? "polling"
+                     : settings->webhook_url[0] != '\0' ? "webhook set; requests are taken at "
+                                                        : "requests are taken at ",
+                     settings->is_webhook ? telegram->base.home.webhook : "");
     if (telegram->bot.joins_groups && settings->is_paired)
-        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                    "telegram: anybody may take this bot into a group; there it answers nobody "
-                    "until an owner lets the group in. /setjoingroups of @BotFather forbids it "
-                    "altogether");
+        sma_platform_log(
+            &telegram->base, SMA_LOG_WARN,
+            "anybody may take this bot into a group; there it answers nobody "
+            "until an owner lets the group in. /setjoingroups of @BotFather forbids it "
+            "altogether");
 }
 
 static void start_step(struct telegram *telegram, const char *method, struct sma_buf *body,
@@ -224,11 +224,13 @@ void telegram_bot_begin(struct telegram *telegram)
 {
     telegram->phase = TELEGRAM_PHASE_CURSOR;
     telegram->bot_due_ns = UINT64_MAX;
+    (void)snprintf(telegram->poll.cursor_name, sizeof telegram->poll.cursor_name, "%s.offset",
+                   telegram->base.home.name);
     if (telegram->settings.is_webhook) {
         step_is_done(telegram, TELEGRAM_PHASE_WHO);
         return;
     }
-    if (!sma_platform_ask_cursor(&telegram->base, "telegram.offset", NULL))
+    if (!sma_platform_ask_cursor(&telegram->base, telegram->poll.cursor_name, NULL))
         step_is_done(telegram,
                      TELEGRAM_PHASE_UNHOOK); /* the platform still knows what was confirmed */
 }

@@ -15,8 +15,9 @@
 
 static bool make_path(const struct telegram *telegram, char path[PATH_BYTES_MAX])
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/" TELEGRAM_CACHE_FOLDER "commands-%lld.txt",
-                       telegram->base.config->project_dir, (long long)telegram->bot.id);
+    int len =
+        snprintf(path, PATH_BYTES_MAX, "%s/%scommands-%lld.txt", telegram->base.config->project_dir,
+                 telegram->base.home.folder, (long long)telegram->bot.id);
     return len > 0 && len < PATH_BYTES_MAX;
 }
 
@@ -58,8 +59,8 @@ static void keep_told(const struct telegram *telegram)
         if (err == SMA_ERR_OK)
             err = sma_sys_write_file_atomic(sys, path, sma_buf_str(&told), 0600, NULL);
         if (err != SMA_ERR_OK)
-            sma_ctx_log(telegram->ctx, SMA_LOG_DEBUG, "telegram: cannot write %s: %s", path,
-                        sma_err_text(err));
+            sma_platform_log(&telegram->base, SMA_LOG_DEBUG, "cannot write %s: %s", path,
+                             sma_err_text(err));
     }
     sma_buf_fini(&told);
 }

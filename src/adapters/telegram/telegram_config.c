@@ -10,7 +10,7 @@
 
 #define AT(member) SMA_PARAM_AT(struct telegram_settings, member)
 static const struct sma_param ROWS[] = {
-    {"botToken", SMA_PARAM_TEXT(NULL), AT(token),
+    {"botToken", SMA_PARAM_TEXT(NULL), AT(token), .traits = SMA_PARAM_ACCOUNT,
      .doc = "from @BotFather; without it the platform is skipped with a warning"},
     {"apiRoot", SMA_PARAM_URL(TELEGRAM_CLOUD_ROOT), AT(api_root), .doc = "a local Bot API server"},
     {"mode", SMA_PARAM_WORD("polling,webhook", 0), AT(is_webhook),

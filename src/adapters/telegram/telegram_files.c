@@ -101,7 +101,7 @@ static void on_copied(uv_fs_t *request)
 static bool start_copy(struct telegram *telegram, struct sma_fetch *fetch, const char *from)
 {
     const struct sma_fetch_place place = {telegram->ctx, telegram->base.config->project_dir,
-                                          TELEGRAM_CACHE_FOLDER};
+                                          telegram->base.home.folder};
     struct copying *copying = calloc(1, sizeof *copying);
     if (copying == NULL || !sma_fetch_place_path(&place, &fetch->temp, copying->to)) {
         free(copying);
@@ -249,7 +249,6 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
 }
 
 const struct sma_fetch_ops telegram_fetch_ops = {
-    .name = "telegram",
     .shape = &telegram_file_shape,
     .start = start_fetch,
     .cancel = cancel_copy,

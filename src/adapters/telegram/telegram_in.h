@@ -17,6 +17,7 @@
 #define SMA_ADAPTERS_TELEGRAM_IN_H
 
 #include "adapters/common/file_list.h"
+#include "adapters/common/home.h"
 #include "sma/messages.h"
 
 #define TELEGRAM_UPDATES_COUNT_MAX \
@@ -41,9 +42,10 @@ struct telegram_bot
 struct telegram_in_options
 {
     const struct telegram_bot *bot;
-    uint8_t adapter;     /* route.adapter of every event */
-    int64_t now_wall_ms; /* "now" for ages; a date in the future counts as this */
-    uint64_t read_ns;    /* stamps.read_ns of every event */
+    const struct sma_home *home; /* names and folder of this bot; NULL = of the platform's first */
+    uint8_t adapter;             /* route.adapter of every event */
+    int64_t now_wall_ms;         /* "now" for ages; a date in the future counts as this */
+    uint64_t read_ns;            /* stamps.read_ns of every event */
     size_t
         /* a file said to be larger is named in the text, not fetched; 0 = the default */
         attachment_bytes_max;
@@ -58,8 +60,9 @@ enum telegram_event_kind
 
 /*
  * One update. What the members of ingress hold:
- * - route: channel "telegram"; chat_key telegram:chat:<id>[:topic:<n>], the topic only when
- *   is_topic_message is true; chat_type as the platform says; user_id = who speaks: from.id, or
+ * - route: channel "telegram", of a further bot "telegram@<its id>"; chat_key
+ *   <channel>:chat:<id>[:topic:<n>], the topic only when is_topic_message is true; chat_type as
+ *   the platform says; user_id = who speaks: from.id, or
  *   sender_chat.id when somebody speaks in the name of a chat (equal to chat_id: an anonymous
  *   administrator of it); user_name = `First Last (@handle)`, or what there is. message_id of a
  *   callback is the message the button belongs to.

@@ -28,13 +28,19 @@ const char *telegram_in_read_chat(const json_t *object, struct telegram_chat *re
     return NULL;
 }
 
-static struct sma_str put_chat_key(char field[TELEGRAM_KEY_TEXT_BYTES], int64_t chat_id,
+static const char *channel_of(const struct telegram_in *in)
+{
+    return in->options->home == NULL ? "telegram" : in->options->home->name;
+}
+
+static struct sma_str put_chat_key(const struct telegram_in *in,
+                                   char field[TELEGRAM_KEY_TEXT_BYTES], int64_t chat_id,
                                    int64_t thread_id)
 {
-    int len = thread_id > 0
-                  ? snprintf(field, TELEGRAM_KEY_TEXT_BYTES,
-                             "telegram:chat:%" PRIi64 ":topic:%" PRIi64, chat_id, thread_id)
-                  : snprintf(field, TELEGRAM_KEY_TEXT_BYTES, "telegram:chat:%" PRIi64, chat_id);
+    int len = snprintf(field, TELEGRAM_KEY_TEXT_BYTES, "%s:chat:%" PRIi64, channel_of(in), chat_id);
+    if (thread_id > 0)
+        len += snprintf(field + len, TELEGRAM_KEY_TEXT_BYTES - (size_t)len, ":topic:%" PRIi64,
+                        thread_id);
     return (struct sma_str){field, (size_t)len};
 }
 
@@ -43,8 +49,8 @@ void telegram_in_put_chat(struct telegram_in *in, const struct telegram_chat *ch
 {
     struct sma_route *route = &ingress->route;
     route->adapter = in->options->adapter;
-    route->channel = SMA_STR("telegram");
-    route->chat_key = put_chat_key(in->chat_key, chat->id, thread_id);
+    route->channel = sma_str(channel_of(in));
+    route->chat_key = put_chat_key(in, in->chat_key, chat->id, thread_id);
     route->chat_id = telegram_in_number(in->chat_id, chat->id);
     route->chat_type = chat->type;
     if (thread_id > 0)
@@ -233,7 +239,7 @@ const char *telegram_in_take_migration(struct telegram_in *in, const json_t *mes
     telegram_in_put_meta(in, &chat, 0, 0, ingress);
     ingress->kind = SMA_EVENT_NOTE;
     ingress->addressed = SMA_ADDRESSED_NONE;
-    ingress->migrated_from = put_chat_key(in->old_key, from, 0);
+    ingress->migrated_from = put_chat_key(in, in->old_key, from, 0);
     ingress->event_key = telegram_in_put_key(in, "migrate:", from);
     ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(message, "date"));
     return NULL;

@@ -40,12 +40,14 @@ static struct sma_str label_of(const struct found_file *file)
     return name.len > 0 ? name : sma_str(file->kind);
 }
 
-static void put_path(struct sma_buf *buf, const struct telegram_origin *origin,
-                     const struct found_file *file)
+static void put_path(const struct telegram_in *in, struct sma_buf *buf,
+                     const struct telegram_origin *origin, const struct found_file *file)
 {
+    const struct sma_home *home = in->options->home;
+    const char *folder = home == NULL ? TELEGRAM_CACHE_FOLDER : home->folder;
     char place[2 * TELEGRAM_ID_TEXT_BYTES];
     snprintf(place, sizeof place, "%" PRIi64 ":%" PRIi64, origin->chat_id, origin->message_id);
-    sma_attach_put_path(buf, TELEGRAM_CACHE_FOLDER, origin->date_ms, file->file_id, sma_str(place),
+    sma_attach_put_path(buf, folder, origin->date_ms, file->file_id, sma_str(place),
                         file->name.len > 0 ? file->name : sma_str(file->fallback_name));
 }
 
@@ -98,7 +100,7 @@ static bool put_file(struct telegram_in *in, const struct telegram_origin *origi
     }
     struct sma_buf path;
     sma_buf_init(&path, PATH_BYTES_MAX);
-    put_path(&path, origin, file);
+    put_path(in, &path, origin, file);
     if (path.err == SMA_ERR_OK) {
         sma_attach_put_line(lines, file->kind, sma_buf_str(&path), label_of(file));
         put_order(in, file, sma_buf_str(&path));

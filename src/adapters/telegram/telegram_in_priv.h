@@ -20,7 +20,7 @@
 
 #define TELEGRAM_UPDATE_ID_MAX INT64_C(9007199254740991) /* over it the number is none */
 #define TELEGRAM_ID_TEXT_BYTES 24                        /* a 64-bit number in decimal */
-#define TELEGRAM_KEY_TEXT_BYTES 96                       /* telegram:chat:<id>:topic:<id> */
+#define TELEGRAM_KEY_TEXT_BYTES 128                      /* telegram:chat:<id>:topic:<id> */
 #define TELEGRAM_QUOTED_NAME_BYTES_MAX 128               /* a name in words for the model; cut */
 #define TELEGRAM_QUOTED_TEXT_BYTES_MAX 4096 /* a replied-to text in words for the model; cut */
 #define TELEGRAM_ENTITY_COUNT_MAX 256       /* entities looked at (the platform sends 100) */

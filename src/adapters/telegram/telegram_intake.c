@@ -13,6 +13,7 @@ struct telegram_in_options telegram_in_options_now(struct telegram *telegram, ui
 {
     return (struct telegram_in_options){
         .bot = &telegram->bot,
+        .home = &telegram->base.home,
         .adapter = (uint8_t)sma_ctx_self(telegram->ctx),
         .now_wall_ms = sma_ctx_wall(telegram->ctx),
         .read_ns = read_ns,
@@ -37,9 +38,9 @@ static void note_shared(struct telegram *telegram, int64_t update_id)
     shared->update_ids[shared->next] = update_id;
     shared->next = (shared->next + 1) % TELEGRAM_SHARED_COUNT_MAX;
     if (!shared->is_told)
-        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                    "telegram: another bot was used in this project before, and its messages had "
-                    "the same numbers; message ids hold the bot's id where they meet");
+        sma_platform_log(&telegram->base, SMA_LOG_WARN,
+                         "another bot was used in this project before, and its messages had "
+                         "the same numbers; message ids hold the bot's id where they meet");
     shared->is_told = true;
 }
 

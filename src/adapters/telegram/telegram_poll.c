@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 
-#define CURSOR_NAME "telegram.offset"
 #define CONFLICT_TELL_S 60
 
 enum telegram_entry_state
@@ -84,7 +83,8 @@ static void on_event(void *user, const struct telegram_event *event)
     struct telegram_poll *poll = &telegram->poll;
     struct telegram_event taken = *event;
     taken.ingress.cursor_value = finished_offset(poll);
-    taken.ingress.cursor_name = taken.ingress.cursor_value > 0 ? SMA_STR(CURSOR_NAME) : SMA_STR("");
+    taken.ingress.cursor_name =
+        taken.ingress.cursor_value > 0 ? sma_str(telegram->poll.cursor_name) : SMA_STR("");
     struct sma_origin origin = {.place = (uint32_t)poll->entry_count};
     enum sma_took took = SMA_TOOK_NOT;
     if (!poll->is_cut && poll->entry_count < TELEGRAM_POLL_COUNT && !telegram->base.is_intake_off)
@@ -121,8 +121,8 @@ static void on_updates(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     if (poll->failure_count > 0)
-        sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: polling works again after %u failures",
-                    poll->failure_count);
+        sma_platform_log(&telegram->base, SMA_LOG_INFO, "polling works again after %u failures",
+                         poll->failure_count);
     poll->failure_count = 0;
     sma_adapter_health_up(&telegram->base.health);
     sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
@@ -144,8 +144,8 @@ static void on_conflict(struct telegram *telegram, const char *description)
     if (strstr(description, "ebhook") != NULL) {
         bool is_often = poll->conflict_count >
                         TELEGRAM_CONFLICT_COUNT_MAX; /* somebody sets it again and again */
-        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                    "telegram: a webhook was set for this bot; removing it to poll");
+        sma_platform_log(&telegram->base, SMA_LOG_WARN,
+                         "a webhook was set for this bot; removing it to poll");
         telegram_bot_unhook(telegram, is_often ? delay_ns : 0);
         return;
     }
@@ -158,7 +158,7 @@ static void on_conflict(struct telegram *telegram, const char *description)
             "random. Stop the other one, or give this project a bot of its own";
         poll->conflict_told_ns = now_ns;
         (void)sma_adapter_health_set(&telegram->base.health, SMA_CAUSE_BOT, text);
-        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR, "telegram: %s", text);
+        sma_platform_log(&telegram->base, SMA_LOG_ERROR, "%s", text);
     }
     poll_again(telegram, delay_ns);
 }
@@ -181,9 +181,9 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
         telegram_bot_refused(telegram, answer->status);
         delay_ns = TELEGRAM_BACKOFF_MAX_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(poll->failure_count)) {
-        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
-                    "telegram: getUpdates failed (%u in a row): %s; trying again",
-                    poll->failure_count, why != NULL ? why : outcome.error);
+        sma_platform_log(&telegram->base, SMA_LOG_WARN,
+                         "getUpdates failed (%u in a row): %s; trying again", poll->failure_count,
+                         why != NULL ? why : outcome.error);
     }
     uint64_t ordered_ns = outcome.is_bot_refused ? 0 : outcome.retry_after_ms * SMA_NS_PER_MS;
     poll_again(telegram, ordered_ns > delay_ns ? ordered_ns : delay_ns);

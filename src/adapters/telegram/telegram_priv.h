@@ -147,6 +147,7 @@ struct telegram_poll
     size_t entry_count, open_count;
     bool is_cut; /* updates behind the entries were left for the next poll */
     unsigned failure_count, conflict_count, empty_count;
+    char cursor_name[SMA_BOT_NAME_BYTES_MAX + 8]; /* of the offset, in the store */
 };
 void telegram_poll_start(struct telegram *telegram);
 void telegram_poll_stop(struct telegram *telegram);

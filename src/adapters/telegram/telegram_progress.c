@@ -73,9 +73,9 @@ static void on_draft_shown(void *state, void *user, const struct sma_net_answer 
         return;
     }
     if (!telegram->has_no_drafts)
-        sma_ctx_log(telegram->ctx, SMA_LOG_INFO,
-                    "telegram: this Bot API server knows no message drafts; answers appear when "
-                    "they are whole");
+        sma_platform_log(&telegram->base, SMA_LOG_INFO,
+                         "this Bot API server knows no message drafts; answers appear when "
+                         "they are whole");
     telegram->has_no_drafts = true;
 }
 

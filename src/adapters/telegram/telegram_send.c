@@ -42,14 +42,15 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
     if (sma_parse_i64(route->chat_id, INT64_MIN, INT64_MAX, &from) != SMA_ERR_OK ||
         moved_chat(telegram, route->chat_id) == to)
         return;
-    char chat_id[24], chat_key[48], event_key[40];
+    char chat_id[24], chat_key[128], event_key[40];
+    const char *channel = telegram->base.home.name;
     snprintf(chat_id, sizeof chat_id, "%lld", (long long)to);
-    snprintf(chat_key, sizeof chat_key, "telegram:chat:%lld", (long long)to);
+    snprintf(chat_key, sizeof chat_key, "%s:chat:%lld", channel, (long long)to);
     snprintf(event_key, sizeof event_key, "migrate:%lld",
              (long long)from); /* as the service messages' own */
     struct sma_ingress ingress = {
         .route = {.adapter = (uint8_t)sma_ctx_self(telegram->ctx),
-                  .channel = SMA_STR("telegram"),
+                  .channel = sma_str(channel),
                   .chat_key = sma_str(chat_key),
                   .chat_id = sma_str(chat_id),
                   .chat_type = SMA_STR("supergroup")},
@@ -65,8 +66,8 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
         return;
     telegram->moved[telegram->moved_next] = (struct telegram_moved){from, to};
     telegram->moved_next = (telegram->moved_next + 1) % TELEGRAM_MOVED_COUNT_MAX;
-    sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: group %lld became supergroup %lld",
-                (long long)from, (long long)to);
+    sma_platform_log(&telegram->base, SMA_LOG_INFO, "group %lld became supergroup %lld",
+                     (long long)from, (long long)to);
 }
 
 /* -- the outcome ------------------------------------------------------------------------------- */

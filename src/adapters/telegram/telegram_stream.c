@@ -190,7 +190,7 @@ static void read_answer(struct sma_stream *stream, enum sma_stream_step step,
 }
 
 const struct sma_stream_ops telegram_stream_ops = {
-    .file = ".ship/.cache/telegram/streams.json",
+    .file = "streams.json",
     .first_ms = FIRST_MS,
     .change_ms = CHANGE_MS,
     .rest_ms = CHANGE_MS,

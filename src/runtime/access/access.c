@@ -1,6 +1,7 @@
 /* The rules of access.h in the order in which they are asked. */
 #include "runtime/access/access.h"
 
+#include "sma/bot.h"
 #include "sma/limits.h"
 
 #include <jansson.h>
@@ -125,9 +126,11 @@ static bool is_same_person(const json_t *item, struct sma_str channel, struct sm
     struct sma_str named = id_of(item, digits);
     if (sma_str_is_equal(named, user_id))
         return true;
-    return named.len == channel.len + 1 + user_id.len && named.ptr[channel.len] == ':' &&
-           memcmp(named.ptr, channel.ptr, channel.len) == 0 &&
-           memcmp(named.ptr + channel.len + 1, user_id.ptr, user_id.len) == 0;
+    if (named.len <= user_id.len)
+        return false;
+    size_t head = named.len - user_id.len - 1;
+    return named.ptr[head] == ':' && memcmp(named.ptr + head + 1, user_id.ptr, user_id.len) == 0 &&
+           sma_bot_is_meant((struct sma_str){named.ptr, head}, channel);
 }
 
 bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str channel,

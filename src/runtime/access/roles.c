@@ -1,6 +1,7 @@
 /* roles.h: the lists of the configuration, sorted for looking up. */
 #include "runtime/access/roles.h"
 
+#include "sma/bot.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 
@@ -125,7 +126,7 @@ static SMA_CHECKED enum sma_err read_entry(const char *role, size_t index, const
                         "\"<channel>:<user id>\", for example \"telegram:1001\"",
                         role, index, key.ptr);
     if (ret_entry->user.ptr[0] == '@' ||
-        (sma_str_is_equal(ret_entry->channel, SMA_STR("telegram")) && !is_number(ret_entry->user)))
+        (sma_bot_is_of(ret_entry->channel, "telegram") && !is_number(ret_entry->user)))
         return sma_fail(
             error, SMA_ERR_BADINPUT,
             "permissions.roles.%s[%zu] \"%.80s\" is not a person's id: user names change hands "
@@ -266,7 +267,7 @@ enum sma_access_standing sma_access_roles_find(const struct sma_access_roles *ro
     for (size_t i = find_first(roles, user_id);
          i < roles->count && sma_str_is_equal(roles->entries[i].user, user_id); i++) {
         const struct entry *entry = &roles->entries[i];
-        if (entry->standing > best && sma_str_is_equal(entry->channel, channel) &&
+        if (entry->standing > best && sma_bot_is_meant(entry->channel, channel) &&
             (entry->chat.len == 0 || sma_str_is_equal(entry->chat, chat_id)))
             best = entry->standing;
     }

@@ -112,7 +112,8 @@ void run_ask_contact(struct sma_run *run, uint32_t index)
     run_open_call(run, index, CALL_CONTACT);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
     action->call = index;
-    action->contact = (struct sma_contact_ask){.user_name = run->calls[index].args.user_name};
+    action->contact = (struct sma_contact_ask){.user_name = run->calls[index].args.user_name,
+                                               .asked_in = run->order->route.channel};
 }
 
 /* What the live session holds already. Several questions of one answer share the list; a session

@@ -1,6 +1,7 @@
 /* chats.c — what holds in a chat, and what models there are. See include/sma/chats.h. */
 #include "sma/chats.h"
 
+#include "sma/bot.h"
 #include "sma/buf.h"
 #include "sma/limits.h"
 #include "sma/text.h"
@@ -8,15 +9,18 @@
 #include <stdio.h>
 
 #define LABEL_BYTES_MAX 512
-#define FORM_COUNT 4
+#define FORM_COUNT 4 /* of one name of the bot */
 #define FORM_BYTES_MAX (SMA_CHAT_KEY_BYTES_MAX + 16)
 
 /* -- forms of a key ---------------------------------------------------------------------------- */
-/* A chat's key in all its forms: first those of exactly this place, then those of the whole. */
+/* A chat's key in all its forms: first those of exactly this place, then those of the whole. Of a
+ * further bot they come once more, as if it were the platform's only one. */
 struct forms
 {
-    struct sma_str list[FORM_COUNT];
-    char rooms[2][FORM_BYTES_MAX]; /* of the forms that name the kind */
+    struct sma_str list[2 * FORM_COUNT];
+    size_t count;
+    char rooms[4][FORM_BYTES_MAX]; /* of the forms that name the kind */
+    char key[FORM_BYTES_MAX];      /* without the bot's id */
 };
 
 static struct sma_str without_topic(struct sma_str key)
@@ -38,13 +42,37 @@ static struct sma_str put_kind(struct sma_str key, bool is_group, char room[FORM
     return (struct sma_str){room, (size_t)len};
 }
 
+static void add_forms(struct forms *forms, struct sma_str key, bool is_group)
+{
+    struct sma_str base = without_topic(key), *list = &forms->list[forms->count];
+    char(*rooms)[FORM_BYTES_MAX] = &forms->rooms[forms->count / 2];
+    list[0] = key;
+    list[1] = put_kind(key, is_group, rooms[0]);
+    list[2] = base;
+    list[3] = put_kind(base, is_group, rooms[1]);
+    forms->count += FORM_COUNT;
+}
+
+/* "telegram@support:chat:1" as "telegram:chat:1" */
+static struct sma_str without_bot(struct sma_str key, char room[FORM_BYTES_MAX])
+{
+    const char *colon = memchr(key.ptr, ':', key.len);
+    struct sma_str name = {key.ptr, colon == NULL ? 0 : (size_t)(colon - key.ptr)};
+    struct sma_str platform = sma_bot_platform(name);
+    if (platform.len == name.len || key.len > SMA_CHAT_KEY_BYTES_MAX)
+        return key;
+    int len = snprintf(room, FORM_BYTES_MAX, "%.*s%.*s", (int)platform.len, platform.ptr,
+                       (int)(key.len - name.len), colon);
+    return (struct sma_str){room, (size_t)len};
+}
+
 static void make_forms(struct forms *forms, struct sma_str key, bool is_group)
 {
-    struct sma_str base = without_topic(key);
-    forms->list[0] = key;
-    forms->list[1] = put_kind(key, is_group, forms->rooms[0]);
-    forms->list[2] = base;
-    forms->list[3] = put_kind(base, is_group, forms->rooms[1]);
+    forms->count = 0;
+    add_forms(forms, key, is_group);
+    struct sma_str general = without_bot(key, forms->key);
+    if (general.len != key.len)
+        add_forms(forms, general, is_group);
 }
 
 /* -- patterns ---------------------------------------------------------------------------------- */
@@ -77,9 +105,10 @@ enum rank
     RANK_NONE,
     RANK_EVERYWHERE,
     RANK_PLATFORM,
+    RANK_BOT,
     RANK_PATTERN,           /* and the number of bytes that are no star */
-    RANK_CHAT = UINT16_MAX, /* patterns are shorter */
-    RANK_TOPIC,
+    RANK_CHAT = UINT16_MAX, /* patterns are shorter; + 1: of the bot that it names */
+    RANK_TOPIC = RANK_CHAT + 2,
 };
 
 static bool is_of_platform(const char *pattern, struct sma_str key)
@@ -95,14 +124,15 @@ static unsigned rank_of(const char *pattern, const struct forms *forms)
         plain += *at != '*';
     if (plain == 0)
         return RANK_EVERYWHERE;
-    if (strchr(pattern, ':') == NULL && is_of_platform(pattern, forms->list[0]))
-        return RANK_PLATFORM;
-    for (size_t i = 0; i < FORM_COUNT; i++) {
+    for (size_t i = 0; i < forms->count; i++) {
+        unsigned is_own = i < FORM_COUNT;
+        if (strchr(pattern, ':') == NULL && is_of_platform(pattern, forms->list[i]))
+            return is_own ? RANK_BOT : RANK_PLATFORM;
         if (!fits(pattern, forms->list[i]))
             continue;
         if (strchr(pattern, '*') != NULL)
             return RANK_PATTERN + plain;
-        return i < 2 ? RANK_TOPIC : RANK_CHAT;
+        return (i % FORM_COUNT < 2 ? RANK_TOPIC : RANK_CHAT) + is_own;
     }
     return RANK_NONE;
 }

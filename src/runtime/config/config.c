@@ -92,68 +92,6 @@ static enum sma_err load_ship_json(struct loading *loading)
 }
 
 /* -- the rest ---------------------------------------------------------------------------------- */
-/* What `access` says for all platforms stands in the blocks of those that do not say it themselves.
- * */
-static enum sma_err spread_access(struct loading *loading, const char *name, json_t *block)
-{
-    json_t *everywhere = json_object_get(loading->root, "access");
-    if (strcmp(name, "http") == 0 || strcmp(name, "terminal") == 0 || everywhere == NULL ||
-        json_object_get(block, "access") != NULL)
-        return SMA_ERR_OK;
-    return json_object_set(block, "access", everywhere) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
-}
-
-static bool is_true(const json_t *value)
-{
-    const char *text = json_string_value(value);
-    return json_is_true(value) || (text != NULL && strcmp(text, "true") == 0);
-}
-
-static enum sma_err add_adapters(struct loading *loading, const char *block)
-{
-    struct sma_config *config = loading->config;
-    const char *name;
-    json_t *value;
-    json_object_foreach(json_object_get(loading->root, block), name, value)
-    {
-        bool is_known = false;
-        for (size_t i = 0; i < config->adapter_count; i++)
-            is_known = is_known || strcmp(config->adapters[i].name, name) == 0;
-        if (is_known) /* `adapters` is read first and wins over `integrations` */
-            continue;
-        if (config->adapter_count == SMA_COUNT_OF(config->adapters))
-            return sma_fail(loading->error, SMA_ERR_TOOBIG, "%s: %s has more than %zu entries",
-                            loading->file, block, SMA_COUNT_OF(config->adapters));
-        SMA_TRY(spread_access(loading, name, value));
-        char *text = json_dumps(value, JSON_COMPACT);
-        if (text == NULL)
-            return SMA_ERR_NOMEM;
-        struct sma_config_adapter *adapter = &config->adapters[config->adapter_count++];
-        adapter->name = config_keep_text(loading, name);
-        adapter->is_enabled = is_true(json_object_get(value, "enabled"));
-        adapter->says_enabled = json_object_get(value, "enabled") != NULL;
-        adapter->json = config_keep_text(loading, text);
-        free(text);
-    }
-    return SMA_ERR_OK;
-}
-
-static void warn_missing_secrets(struct loading *loading)
-{
-    for (size_t i = 0; i < loading->missing_count; i++) {
-        char name[64] = "";
-        if (sscanf(loading->missing_path[i], "adapters.%63[^.]", name) != 1 &&
-            sscanf(loading->missing_path[i], "integrations.%63[^.]", name) != 1)
-            continue;
-        for (size_t k = 0; k < loading->config->adapter_count; k++)
-            if (strcmp(loading->config->adapters[k].name, name) == 0 &&
-                loading->config->adapters[k].is_enabled)
-                config_warn(loading, "%s: %s uses ${%s}, which is not set; put %s=... into .env",
-                            loading->file, loading->missing_path[i], loading->missing_name[i],
-                            loading->missing_name[i]);
-    }
-}
-
 static enum sma_err read_permissions(struct loading *loading)
 {
     loading->config->permissions_json = "";
@@ -221,13 +159,13 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(config_load_env(loading));
     SMA_TRY(load_ship_json(loading));
     SMA_TRY(config_read_llm(loading, overrides));
-    SMA_TRY(add_adapters(loading, "adapters"));
-    SMA_TRY(add_adapters(loading, "integrations"));
+    SMA_TRY(config_add_adapters(loading, "adapters"));
+    SMA_TRY(config_add_adapters(loading, "integrations"));
     SMA_TRY(read_general(loading, overrides));
     SMA_TRY(config_check_header_value(loading, "api.token", loading->config->api_token));
     SMA_TRY(config_read_cors(loading));
     SMA_TRY(read_permissions(loading));
-    warn_missing_secrets(loading);
+    config_warn_missing_secrets(loading);
     config_warn_unused(loading);
     config_warn_prices(loading->config, loading->warn, loading->user);
     loading->config->late_values =

@@ -71,6 +71,19 @@ static enum sma_err check_word(const struct entry *entry, struct sma_str word,
                     guess(text, known, count, room));
 }
 
+/* A bot that is not there may be one that is spelled wrong. */
+static enum sma_err check_bot(const struct entry *entry, struct sma_str name)
+{
+    struct sma_str id = sma_bot_id(name);
+    if (id.len == 0 || memchr(name.ptr, '*', name.len) != NULL ||
+        config_has_bot(entry->loading->root, name))
+        return SMA_ERR_OK;
+    return sma_fail(entry->loading->error, SMA_ERR_BADINPUT,
+                    "%s: chats.%.*s: adapters.%.*s has no bot with the id \"%.*s\"",
+                    entry->loading->file, PATTERN_BYTES_MAX, entry->pattern,
+                    (int)sma_bot_platform(name).len, name.ptr, (int)id.len, id.ptr);
+}
+
 static enum sma_err check_pattern(const struct entry *entry)
 {
     static const char *const platforms[] = {"telegram", "feishu", "qq", "api", "cli"};
@@ -82,7 +95,9 @@ static enum sma_err check_pattern(const struct entry *entry)
                         entry->loading->file, PATTERN_BYTES_MAX, pattern);
     const char *colon = strchrnul(pattern, ':');
     struct sma_str first = {pattern, (size_t)(colon - pattern)};
-    SMA_TRY(check_word(entry, first, platforms, SMA_COUNT_OF(platforms), "platform"));
+    SMA_TRY(
+        check_word(entry, sma_bot_platform(first), platforms, SMA_COUNT_OF(platforms), "platform"));
+    SMA_TRY(check_bot(entry, first));
     if (*colon == '\0' || memchr(first.ptr, '*', first.len) != NULL)
         return SMA_ERR_OK; /* a star may stand for more than one word */
     struct sma_str second = {colon + 1, strcspn(colon + 1, ":")};

@@ -240,35 +240,79 @@ static void warn_unknown_platform(const struct config_check *check, const char *
     warn_unknown(check, shown, &nearest);
 }
 
+/* block: as it is shown; of a bot of a list with the bot's name. */
+static enum sma_err check_block(const struct config_check *check, const char *block,
+                                const char *platform, const json_t *value)
+{
+    const json_t *enabled = json_object_get(value, "enabled");
+    if (!json_is_object(value))
+        return sma_fail(check->error, SMA_ERR_BADINPUT, "%s: %s must be an object", check->file,
+                        block);
+    if (enabled != NULL && !config_is_flag(enabled))
+        return sma_fail(check->error, SMA_ERR_BADINPUT, "%s: %s.enabled must be true or false",
+                        check->file, block);
+    if (check->platforms == NULL || is_without_code(platform))
+        return SMA_ERR_OK;
+    const struct sma_params *table = find_platform(check, platform);
+    struct place place = {check, table, block};
+    if (table != NULL)
+        return check_members(&place, "", value);
+    char place_of_all[PATH_BYTES_MAX];
+    (void)snprintf(place_of_all, sizeof place_of_all, "%.*s", (int)strcspn(block, "."), block);
+    warn_unknown_platform(check, place_of_all, block);
+    return SMA_ERR_OK;
+}
+
+/* Only platforms on which people write have bots; commands that know no tables believe the file. */
+static bool may_have_bots(const struct config_check *check, const char *name)
+{
+    const struct sma_params *table = check->platforms == NULL ? NULL : find_platform(check, name);
+    return check->platforms == NULL || (table != NULL && sma_params_find(table, "id") != NULL);
+}
+
+static enum sma_err check_list(const struct config_check *check, const char *shown,
+                               const char *platform, const json_t *list)
+{
+    char block[PATH_BYTES_MAX], bot[SMA_BOT_NAME_BYTES_MAX];
+    join(block, shown, platform);
+    SMA_TRY(config_check_bots(check, block, list));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        config_put_bot_name(bot, platform, json_array_get(list, i));
+        join(block, shown, bot);
+        SMA_TRY(check_block(check, block, platform, json_array_get(list, i)));
+    }
+    return SMA_ERR_OK;
+}
+
+static void warn_lone_id(const struct config_check *check, const char *block, const json_t *value)
+{
+    char line[1024];
+    if (json_object_get(value, "id") == NULL)
+        return;
+    (void)snprintf(line, sizeof line,
+                   "%s: %s.id is ignored: it counts in a list of bots, and this is one bot",
+                   check->file, block);
+    check->warn(check->user, line);
+}
+
 static enum sma_err check_blocks(const struct config_check *check, const char *shown,
                                  const json_t *blocks)
 {
     const char *name;
     const json_t *value;
-    enum sma_err err = SMA_ERR_OK;
     json_object_foreach((json_t *)blocks, name, value)
     {
         char block[PATH_BYTES_MAX];
         join(block, shown, name);
-        const json_t *enabled = json_object_get(value, "enabled");
-        if (!json_is_object(value))
-            return sma_fail(check->error, SMA_ERR_BADINPUT, "%s: %s must be an object", check->file,
-                            block);
-        if (enabled != NULL && !config_is_flag(enabled))
-            return sma_fail(check->error, SMA_ERR_BADINPUT, "%s: %s.enabled must be true or false",
-                            check->file, block);
-        if (check->platforms == NULL || is_without_code(name))
+        if (json_is_array(value) && may_have_bots(check, name)) {
+            SMA_TRY(check_list(check, shown, name, value));
             continue;
-        const struct sma_params *table = find_platform(check, name);
-        struct place place = {check, table, block};
-        if (table == NULL)
-            warn_unknown_platform(check, shown, block);
-        else
-            err = check_members(&place, "", value);
-        if (err != SMA_ERR_OK)
-            return err;
+        }
+        SMA_TRY(check_block(check, block, name, value));
+        if (check->platforms != NULL && may_have_bots(check, name))
+            warn_lone_id(check, block, value);
     }
-    return err;
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_config_validate(const struct config_check *check, const json_t *root)

@@ -9,6 +9,7 @@
 #define SMA_CONFIG_LOAD_H
 
 #include "config_priv.h"
+#include "sma/bot.h"
 #include "sma/buf.h"
 
 #define CONFIG_FILE_BYTES_MAX (4 * 1024 * 1024)
@@ -76,6 +77,14 @@ void config_env_fini(struct env_table *table);
 void config_warn_unused(struct loading *loading);
 /** One line, if a budget of cost is set and no price of a model that is asked is known. */
 void config_warn_prices(const struct sma_config *config, sma_config_warn_fn *warn, void *user);
+
+/* -- config_bots.c ----------------------------------------------------------------------------- */
+/** The blocks of `adapters` or `integrations`, one for each bot. */
+SMA_CHECKED enum sma_err config_add_adapters(struct loading *loading, const char *block);
+/** One line for each variable that a bot which is switched on waits for. */
+void config_warn_missing_secrets(struct loading *loading);
+/** Is there a bot of this id in the list of its platform? root: ship.json. */
+bool config_has_bot(const json_t *root, struct sma_str name);
 
 /* -- config_llm.c ------------------------------------------------------------------------------ */
 /** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_vision,

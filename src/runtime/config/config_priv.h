@@ -5,6 +5,7 @@
 #define SMA_CONFIG_PRIV_H
 
 #include "runtime/model/profile.h"
+#include "sma/bot.h"
 #include "sma/config.h"
 #include "sma/param.h"
 #include <jansson.h>
@@ -58,6 +59,14 @@ void config_note_late(struct sma_buf *late, const char *shown, const json_t *val
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to
  *  `warn`. */
 SMA_CHECKED enum sma_err sma_config_validate(const struct config_check *check, const json_t *root);
+
+/* -- config_bots.c ----------------------------------------------------------------------------- */
+/** What this bot of a list is called: "telegram@support", "telegram" without an id. */
+void config_put_bot_name(char room[SMA_BOT_NAME_BYTES_MAX], const char *platform,
+                         const json_t *bot);
+/** A list of bots: objects, each but the first with an id, no id twice. OK | BADINPUT */
+SMA_CHECKED enum sma_err config_check_bots(const struct config_check *check, const char *shown,
+                                           const json_t *list);
 
 /* -- providers.c ------------------------------------------------------------------------------- */
 /** The variables that hold a key of this provider, the first one first; ends with NULL. "custom"

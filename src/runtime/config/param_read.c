@@ -3,6 +3,8 @@
  */
 #include "param_priv.h"
 
+#include "sma/bot.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +101,12 @@ static enum sma_err refuse(const struct sma_param_source *source, const char *pa
                     source->place[0] == '\0' ? "" : ".", path, remedy);
 }
 
+/* Variables are the first bot's: another one that took them would be the same account. */
+static const char *variable_of(const struct sma_param *row, const struct sma_param_source *source)
+{
+    return row->env == NULL || source->is_further_bot ? NULL : getenv(row->env);
+}
+
 static enum sma_err put_url(const struct sma_param *row, const struct sma_param_source *source,
                             const char *text, void *target)
 {
@@ -131,7 +139,7 @@ static enum sma_err read_text(const struct sma_param *row, const struct sma_para
 {
     const char *text = json_string_value(value);
     if (!is_given(row, text))
-        text = row->env == NULL ? NULL : getenv(row->env);
+        text = variable_of(row, source);
     if (!is_given(row, text))
         return SMA_ERR_OK;
     if (row->type == SMA_PARAM_TYPE_URL)
@@ -144,11 +152,12 @@ static enum sma_err read_text(const struct sma_param *row, const struct sma_para
 }
 
 /* -- others ------------------------------------------------------------------------------------ */
-static void read_flag(const struct sma_param *row, const json_t *value, void *target)
+static void read_flag(const struct sma_param *row, const struct sma_param_source *source,
+                      const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
     if (!config_is_flag(value) && (text == NULL || strcasecmp(text, "true") != 0)) {
-        text = row->env == NULL ? NULL : getenv(row->env);
+        text = variable_of(row, source);
         if (text == NULL)
             return;
     }
@@ -192,7 +201,7 @@ static enum sma_err read_row(const struct sma_param *row, const struct sma_param
     if (is_text(row))
         return read_text(row, source, value, target);
     if (row->type == SMA_PARAM_TYPE_FLAG)
-        read_flag(row, value, target);
+        read_flag(row, source, value, target);
     if (value == NULL)
         return SMA_ERR_OK;
     if (row->type == SMA_PARAM_TYPE_WORD)
@@ -244,12 +253,15 @@ enum sma_err sma_params_read_block(const struct sma_params *table, const char *j
                                    const char *project_dir, void *target, struct sma_error *error)
 {
     char place[64];
-    (void)snprintf(place, sizeof place, "adapters.%s", table->name);
     struct sma_param_source source = {
         .file = "ship.json", .place = place, .project_dir = project_dir, .error = error};
     if (json == NULL || json[0] == '\0')
         return SMA_ERR_NOTFOUND;
     source.root = json_loads(json, 0, NULL);
+    const char *id = json_string_value(json_object_get(source.root, "id"));
+    source.is_further_bot = id != NULL;
+    (void)snprintf(place, sizeof place, "adapters.%s%s%.*s", table->name, id == NULL ? "" : "@",
+                   SMA_BOT_ID_BYTES_MAX, id == NULL ? "" : id);
     enum sma_err err = SMA_ERR_OK;
     if (!json_is_object(source.root))
         err = sma_fail(error, SMA_ERR_BADINPUT, "ship.json: adapters.%s must be an object",

@@ -368,11 +368,24 @@ static json_t *make_table(const struct sma_params *table)
     return make_object(table, "");
 }
 
+/* One bot, or a list of them. */
+static json_t *make_platform(const struct sma_params *table)
+{
+    char place[96];
+    json_t *made = make_table(table);
+    if (sma_params_find(table, "id") == NULL)
+        return made;
+    (void)snprintf(place, sizeof place, "#/properties/adapters/properties/%s", table->name);
+    json_object_set_new(made, "type", json_pack("[ss]", "object", "array"));
+    json_object_set_new(made, "items", json_pack("{ss}", "$ref", place));
+    return made;
+}
+
 static json_t *make_platforms(const struct sma_params *const *platforms)
 {
     json_t *members = json_object();
     for (size_t i = 0; platforms[i] != NULL; i++)
-        json_object_set_new(members, platforms[i]->name, make_table(platforms[i]));
+        json_object_set_new(members, platforms[i]->name, make_platform(platforms[i]));
     return json_pack("{ssso}", "type", "object", "properties", members);
 }
 

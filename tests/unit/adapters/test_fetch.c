@@ -101,7 +101,6 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
 }
 
 static const struct sma_fetch_ops fetch_ops = {
-    .name = "test",
     .shape = &file_shape,
     .start = start_call,
     .ask_role = ask_role,
@@ -134,7 +133,9 @@ static enum sma_err adapter_start(void *state, struct sma_ctx *ctx, struct sma_e
 {
     (void)state;
     (void)error;
-    world.fetches = sma_fetches_create(ctx, world.dir, &fetch_ops, NULL);
+    static const struct sma_home bot = {.name = "test", .folder = FOLDER};
+    world.fetches = sma_fetches_create(
+        &(struct sma_fetch_home){.ctx = ctx, .project_dir = world.dir, .bot = &bot}, &fetch_ops);
     CHECK(world.fetches != NULL);
     return SMA_ERR_OK;
 }

@@ -155,6 +155,7 @@ static enum sma_err actor_start(void *state, struct sma_ctx *ctx, struct sma_err
     struct sma_stream_home home = {.ctx = ctx,
                                    .state = state,
                                    .name = "test",
+                                   .folder = "",
                                    .project_dir = world.dir,
                                    .ops = &stream_ops,
                                    .rested = rested};

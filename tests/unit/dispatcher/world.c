@@ -213,7 +213,8 @@ void world_open(struct world *world, uint64_t seed, struct sma_capabilities capa
         world->fakes[i] = fake_adapter_create(&fake);
         world->ops[i] = fake_adapter_ops;
         world->ops[i].capabilities = capabilities;
-        world->adapters[i] = (struct sma_adapter){&world->ops[i], world->fakes[i], id};
+        world->adapters[i] =
+            (struct sma_adapter){.ops = &world->ops[i], .state = world->fakes[i], .actor = id};
         world->credits[i] = world->credits_least[i] = SMA_DELIVER_CREDIT_COUNT;
         CHECK_OK(sma_system_add(world->system, id, &fake_adapter_actor_ops, world->fakes[i]));
     }

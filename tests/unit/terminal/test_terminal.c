@@ -243,7 +243,8 @@ static enum sma_err try_open_service(struct sma_error *error)
     struct sma_system_options options = {0};
     service.system = sma_system_create(&options);
     CHECK_OK(sma_terminal_adapter_ops.create(&service.config, NULL, &service.terminal, error));
-    service.adapter = (struct sma_adapter){&sma_terminal_adapter_ops, service.terminal, ADAPTER_ID};
+    service.adapter =
+        (struct sma_adapter){&sma_terminal_adapter_ops, service.terminal, ADAPTER_ID, NULL};
     struct sma_dispatcher_options dispatcher = {&service.config, &service.adapter, 1};
     CHECK_OK(sma_dispatcher_create(&dispatcher, &service.dispatcher, error));
     CHECK_OK(sma_system_add(service.system, SMA_ACTOR_STORE, &store_ops, &store));
