@@ -489,7 +489,7 @@ static void what_is_no_project_is_told(void)
     close_world(&world);
 }
 
-/* -- a service that runs, and one that cannot --------------------------------------------------- */
+/* -- a service that runs, and one that cannot ------------------------------------------------- */
 static void a_running_service_is_asked_and_goes_on(void)
 {
     struct world world;
@@ -509,6 +509,35 @@ static void a_running_service_is_asked_and_goes_on(void)
     CHECK_INT(0, service_stop(&service));
     run(&world, NULL); /* as it was left: state.db is read and nothing is made beside it */
     expect_all_well(&world);
+    fake_telegram_stop(telegram.fake);
+    close_world(&world);
+}
+
+/* Told by the service while it runs, read from state.db when it does not. */
+static void an_owner_who_was_paired_is_known(void)
+{
+    struct world world;
+    struct service service;
+    open_world(&world);
+    struct telegram telegram = {.fake = fake_telegram_start(0)};
+    telegram_tell(&telegram, "{s:s,s:b}", "do", "privacy", "on", 0);
+    world.telegram_port = fake_telegram_port(telegram.fake);
+    world.has_no_owner = true;
+    write_project(&world);
+    const char *const pair[] = {binary,   "pair",  "approve", "telegram:1001", world.folder.path,
+                                "--role", "owner", NULL};
+    const char *const words[] = {binary, "doctor", world.folder.path, "--offline", NULL};
+    service_start(&service, binary, &world.folder);
+    world.status = run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS);
+    expect(&world, "warning", "owner", "nobody is owner yet", "pair approve");
+    free(world.output);
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)pair, "", &world.output, RUN_MS));
+    free(world.output);
+    (void)run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS);
+    expect(&world, "ok", "owner", "somebody is", "");
+    CHECK_INT(0, service_stop(&service));
+    run(&world, "--offline");
+    expect(&world, "ok", "owner", "somebody is", "");
     fake_telegram_stop(telegram.fake);
     close_world(&world);
 }
@@ -552,6 +581,7 @@ int main(int argc, char **argv)
     RUN(a_full_disk_is_told);
     RUN(what_is_no_project_is_told);
     RUN(a_running_service_is_asked_and_goes_on);
+    RUN(an_owner_who_was_paired_is_known);
     RUN(start_names_doctor_where_it_fails);
     return check_summary();
 }
