@@ -30,6 +30,7 @@
 struct chat
 {
     int in_fd, out_fd, err_fd;
+    int log_fd; /* of our own service; -1 = none */
     bool is_interactive;
     struct sma_wire wire;
     struct sma_chat_screen screen;
@@ -353,13 +354,24 @@ static bool read_whole_input(struct chat *chat)
 }
 
 /* -- the loop ---------------------------------------------------------------------------------- */
+/* What our own service says of itself goes where it would have gone. */
+static void pass_log(struct chat *chat)
+{
+    char bytes[4096];
+    ssize_t len = read(chat->log_fd, bytes, sizeof bytes);
+    if (len > 0)
+        dprintf(chat->err_fd, "%.*s", (int)len, bytes);
+    else
+        chat->log_fd = -1;
+}
+
 static void run_loop(struct chat *chat)
 {
     while (chat->status == STATUS_RUNNING) {
-        struct pollfd polls[3] = {
-            {.fd = chat->wire.fd, .events = POLLIN},
-            {.fd = interrupt_pipe[0], .events = POLLIN},
-            {.fd = chat->is_interactive ? chat->in_fd : -1, .events = POLLIN}};
+        struct pollfd polls[] = {{.fd = chat->wire.fd, .events = POLLIN},
+                                 {.fd = interrupt_pipe[0], .events = POLLIN},
+                                 {.fd = chat->is_interactive ? chat->in_fd : -1, .events = POLLIN},
+                                 {.fd = chat->log_fd, .events = POLLIN}};
         if (poll(polls, SMA_COUNT_OF(polls), -1) < 0)
             continue; /* EINTR: the pipe has the signal */
         if (polls[1].revents != 0)
@@ -368,6 +380,8 @@ static void run_loop(struct chat *chat)
             sma_wire_read(&chat->wire);
         if (polls[2].revents != 0 && chat->status == STATUS_RUNNING)
             read_keyboard(chat);
+        if (polls[3].revents != 0)
+            pass_log(chat);
     }
 }
 
@@ -392,6 +406,7 @@ static void init_chat(struct chat *chat, const struct sma_chat_options *options)
     chat->in_fd = options->in_fd;
     chat->out_fd = options->out_fd == 0 ? STDOUT_FILENO : options->out_fd;
     chat->err_fd = options->err_fd == 0 ? STDERR_FILENO : options->err_fd;
+    chat->log_fd = options->log_fd == NULL ? -1 : *options->log_fd;
     chat->is_interactive = isatty(chat->in_fd) == 1;
     sma_wire_init(&chat->wire, on_event, chat);
     chat->wire.chat = options->chat != NULL ? options->chat : "main";
@@ -443,6 +458,7 @@ static void make_ui(struct chat *chat, const struct sma_chat_options *options,
                                      .signal_fd = interrupt_pipe[0],
                                      .is_styled = no_color == NULL || *no_color == '\0',
                                      .socket_path = socket_path,
+                                     .log_fd = options->log_fd,
                                      .revive = options->revive,
                                      .user = options->revive_user};
     int len = options->project_dir == NULL

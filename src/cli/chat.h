@@ -26,6 +26,8 @@ struct sma_chat_options
     const char *project_dir; /* a real path: its files and others may be taken along; NULL: none */
     const char *const *attach; /* files of the first message */
     unsigned attach_count;
+    /* NULL, or where the lines of a service of our own can be read; -1 there: nowhere */
+    const int *log_fd;
     /* NULL, or: make a service when nobody listens any more. false: it cannot */
     bool (*revive)(void *user);
     void *revive_user;

@@ -33,6 +33,9 @@ struct own_service
 {
     pid_t pid;
     int stop_fd; /* closing it stops the child */
+    int log_fd;  /* what it says: the terminal may have a live part that it must not write into */
+    const struct sma_service_options *options;
+    const char *state_dir;
 };
 
 /* The child: serve until the pipe closes. ready_fd gets one byte once the socket answers, or is
@@ -56,10 +59,35 @@ static int serve(const struct sma_service_options *options, int ready_fd, int st
     return status;
 }
 
+/* Let it end, and pass on what it still says. A process that outlives it may hold the other end. */
+static void stop_own(struct own_service *own)
+{
+    char bytes[4096];
+    bool is_over = own->pid <= 0;
+    if (is_over)
+        return;
+    close(own->stop_fd);
+    for (ssize_t len = 0; !is_over || len > 0;) {
+        struct pollfd ready = {.fd = own->log_fd, .events = POLLIN};
+        is_over = is_over || waitpid(own->pid, NULL, WNOHANG) != 0;
+        bool has_some = poll(&ready, 1, is_over ? 0 : SOCKET_TRY_MS) == 1;
+        len = has_some ? read(own->log_fd, bytes, sizeof bytes) : 0;
+        if (len > 0)
+            fprintf(stderr, "%.*s", (int)len, bytes);
+        if (has_some && len == 0 && !is_over) { /* it has closed it and is about to end */
+            (void)waitpid(own->pid, NULL, 0);
+            is_over = true;
+        }
+    }
+    close(own->log_fd);
+    *own = (struct own_service){
+        .stop_fd = -1, .log_fd = -1, .options = own->options, .state_dir = own->state_dir};
+}
+
 static int start_own(const struct sma_service_options *options, struct own_service *own)
 {
-    int ready[2], stop[2];
-    if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(stop, O_CLOEXEC) != 0)
+    int ready[2], stop[2], log[2];
+    if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(stop, O_CLOEXEC) != 0 || pipe2(log, O_CLOEXEC) != 0)
         return sma_cli_fail("chat: cannot make a pipe: %s", strerror(errno));
     own->pid = fork();
     if (own->pid < 0)
@@ -67,12 +95,17 @@ static int start_own(const struct sma_service_options *options, struct own_servi
     if (own->pid == 0) {
         close(ready[0]);
         close(stop[1]);
+        close(log[0]);
+        (void)dup2(log[1], STDERR_FILENO); /* fails only for descriptors that are not there */
+        close(log[1]);
         (void)setpgid(0, 0); /* fails only for a session leader, which a fresh child is not */
         exit(serve(options, ready[1], stop[0]));
     }
     close(ready[1]);
     close(stop[0]);
+    close(log[1]);
     own->stop_fd = stop[1];
+    own->log_fd = log[0];
     char byte;
     ssize_t got;
     do
@@ -81,16 +114,16 @@ static int start_own(const struct sma_service_options *options, struct own_servi
     close(ready[0]);
     if (got == 1)
         return 0;
-    close(own->stop_fd);
-    (void)waitpid(own->pid, NULL, 0); /* it has said why */
+    stop_own(own); /* it has said why */
     return 1;
 }
 
-static void stop_own(struct own_service *own)
+/* For a chat whose service nobody answers for any more. */
+static bool revive(void *user)
 {
-    close(own->stop_fd);
-    while (waitpid(own->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    struct own_service *own = user;
+    stop_own(own);
+    return !sma_lock_is_held(own->state_dir) && start_own(own->options, own) == 0;
 }
 
 /* A service that holds the lock may not listen yet: it is given a moment. false: there is none, or
@@ -152,13 +185,17 @@ int sma_cli_chat(int argc, char **argv)
     chat.project_dir = dir;
     snprintf(state_dir, sizeof state_dir, "%s/.ship", dir);
     snprintf(socket_path, sizeof socket_path, "%s/%s", state_dir, SMA_TERMINAL_SOCKET_NAME);
-    struct own_service own = {0, -1};
+    struct own_service own = {
+        .stop_fd = -1, .log_fd = -1, .options = &options, .state_dir = state_dir};
     bool is_own = !await_socket(state_dir, socket_path) && !sma_lock_is_held(state_dir);
     if (is_own && (status = start_own(&options, &own)) != 0) {
         if (!await_socket(state_dir, socket_path))
             return status;
         is_own = false; /* another one was faster */
     }
+    chat.log_fd = is_own ? &own.log_fd : NULL;
+    chat.revive = is_own ? revive : NULL;
+    chat.revive_user = &own;
     status = sma_chat_client(socket_path, &chat);
     if (is_own)
         stop_own(&own);
@@ -183,8 +220,18 @@ const struct sma_cli_command sma_cli_command_chat = {
     .usage = "shipmyagent chat [FOLDER] [options]\n",
     .options = OPTIONS,
     .text = "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
-            "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole "
-            "input is one message:\n"
+            "Enter sends; Alt-Enter, Shift-Enter (where the terminal tells it), or \\ and Enter, "
+            "begin a new line;\n"
+            "what is pasted is one message. Up and Ctrl-R find lines of before "
+            "(.ship/chat-history; a line that\n"
+            "begins with a blank is not kept). A question is answered by the key shown with it.\n"
+            "Ctrl-C clears the line; on an empty line it stops the answer being written, and a "
+            "second one leaves,\n"
+            "as /exit, /quit and Ctrl-D do. When the service restarts the chat connects again and "
+            "sends what was\n"
+            "written meanwhile. NO_COLOR: answers as the model wrote them; TERM=dumb, --plain: no "
+            "escape sequences.\n"
+            "In a pipe, the whole input is one message:\n"
             "  echo 'What is in this folder?' | shipmyagent chat\n"
             "A picture, PDF or sound whose path is typed or dragged into the terminal goes with "
             "the message; what\n"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define READ_BYTES 4096
+#define LOG_BYTES_MAX 65536 /* a longer line is shown in pieces */
 
 /* Pasted text in brackets; and, where the terminal may know it, Enter with modifiers as a sequence
  * of its own (kitty; xterm's modifyOtherKeys, which others take for a colour). */
@@ -86,6 +87,7 @@ enum sma_err sma_chat_ui_create(const struct sma_chat_ui_options *options,
     sma_buf_init(&ui->working, 65536);
     sma_buf_init(&ui->scratch, UI_TEXT_BYTES_MAX);
     sma_buf_init(&ui->hint, 1024);
+    sma_buf_init(&ui->log, LOG_BYTES_MAX);
     sma_buf_init(&ui->search.part, CHAT_HISTORY_LINE_BYTES_MAX);
     enum sma_err err = sma_chat_edit_create(&ui->edit, error);
     if (err == SMA_ERR_OK && tcgetattr(options->in_fd, &the_terminal.old) != 0)
@@ -111,6 +113,7 @@ void sma_chat_ui_destroy(struct sma_chat_ui *ui)
     sma_buf_fini(&ui->working);
     sma_buf_fini(&ui->scratch);
     sma_buf_fini(&ui->hint);
+    sma_buf_fini(&ui->log);
     sma_buf_fini(&ui->search.part);
     free(ui);
 }
@@ -149,6 +152,29 @@ static void read_signals(struct sma_chat_ui *ui)
     }
 }
 
+/* What our own service says of itself: lines that stay. */
+static void read_log(struct sma_chat_ui *ui)
+{
+    char bytes[READ_BYTES];
+    char *newline;
+    ssize_t len = read(*ui->options.log_fd, bytes, sizeof bytes);
+    if (len > 0)
+        sma_buf_put(&ui->log, bytes, (size_t)len);
+    while (ui->log.len > 0 && ((newline = memchr(ui->log.ptr, '\n', ui->log.len)) != NULL ||
+                               ui->log.len + READ_BYTES > LOG_BYTES_MAX || len <= 0)) {
+        size_t end = newline == NULL ? ui->log.len : (size_t)(newline - ui->log.ptr);
+        ui_say(ui, "%.*s", (int)end, ui->log.ptr);
+        ui->log.len -= newline == NULL ? end : end + 1;
+        memmove(ui->log.ptr, ui->log.ptr + (newline == NULL ? end : end + 1), ui->log.len);
+    }
+    ui->is_log_over = len == 0;
+}
+
+static int log_fd(const struct sma_chat_ui *ui)
+{
+    return ui->options.log_fd == NULL || ui->is_log_over ? -1 : *ui->options.log_fd;
+}
+
 static void suspend(struct sma_chat_ui *ui)
 {
     make_cooked(ui, false);
@@ -171,6 +197,7 @@ static void connect_again(struct sma_chat_ui *ui)
         ui->status = 1;
         return;
     }
+    ui->is_log_over = false; /* there may be a new one */
     sma_chat_ui_on(ui, WIRE_LOST, NULL, NULL);
 }
 
@@ -207,7 +234,8 @@ static void run_once(struct sma_chat_ui *ui)
 {
     struct pollfd polls[] = {{.fd = ui->options.wire->fd, .events = POLLIN},
                              {.fd = ui->options.signal_fd, .events = POLLIN},
-                             {.fd = ui->options.in_fd, .events = POLLIN}};
+                             {.fd = ui->options.in_fd, .events = POLLIN},
+                             {.fd = log_fd(ui), .events = POLLIN}};
     uint64_t now = ui_now();
     ui_show(ui);
     int count = poll(polls, SMA_COUNT_OF(polls), wait_ms(ui, now));
@@ -217,6 +245,8 @@ static void run_once(struct sma_chat_ui *ui)
                     ui_now() - now >= (uint64_t)sma_chat_keys_wait_ms(&ui->keys) * 1000000;
     if (polls[1].revents != 0)
         read_signals(ui);
+    if (polls[3].revents != 0)
+        read_log(ui);
     if (polls[0].revents != 0 && ui->status == UI_STATUS_RUNNING && ui->options.wire->fd >= 0)
         sma_wire_read(ui->options.wire);
     if (polls[2].revents != 0 && ui->status == UI_STATUS_RUNNING)

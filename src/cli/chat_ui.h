@@ -25,8 +25,9 @@ struct sma_chat_ui_options
     struct sma_chat_screen *screen;
     struct sma_chat_files *files;
     int in_fd;
-    int signal_fd;  /* a byte for each signal: its number */
-    bool is_styled; /* colours and Markdown; false: NO_COLOR */
+    int signal_fd;     /* a byte for each signal: its number */
+    bool is_styled;    /* colours and Markdown; false: NO_COLOR */
+    const int *log_fd; /* as in chat.h */
     const char *socket_path;
     const char *history_path; /* NULL: nothing is remembered */
     /* NULL, or: make a service, nobody listens any more; false: it cannot */

@@ -33,6 +33,7 @@ struct sma_chat_ui
     json_int_t progress_seq;
     struct sma_buf working; /* what is done meanwhile, for the line above the user's */
     struct sma_buf scratch;
+    struct sma_buf log;  /* of our own service, up to the next line end */
     struct sma_buf hint; /* shown until hint_until_ns */
     uint64_t hint_until_ns;
     uint64_t leave_until_ns; /* a Ctrl-C before then leaves; 0 = none */
@@ -41,8 +42,9 @@ struct sma_chat_ui
     uint64_t retry_wait_ns;
     unsigned revive_count;
     bool is_stop_sent, was_welcomed, is_lost, is_refused;
+    bool is_log_over;
     bool is_answered; /* a text came; whether more is to come is not known */
-    int status; /* UI_STATUS_RUNNING, then the exit status */
+    int status;       /* UI_STATUS_RUNNING, then the exit status */
 };
 
 uint64_t ui_now(void);

@@ -3,6 +3,7 @@
 
 #include "chat_cluster.h"
 #include "chat_markdown.h"
+#include "runtime/text/attach_text.h"
 #include "sma/sys.h"
 
 #include <stdarg.h>
@@ -30,14 +31,52 @@ void ui_print(struct sma_chat_ui *ui, const char *style, struct sma_str clean)
     sma_buf_fini(&text);
 }
 
+/* A file that is sent: where it is, so that it can be opened. */
+static void put_file(const struct sma_chat_ui *ui, struct sma_buf *buf,
+                     const struct sma_attach_line *file)
+{
+    const char *project = ui->options.files->project_dir;
+    bool is_inside = project != NULL && file->target.ptr[0] != '/' &&
+                     memmem(file->target.ptr, file->target.len, "://", 3) == NULL;
+    if (buf->len > 0 && buf->ptr[buf->len - 1] != '\n')
+        sma_buf_put_char(buf, '\n');
+    sma_buf_put_text(buf, "file: ");
+    if (is_inside) {
+        sma_chat_put_clean(buf, sma_str(project));
+        sma_buf_put_char(buf, '/');
+    }
+    sma_chat_put_clean(buf, file->target);
+    if (file->caption.len > 0) {
+        sma_buf_put_text(buf, " (");
+        sma_chat_put_clean(buf, file->caption);
+        sma_buf_put_char(buf, ')');
+    }
+}
+
+static void put_answer(const struct sma_chat_ui *ui, struct sma_buf *buf, struct sma_str text)
+{
+    struct sma_attach_reader reader;
+    struct sma_attach_line file;
+    struct sma_buf rest;
+    struct sma_str all = text;
+    sma_buf_init(&rest, UI_TEXT_BYTES_MAX);
+    (void)sma_attach_put_rest(&rest, text, false); /* how many files: they are read below */
+    text = rest.err != SMA_ERR_OK ? text : rest.len == 0 ? SMA_STR("") : sma_buf_str(&rest);
+    if (ui->options.is_styled)
+        sma_chat_put_markdown(buf, text);
+    else
+        sma_chat_put_clean(buf, text);
+    sma_buf_fini(&rest);
+    sma_attach_reader_init(&reader, all);
+    while (sma_attach_next_file(&reader, &file))
+        put_file(ui, buf, &file);
+}
+
 void ui_print_answer(struct sma_chat_ui *ui, struct sma_str text)
 {
     struct sma_buf styled;
     sma_buf_init(&styled, UI_TEXT_BYTES_MAX);
-    if (ui->options.is_styled)
-        sma_chat_put_markdown(&styled, text);
-    else
-        sma_chat_put_clean(&styled, text);
+    put_answer(ui, &styled, text);
     sma_chat_screen_print(ui->options.screen, styled.len == 0 ? SMA_STR("") : sma_buf_str(&styled));
     sma_buf_fini(&styled);
 }
@@ -76,11 +115,16 @@ static void put_progress(struct sma_chat_ui *ui, struct sma_chat_frame *frame)
     struct sma_chat_wrap wrap = {"", "", ui->options.screen->columns, SIZE_MAX};
     if (ui->progress.len == 0)
         return;
+    struct sma_buf rest;
+    sma_buf_init(&rest, UI_TEXT_BYTES_MAX);
+    (void)sma_attach_put_rest(&rest, sma_buf_str(&ui->progress), true); /* shown when it is sent */
+    struct sma_str text = rest.len == 0 ? SMA_STR("") : sma_buf_str(&rest);
     sma_buf_clear(&ui->scratch);
     if (ui->options.is_styled)
-        sma_chat_put_markdown_tail(&ui->scratch, sma_buf_str(&ui->progress));
+        sma_chat_put_markdown_tail(&ui->scratch, text);
     else
-        sma_chat_put_clean(&ui->scratch, sma_buf_str(&ui->progress));
+        sma_chat_put_clean(&ui->scratch, text);
+    sma_buf_fini(&rest);
     if (ui->scratch.len > 0)
         sma_chat_frame_put(frame, sma_buf_str(&ui->scratch), &wrap);
 }
@@ -101,8 +145,7 @@ static void put_status(struct sma_chat_ui *ui, struct sma_chat_frame *frame)
         sma_chat_cards_put_keys(line, &ui->cards);
     else if (ui->working.len > 0)
         sma_buf_put_str(line, sma_buf_str(&ui->working));
-    else if (sma_wire_open_count(ui->options.wire) > 0 && ui->progress.len == 0 &&
-             !ui->is_answered)
+    else if (sma_wire_open_count(ui->options.wire) > 0 && ui->progress.len == 0 && !ui->is_answered)
         sma_buf_put_text(line, "...");
     if (line->len == empty)
         return;

@@ -281,14 +281,19 @@ static void end(struct talk *talk)
     free(talk);
 }
 
-static struct talk *start_and_greet(void)
+static struct talk *start_and_greet_sized(int columns, int rows)
 {
     open_server();
-    struct talk *talk = start_sized(80, 24);
+    struct talk *talk = start_sized(columns, rows);
     greet(talk);
     wait_row(talk, "Ada answers with offline/echo.");
     wait_line(talk, ">");
     return talk;
+}
+
+static struct talk *start_and_greet(void)
+{
+    return start_and_greet_sized(80, 24);
 }
 
 static void leave(struct talk *talk)

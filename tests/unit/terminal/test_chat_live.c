@@ -263,6 +263,22 @@ static void without_colours_an_answer_is_what_the_model_wrote(void)
     unsetenv("NO_COLOR");
 }
 
+static void a_file_that_is_sent_is_shown_with_its_path(void)
+{
+    struct talk *talk = start_and_greet_sized(200, 24); /* the path in one row */
+    char wanted[1200];
+    exchange(talk, "t\r", "t",
+             "Here it is:\n@attach document out/plan.txt | the plan\n```\n@attach photo x\n```",
+             "plan.txt (the plan)");
+    char *text = all(talk);
+    snprintf(wanted, sizeof wanted, "file: %s/out/plan.txt (the plan)\n", dir);
+    CHECK(strstr(text, wanted) != NULL);
+    CHECK(strstr(text, "@attach document") == NULL);
+    CHECK(strstr(text, "\n@attach photo x\n") != NULL); /* code is no file */
+    free(text);
+    leave(talk);
+}
+
 static void hostile_sequences_stay_inert(void)
 {
     struct talk *talk = start_and_greet();
@@ -584,6 +600,7 @@ int main(void)
     RUN(tools_leave_a_line_and_words_before_them_stay);
     RUN(markdown_is_shown_as_it_is_meant);
     RUN(without_colours_an_answer_is_what_the_model_wrote);
+    RUN(a_file_that_is_sent_is_shown_with_its_path);
     RUN(hostile_sequences_stay_inert);
     RUN(ten_thousand_lines_arrive);
     RUN(a_window_that_changes_its_size_loses_nothing);
