@@ -204,8 +204,8 @@ static void what_cannot_be_taken_is_said(void)
     {
         const char *path, *word;
     } cases[] = {{"%/nothing", "nothing"},
-                 {"%/pipe.png", "no file"},
-                 {"%", "no file"},
+                 {"%/pipe.png", "not a file"},
+                 {"%", "not a file"},
                  {"%/none.png", "empty"}};
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         char path[4096];
