@@ -19,6 +19,9 @@
 void sma_health_set(const char *part, struct sma_str line);
 /** How many parts have a line. */
 size_t sma_health_count(void);
+/** Append "<part>" of each that has a line, with a comma in front of each but the first; *count:
+ *  how many stand there already, and then. */
+void sma_health_put_parts(struct sma_buf *buf, size_t *count);
 /** Append {"<part>":"<line>",...}, {} when all is well. Errors stay in buf->err. */
 void sma_health_format(struct sma_buf *buf);
 

@@ -40,6 +40,18 @@ size_t sma_health_count(void)
     return count;
 }
 
+void sma_health_put_parts(struct sma_buf *buf, size_t *count)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SMA_HEALTH_COUNT_MAX && troubles[i].part[0] != '\0'; i++) {
+        if (troubles[i].len == 0)
+            continue;
+        sma_buf_put_text(buf, (*count)++ == 0 ? "" : ",");
+        sma_buf_put_json_string(buf, sma_str(troubles[i].part));
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void sma_health_format(struct sma_buf *buf)
 {
     sma_buf_put_char(buf, '{');

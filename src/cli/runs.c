@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "log_read.h"
 #include "sma/text.h"
+#include "status_head.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -61,13 +62,15 @@ static void print_fate(const json_t *run)
 {
     const char *waits = text_of(run, "waitsFor"), *reason = text_of(run, "reason");
     const json_t *took = json_object_get(run, "durationMs");
+    char text[32];
     if (waits[0] != '\0') {
         fputs("waits for ", stdout);
         sma_cli_print_clean(sma_str(waits));
     } else if (reason[0] != '\0') {
         sma_cli_print_clean(sma_str(reason));
     } else if (took != NULL) {
-        printf("%.1f s", (double)json_integer_value(took) / 1000);
+        sma_cli_format_duration((long long)json_integer_value(took), text);
+        fputs(text, stdout);
     }
 }
 

@@ -5,15 +5,18 @@
 
 #include "api.h"
 #include "commands.h"
+#include "log_read.h"
 #include "sizes.h"
 #include "sma/buf.h"
 #include "sma/sys.h"
+#include "status_head.h"
 
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 static void print_text(const char *name, const char *text)
 {
@@ -22,19 +25,50 @@ static void print_text(const char *name, const char *text)
     putchar('\n');
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t len = strlen(name), end_len = strlen(end);
+    return len >= end_len && strcasecmp(name + len - end_len, end) == 0;
+}
+
+static void put_members(struct sma_buf *buf, const json_t *object);
+
+/* For people: sizes and times with their units, no exponents. `--json` has the exact numbers. */
+static void put_scalar(struct sma_buf *buf, const char *name, const json_t *value)
+{
+    char text[32];
+    if (json_is_string(value)) {
+        sma_buf_put_text(buf, json_string_value(value));
+    } else if (json_is_integer(value)) {
+        long long number = (long long)json_integer_value(value);
+        snprintf(text, sizeof text, "%lld", number);
+        if (number >= 1000 && ends_with(name, "bytes"))
+            sma_cli_format_bytes(number, text);
+        sma_buf_put_text(buf, text);
+    } else if (json_is_real(value)) {
+        double number = json_real_value(value);
+        sma_buf_printf(buf, number < 10 ? "%.2f" : "%.0f", number);
+    } else if (json_is_object(value)) {
+        sma_buf_put_text(buf, "(");
+        put_members(buf, value);
+        sma_buf_put_text(buf, ")");
+    } else {
+        SMA_AUTO(sma_freep) char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        sma_buf_put_text(buf, dump == NULL ? "?" : dump);
+    }
+}
+
 /* {"waiting":1,"open":2} is read more easily as "waiting 1, open 2". */
 static void put_members(struct sma_buf *buf, const json_t *object)
 {
     const char *name;
     json_t *value;
+    bool has_one = false;
     json_object_foreach((json_t *)object, name, value)
     {
-        SMA_AUTO(sma_freep)
-        char *text =
-            json_is_string(value)
-                ? strdup(json_string_value(value))
-                : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
-        sma_buf_printf(buf, "%s%s %s", buf->len == 0 ? "" : ", ", name, text == NULL ? "?" : text);
+        sma_buf_printf(buf, "%s%s ", has_one ? ", " : "", name);
+        put_scalar(buf, name, value);
+        has_one = true;
     }
 }
 
@@ -44,13 +78,8 @@ static void print_value(const char *name, const json_t *value)
     sma_buf_init(&buf, SMA_CLI_ANSWER_BYTES_MAX);
     if (json_is_object(value))
         put_members(&buf, value);
-    else if (json_is_string(value))
-        sma_buf_put_text(&buf, json_string_value(value));
-    else if (!json_is_array(value) || json_array_size(value) > 0) {
-        SMA_AUTO(sma_freep)
-        char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
-        sma_buf_put_text(&buf, text == NULL ? "?" : text);
-    }
+    else if (!json_is_array(value) || json_array_size(value) > 0)
+        put_scalar(&buf, name, value);
     print_text(name, buf.len == 0 ? "none" : buf.ptr);
     sma_buf_fini(&buf);
 }
@@ -61,11 +90,14 @@ static const char *text_of(const json_t *object, const char *name)
     return text == NULL ? "" : text;
 }
 
-/* "2026-11-22T20:01:02.345Z" is read more easily as "2026-11-22 20:01:02". */
+/* "2026-11-22T20:01:02.345Z" is read more easily as "2026-11-22 21:01:02", local time. */
 static void put_time(struct sma_buf *buf, const char *before, const char *time)
 {
-    if (strlen(time) >= 19)
-        sma_buf_printf(buf, "%s%.10s %.8s", before, time, time + 11);
+    char local[32];
+    if (time[0] == '\0')
+        return;
+    sma_cli_log_local_time(time, local);
+    sma_buf_printf(buf, "%s%s", before, local);
 }
 
 static void put_last_error(struct sma_buf *buf, const json_t *object)
@@ -127,7 +159,17 @@ static bool print_known(const char *name, const json_t *value)
     return true;
 }
 
-static int print_answer(const struct sma_buf *answer)
+/* What the lines at the top say in words. */
+static bool is_said(const char *name)
+{
+    static const char *const said[] = {"llm", "pid", "connections", "timestamp"};
+    for (size_t i = 0; i < SMA_COUNT_OF(said); i++)
+        if (strcmp(name, said[i]) == 0)
+            return true;
+    return false;
+}
+
+static int print_answer(const struct sma_cli_api *api, const struct sma_buf *answer)
 {
     json_t *root = json_loadb(answer->ptr, answer->len, 0, NULL);
     if (!json_is_object(root)) {
@@ -136,8 +178,15 @@ static int print_answer(const struct sma_buf *answer)
     }
     const char *name, *inner_name;
     json_t *value, *inner;
+    bool has_head = false;
     json_object_foreach(root, name, value)
     {
+        if (is_said(name))
+            continue;
+        if (json_is_object(value) && !has_head) { /* behind the plain members */
+            sma_cli_status_head(api, root);
+            has_head = true;
+        }
         if (!json_is_object(value)) {
             print_value(name, value);
             continue;
@@ -196,7 +245,7 @@ int sma_cli_status(int argc, char **argv)
     if (status == 0 && is_json)
         status = fwrite(answer.ptr, 1, answer.len, stdout) != answer.len || puts("") < 0;
     else if (status == 0)
-        status = print_answer(&answer);
+        status = print_answer(&api, &answer);
     if (status == 0 && !is_json) {
         sma_cli_print_sizes(api.state_dir);
         print_belts(api.state_dir);
@@ -217,9 +266,11 @@ const struct sma_cli_command sma_cli_command_status = {
     .summary = "what the running service is doing",
     .usage = "shipmyagent status [FOLDER] [--json]\n",
     .options = OPTIONS,
-    .text = "Asks the running service: since when each platform is connected, how each model "
-            "answers, what waits.\n"
-            "Exit status 0: running; 3: not running.\n"
+    .text = "Asks the running service: address, model, owner, open runs and what they wait for, "
+            "tokens of today, troubles;\n"
+            "since when each platform is connected, how each model answers, sizes.\n"
+            "Exit status 0: running; 1: it does not answer, or does not let you in; 3: not "
+            "running.\n"
             "The user who runs the service is let in by .ship/api-token; another one puts the API "
             "token\n"
             "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n",

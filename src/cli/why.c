@@ -11,6 +11,7 @@
 #include "log_read.h"
 #include "sma/reasons.h"
 #include "sma/text.h"
+#include "status_head.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -167,11 +168,14 @@ static void print_open(const struct why *why, const json_t *trace, const char *s
         print_models(why);
 }
 
-static void print_seconds(const char *before, const json_t *object, const char *name)
+static void print_duration(const char *before, const json_t *object, const char *name)
 {
+    char text[32];
     const json_t *ms = json_object_get(object, name);
-    if (ms != NULL)
-        printf("%s%.1f s", before, (double)json_integer_value(ms) / 1000);
+    if (ms == NULL)
+        return;
+    sma_cli_format_duration((long long)json_integer_value(ms), text);
+    printf("%s%s", before, text);
 }
 
 /* Of one delivery. */
@@ -187,9 +191,10 @@ static void print_delivery(const json_t *delivery)
         fputs("  Perhaps delivered: the platform did not say", stdout);
     else
         fputs("  Not delivered yet", stdout);
-    printf(" (%s%s%lld %s)", text_of(delivery, "platform"),
-           text_of(delivery, "platform")[0] == '\0' ? "" : ", ", attempts,
-           attempts == 1 ? "attempt" : "attempts");
+    printf(" (%s", text_of(delivery, "platform"));
+    if (attempts > 1)
+        printf(", %lld attempts", attempts);
+    putchar(')');
     if (error[0] != '\0') {
         fputs(": ", stdout);
         print_text(error);
@@ -249,13 +254,13 @@ static void print_fate(const struct why *why, const json_t *trace)
         print_open(why, trace, status);
     } else if (strcmp(status, "done") == 0) {
         printf("It was answered by run %s", text_of(trace, "runId"));
-        print_seconds(" in ", trace, "durationMs");
+        print_duration(" in ", trace, "durationMs");
         puts(".");
     } else if (strcmp(status, "cancelled") == 0) {
         puts("It was stopped: by /stop, /clear, or because it was taken back.");
     } else if (strcmp(status, "failed") == 0) {
         printf("Run %s failed", text_of(trace, "runId"));
-        print_seconds(" after ", trace, "durationMs");
+        print_duration(" after ", trace, "durationMs");
         puts(".");
         print_failure(trace);
         print_models(why);

@@ -10,6 +10,7 @@
 #include "talk.h"
 #include "world.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <time.h>
 #include <unistd.h>
@@ -366,6 +367,101 @@ static void commands_show_trace_usage_and_status(void)
     json_decref(answer);
 }
 
+/* The same of another project. */
+static char *says(const struct world *world, const char *command, const char *what)
+{
+    char *argv[] = {binary, (char *)command,
+                    what == NULL ? (char *)world->folder.path : (char *)what,
+                    what == NULL ? NULL : (char *)world->folder.path, NULL};
+    char *output = NULL;
+    CHECK_INT(0, run_to_end(argv, "", &output, TALK_MS));
+    CHECK(output != NULL);
+    return output;
+}
+
+static void expect_says(const struct world *world, const char *command, const char *what,
+                        const char *part)
+{
+    char *text = says(world, command, what);
+    expect_part(text, part);
+    free(text);
+}
+
+static void status_says_where_it_is_and_what_it_asks(void)
+{
+    char part[128];
+    char *text = command_says("status", NULL, NULL);
+    snprintf(part, sizeof part, "  address            http://127.0.0.1:%d, pid %d, up ",
+             shared.service.port, (int)shared.service.pid);
+    expect_part(text, part);
+    expect_part(text, "  model              custom fake-1\n");
+    expect_part(text, "  runs               0 open, 0 waiting, ");
+    expect_part(text, " answered, 0 failed\n");
+    expect_part(text, "  tokens today       ");
+    CHECK(strstr(text, "TROUBLE") == NULL);
+    for (const char *at = text; (at = strstr(at, "e+")) != NULL; at++)
+        CHECK(at == text || !isdigit((unsigned char)at[-1])); /* no 1.678e+04 */
+    free(text);
+}
+
+static void a_model_that_fails_shows_everywhere(void)
+{
+    struct world world = {0};
+    world_create(&world, fake_model, LLM, "");
+    world_configure(&world, world.fake_port, "\"api\":\"chat\",\"apiKey\":\"sk-wrong-4711\"", "");
+    service_start(&world.service, binary, &world.folder);
+    json_t *answer = talk_execute(world.service.port, 200, "fails", "m-fails", "hello");
+    CHECK(json_is_false(json_object_get(answer, "success")));
+    json_decref(answer);
+    expect_says(&world, "status", NULL, "  TROUBLE            model: ");
+    expect_says(&world, "status", NULL, "since the start 0 answered, 1 failed\n");
+    expect_says(&world, "why", "m-fails", " failed");
+    expect_says(&world, "why", "m-fails", "  The provider does not take the API key.\n");
+    expect_says(&world, "why", "m-fails", "  What to do: Set llm.apiKey");
+    expect_says(&world, "runs", NULL, " failed ");
+    struct http_answer health = http_ask(world.service.port, "/health", "", NULL, TALK_MS);
+    CHECK_INT(200, health.status);
+    expect_part(health.body, "{\"status\":\"degraded\"");
+    expect_part(health.body, "\"reasons\":[\"model\"]");
+    http_answer_fini(&health);
+    world_stop(&world);
+}
+
+/* Parked for consent, and a message behind it. */
+static void what_waits_says_for_what(void)
+{
+    struct world world = {0};
+    struct talk behind;
+    char part[128], *body = talk_body("asks", "m-behind", "and this?");
+    world_start(&world, binary, fake_model, LLM, "");
+    json_t *answer = talk_execute(world.service.port, 200, "asks", "m-asks",
+                                  "please [[call exec_shell {\"command\":\"touch asked-for\"}]]");
+    CHECK_TEXT("parked", talk_text(answer, "status"));
+    const char *id = talk_text(json_object_get(answer, "pendingApproval"), "id");
+    talk_start(&behind, world.service.port, "/api/execute", "Prefer: respond-async\r\n", body);
+    talk_wait(&behind);
+    CHECK_INT(202, behind.answer.status);
+    talk_fini(&behind);
+    free(body);
+    snprintf(part, sizeof part,
+             "  run %-14s parked, api:chat:asks, waits for request %.6s, which "
+             "people have to decide\n",
+             talk_text(answer, "runId"), id);
+    expect_says(&world, "status", NULL, part);
+    snprintf(part, sizeof part, "waiting, api:chat:asks, waits for request %.6s of this chat", id);
+    expect_says(&world, "status", NULL, part);
+    snprintf(part, sizeof part, "It waits for request %.6s, which people have to decide.\n", id);
+    expect_says(&world, "why", "m-asks", part);
+    expect_says(&world, "why", "m-asks", "touch asked-for");
+    snprintf(part, sizeof part, "`shipmyagent approvals approve %.6s`", id);
+    expect_says(&world, "why", "m-asks", part);
+    snprintf(part, sizeof part, "It waits for request %.6s of this chat", id);
+    expect_says(&world, "why", "m-behind", part);
+    expect_says(&world, "why", "api:chat:asks", "m-behind  waiting (run ");
+    json_decref(answer);
+    world_stop(&world);
+}
+
 static void usage_is_told_in_the_chat(void)
 {
     json_decref(talk_execute(shared.service.port, 200, "asks", "m-u1", "hello"));
@@ -392,6 +488,9 @@ int main(int argc, char **argv)
     RUN(a_trace_tells_the_life_of_a_message);
     RUN(a_result_tells_its_duration_and_usage);
     RUN(commands_show_trace_usage_and_status);
+    RUN(status_says_where_it_is_and_what_it_asks);
+    RUN(a_model_that_fails_shows_everywhere);
+    RUN(what_waits_says_for_what);
     RUN(usage_is_told_in_the_chat);
     world_stop(&shared);
     return check_summary();

@@ -14,6 +14,20 @@
 static const char *binary, *fake_model;
 static struct platform_world world;
 
+/* Who looks whether all is well is told that it is not. */
+static void expect_refused_in_status(void)
+{
+    char *argv[] = {(char *)binary, (char *)"status", world.world.folder.path, NULL};
+    char *text = NULL;
+    CHECK_INT(0, run_to_end(argv, "", &text, AWAIT_MS));
+    CHECK(strstr(text, "  TROUBLE            telegram: ") != NULL);
+    CHECK(strstr(text, "  telegram           NOT CONNECTED since ") != NULL);
+    free(text);
+    struct http_answer health = http_ask(world.world.service.port, "/health", "", NULL, AWAIT_MS);
+    CHECK(strstr(health.body, "\"reasons\":[\"telegram\"]") != NULL);
+    http_answer_fini(&health);
+}
+
 static void a_token_given_back_is_taken_up_again(void)
 {
     platform_tell(&world.client, "{s:s,s:b}", "do", "revoke", "on", 1);
@@ -27,6 +41,7 @@ static void a_token_given_back_is_taken_up_again(void)
     }
     CHECK(strstr(log, "token is refused") != NULL);
     free(log);
+    expect_refused_in_status();
     /* Said only now: the poll that waited at the time of the refusal would have brought it
      * along. */
     chat_say(&world, ANN, ANN, "hello, are you there");

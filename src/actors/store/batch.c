@@ -192,7 +192,7 @@ static void end_marks(struct sma_store *store)
 {
     store->batch->has_step = store->batch->has_done = store->batch->has_receipt = false;
     store->batch->is_urgent = false;
-    store->batch->done_count = 0;
+    store->batch->done_count = store->batch->bad_count = 0;
     note_begun(store);
 }
 
@@ -278,6 +278,7 @@ static enum sma_err commit(struct sma_store *store)
     note_commit(store);
     sma_store_count_commit(store);
     store->batch->answered_count += store->batch->done_count;
+    store->batch->failed_count += store->batch->bad_count;
     if (store->batch->has_step || store->batch->has_done)
         sma_store_set_cautious(store, false);
     SMA_CRASH_POINT("store.after_commit");
@@ -335,9 +336,10 @@ void sma_store_mark(struct sma_store *store, enum store_mark mark)
 {
     struct store_batch *batch = store->batch;
     batch->has_step = batch->has_step || mark == STORE_MARK_STEP;
-    batch->has_done = batch->has_done || mark == STORE_MARK_DONE;
+    batch->has_done = batch->has_done || mark == STORE_MARK_DONE || mark == STORE_MARK_FAILED;
     batch->has_receipt = batch->has_receipt || mark == STORE_MARK_RECEIPT;
     batch->done_count += mark == STORE_MARK_DONE;
+    batch->bad_count += mark == STORE_MARK_FAILED;
 }
 
 bool sma_store_is_retrying(const struct sma_store *store)
@@ -353,6 +355,11 @@ bool sma_store_may_write(const struct sma_store *store)
 uint32_t sma_store_deferred_count(const struct sma_store *store)
 {
     return store->batch->deferred_count;
+}
+
+uint64_t sma_store_failed_count(const struct sma_store *store)
+{
+    return store->batch->failed_count;
 }
 
 uint64_t sma_store_answered_count(const struct sma_store *store)

@@ -27,6 +27,7 @@ enum store_mark
 {
     STORE_MARK_STEP,
     STORE_MARK_DONE,
+    STORE_MARK_FAILED, /* as DONE, of a run that failed */
     STORE_MARK_RECEIPT,
 };
 void sma_store_mark(struct sma_store *store, enum store_mark mark);
@@ -35,7 +36,8 @@ bool sma_store_is_retrying(const struct sma_store *store);
 /** Effects may be made: there is disk, nothing failed a moment ago, the service is not ending. */
 bool sma_store_may_write(const struct sma_store *store);
 uint32_t sma_store_deferred_count(const struct sma_store *store); /* hand-offs whose lane is full */
-uint64_t sma_store_answered_count(const struct sma_store *store); /* runs since the start */
+uint64_t sma_store_answered_count(const struct sma_store *store); /* runs since the start, */
+uint64_t sma_store_failed_count(const struct sma_store *store);   /* ... and these failed */
 /** Receipts were written without a sync and no commit has come since. */
 void sma_store_sync_lazy(struct sma_store *store, uint64_t now);
 /** Keep an answer to `question` until the commit. Takes *answer. */

@@ -21,15 +21,15 @@ struct store_effect
 struct store_batch
 {
     struct store_marks begun; /* as the open transaction found the lists */
-    uint64_t answered_count;
+    uint64_t answered_count, failed_count;
     struct store_effect *effects;
     uint32_t effect_count, effect_cap;
     uint64_t *finished;
     uint32_t finished_count, finished_cap;
     bool has_step, has_done, has_receipt;
-    bool is_urgent;                /* something in it must be durable before its answers leave */
-    uint32_t done_count;           /* runs answered by this batch */
-    struct store_effect *deferred; /* hand-offs whose lane was full, in order */
+    bool is_urgent;                 /* something in it must be durable before its answers leave */
+    uint32_t done_count, bad_count; /* runs answered by this batch; runs that failed */
+    struct store_effect *deferred;  /* hand-offs whose lane was full, in order */
     uint32_t deferred_count, deferred_cap;
     uint64_t retry_ns; /* what waits is not tried before it; 0 = it may be */
     uint64_t lazy_ns;  /* the first commit since the last sync that was not synced; 0 = none */

@@ -65,6 +65,22 @@ static void put_project(const struct sma_config *config, struct sma_buf *buf)
     sma_buf_put_char(buf, '}');
 }
 
+/* Who may decide everything: somebody, or nobody yet. Who it is, GET /api/pairings tells. */
+static void put_owner(struct sma_store *store, struct sma_buf *buf)
+{
+    put_object(buf, "owner");
+    sma_buf_put_json_key(buf, "isKnown");
+    sma_buf_put_text(buf, sma_store_has_owner(store) ? "true" : "false");
+    for (uint32_t i = 0; i < store->adapter_count; i++) {
+        const struct sma_adapter_ops *ops = store->adapters[i].adapter->ops;
+        if (sma_access_is_trusted_channel(sma_str(ops->channel)))
+            continue;
+        sma_buf_put_json_member(buf, "platform", sma_str(ops->name)); /* where to write first */
+        break;
+    }
+    sma_buf_put_char(buf, '}');
+}
+
 static void put_status(struct sma_store *store, struct sma_buf *buf)
 {
     struct sma_state_counts counts;
@@ -87,6 +103,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_json_number(buf, "open", sma_store_run_counts(store).open);
     sma_buf_put_json_number(buf, "concurrency", (uint64_t)store->config->agent_concurrency);
     sma_buf_put_json_number(buf, "answered", sma_store_answered_count(store));
+    sma_buf_put_json_number(buf, "failed", sma_store_failed_count(store));
     sma_buf_put_json_number(buf, "suspect", sma_store_run_counts(store).suspects);
     sma_buf_put_json_number(buf, "parked", sma_store_count_approvals(store));
     sma_buf_put_json_number(buf, "waitingForModel", sma_store_run_counts(store).waiting_for_model);
@@ -96,6 +113,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_json_number(buf, "held", sma_store_outbox_counts(store).held);
     sma_buf_put_char(buf, '}');
     sma_store_put_asides(store, buf);
+    put_owner(store, buf);
     sma_buf_put_json_number(buf, "chats", counts.chats);
     sma_buf_put_json_number(buf, "claims", counts.claims);
     sma_buf_put_json_number(buf, "commits", counts.commits);

@@ -139,6 +139,15 @@ static enum sma_err give_up_reporter(struct sma_store *store, void *ctx)
                        : sma_store_give_up_run(store, run, "what it did cannot be stored");
 }
 
+static enum store_mark mark_of(const struct report *report)
+{
+    if (report->step != NULL)
+        return STORE_MARK_STEP;
+    bool has_failed = report->done->outcome == SMA_OUTCOME_FAILED ||
+                      report->done->outcome == SMA_OUTCOME_GIVEN_UP;
+    return has_failed ? STORE_MARK_FAILED : STORE_MARK_DONE;
+}
+
 /* Write it, and answer: as it says, STOPPED when the run is over by that, NO_DISK when everything
  * failed. */
 static void carry_out(struct sma_store *store, const struct sma_msg *question,
@@ -158,7 +167,7 @@ static void carry_out(struct sma_store *store, const struct sma_msg *question,
     item.chat_key.ptr = key; /* the run may be gone when it is told */
     enum sma_err err = sma_store_item(store, &item);
     if (err == SMA_ERR_OK && item.damage == SMA_ERR_OK) {
-        sma_store_mark(store, report->step != NULL ? STORE_MARK_STEP : STORE_MARK_DONE);
+        sma_store_mark(store, mark_of(report));
         sma_store_answer_later(store, question, answer, 0);
         return;
     }

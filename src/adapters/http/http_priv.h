@@ -364,6 +364,8 @@ void http_pages_stop(struct sma_http *http);
 void http_put_timestamp(struct sma_http *http, struct sma_buf *buf);
 /** Append what GET /api/status answers. */
 void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json);
+/** Append "reasons":[...]: words that tell everybody what is not well, without why. */
+void http_put_parts(const struct sma_http *http, struct sma_buf *buf);
 
 /* -- seen.c ------------------------------------------------------------------------------------ */
 /** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */

@@ -168,8 +168,11 @@ static void respond_health(struct http_conn *conn)
     sma_buf_init(&body, 1024);
     sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");
     http_put_timestamp(http, &body);
-    sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\"}"
-                                                                     : ",\"sandbox\":\"off\"}");
+    sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\""
+                                                                     : ",\"sandbox\":\"off\"");
+    if (!is_well)
+        http_put_parts(http, &body);
+    sma_buf_put_char(&body, '}');
     http_respond(conn, is_open ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
     sma_buf_fini(&body);
 }

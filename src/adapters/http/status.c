@@ -4,6 +4,8 @@
 #include "sma/health.h"
 #include "sma/metrics.h"
 
+#include <unistd.h>
+
 void http_put_timestamp(struct sma_http *http, struct sma_buf *buf)
 {
     sma_buf_put_json_key(buf, "timestamp");
@@ -31,6 +33,37 @@ static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
     }
 }
 
+/* A word of each for everybody: "disk", "stopping", "store", or the platform or "model" that waits
+ * for somebody. */
+void http_put_parts(const struct sma_http *http, struct sma_buf *buf)
+{
+    const char *words[3];
+    size_t count = 0, put = 0;
+    if (sma_gauge_get(SMA_GAUGE_disk_degraded) != 0)
+        words[count++] = "disk";
+    if (http->is_intake_off)
+        words[count++] = "stopping";
+    if (sma_gauge_get(SMA_GAUGE_store_troubles) != 0)
+        words[count++] = "store";
+    sma_buf_put_text(buf, ",\"reasons\":[");
+    for (; put < count; put++) {
+        sma_buf_put_text(buf, put == 0 ? "" : ",");
+        sma_buf_put_json_string(buf, sma_str(words[put]));
+    }
+    sma_health_put_parts(buf, &put);
+    sma_buf_put_char(buf, ']');
+}
+
+/* Which model is asked first, and where we are. */
+static void put_place(const struct sma_http *http, struct sma_buf *body)
+{
+    sma_buf_put_text(body, ",\"llm\":{");
+    sma_buf_put_json_member(body, "provider", sma_str(http->config->llm.provider));
+    sma_buf_put_json_member(body, "model", sma_str(http->config->llm.model));
+    sma_buf_put_char(body, '}');
+    sma_buf_put_json_number(body, "pid", (uint64_t)getpid());
+}
+
 /* The members of the old program first, then the store's own. */
 void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json)
 {
@@ -48,6 +81,7 @@ void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str
     sma_buf_put_char(body, ']');
     sma_buf_put_json_key(body, "connections");
     sma_buf_put_u64(body, http->open_count);
+    put_place(http, body);
     http_put_seen(http, body);
     sma_buf_put_json_key(body, "store");
     sma_buf_put_str(body, store_json.len > 0 ? store_json : SMA_STR("{}"));

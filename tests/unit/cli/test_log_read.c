@@ -1,6 +1,6 @@
 /*
- * Aim: the log files are read as they were written: the wanted lines, whole ones only, in order, and
- * as they come, over midnight's new file.
+ * Aim: the log files are read as they were written: the wanted lines, whole ones only, in order,
+ *      and as they come, over midnight's new file.
  * Method: files of three days in a private folder; a line is appended when the one before was read.
  */
 #include "cli/cli.h"

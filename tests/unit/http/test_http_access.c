@@ -246,6 +246,11 @@ static void a_platform_that_waits_for_somebody_degrades_health(void)
     check_health(harness, "{\"status\":\"ok\"");
     sma_health_set("telegram", SMA_STR("the secret is refused"));
     check_health(harness, "{\"status\":\"degraded\"");
+    sma_health_set("model", SMA_STR("the key is refused: secret"));
+    struct reply reply = request_once(harness, "GET /health", "", NULL);
+    CHECK(reply_has(&reply, ",\"reasons\":[\"telegram\",\"model\"]}"));
+    reply_free(&reply);
+    sma_health_set("model", SMA_STR(""));
     sma_health_set("telegram", SMA_STR(""));
     check_health(harness, "{\"status\":\"ok\"");
     harness_stop(harness);
