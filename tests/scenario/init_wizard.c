@@ -368,13 +368,17 @@ static void the_terminal_is_given_back(void)
     char command[512];
     struct place place;
     place_create(&place);
-    snprintf(command, sizeof command, "%s init %s; echo after=$?; stty -a", binary, place.path);
+    snprintf(command, sizeof command, "trap : INT; %s init %s; echo after=$?; stty -a", binary,
+             place.path);
     char *argv[] = {(char *)"/bin/sh", (char *)"-c", command, NULL};
     pty_start(&place.pty, argv, NULL);
     pty_answer(&place.pty, "number or name", "custom");
     pty_answer(&place.pty, "Address of the server", place.url);
     (void)pty_await(&place.pty, "it is not shown");
     pty_press(&place.pty, "\x03");
+    (void)pty_await(&place.pty, "after=130");
+    (void)pty_await(&place.pty, " icanon");
+    (void)pty_await(&place.pty, " echo ");
     (void)pty_end(&place.pty);
     CHECK(!pty_has(&place.pty, "-echo ") && !pty_has(&place.pty, "-icanon"));
     place_remove(&place);
