@@ -83,26 +83,39 @@ static void put_escaped(struct sma_buf *buf, const char *path)
 }
 
 /* -- a user's own unit ------------------------------------------------------------------------- */
+/* Between quotes of a unit. Source: systemd.service(5), "Command lines"; systemd.unit(5),
+ * "Specifiers". */
+static void put_quoted(struct sma_buf *buf, const char *path)
+{
+    for (; *path != '\0'; path++) {
+        if (*path == '"' || *path == '\\')
+            sma_buf_put_char(buf, '\\');
+        if (*path == '%' || *path == '$')
+            sma_buf_put_char(buf, *path);
+        sma_buf_put_char(buf, *path);
+    }
+}
+
 /* packaging/shipmyagent@.service.in without what a user's systemd cannot do. */
 static void put_unit(struct sma_buf *buf, const char *program)
 {
-    sma_buf_printf(buf,
-                   "# Written by `shipmyagent init --service`; one instance a project.\n"
-                   "[Unit]\n"
-                   "Description=ShipMyAgent on %%f\n"
-                   "Documentation=man:shipmyagent(1)\n"
-                   "ConditionPathExists=%%f/Agent.md\n\n"
-                   "[Service]\n"
-                   "Type=notify\n"
-                   "ExecStart=\"%s\" start --sandbox require %%f\n"
-                   "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'\n"
-                   "WorkingDirectory=%%f\n"
-                   "Restart=on-failure\nRestartSec=1\nWatchdogSec=60\nTimeoutStopSec=30\n"
-                   "KillMode=mixed\nUMask=0077\nMemoryMax=4G\nTasksMax=4096\n"
-                   "OOMPolicy=continue\nLimitCORE=0\nNoNewPrivileges=yes\n\n"
-                   "[Install]\n"
-                   "WantedBy=default.target\n",
-                   program);
+    sma_buf_put_text(buf, "# Written by `shipmyagent init --service`; one instance a project.\n"
+                          "[Unit]\n"
+                          "Description=ShipMyAgent on %f\n"
+                          "Documentation=man:shipmyagent(1)\n"
+                          "ConditionPathExists=%f/Agent.md\n\n"
+                          "[Service]\n"
+                          "Type=notify\n"
+                          "ExecStart=\"");
+    put_quoted(buf, program);
+    sma_buf_put_text(buf, "\" start --sandbox require %f\n"
+                          "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'\n"
+                          "WorkingDirectory=%f\n"
+                          "Restart=on-failure\nRestartSec=1\nWatchdogSec=60\nTimeoutStopSec=30\n"
+                          "KillMode=mixed\nUMask=0077\nMemoryMax=4G\nTasksMax=4096\n"
+                          "OOMPolicy=continue\nLimitCORE=0\nNoNewPrivileges=yes\n\n"
+                          "[Install]\n"
+                          "WantedBy=default.target\n");
 }
 
 static int write_file(const char *folder, const char *name, struct sma_buf *buf)
