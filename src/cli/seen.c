@@ -302,7 +302,7 @@ int sma_cli_usage(int argc, char **argv)
     if (status == 0 && options.is_json) {
         print_json(&answer);
     } else if (status == 0) {
-        printf("%s to %s (UTC)\n", text_of(root, "from"), text_of(root, "to"));
+        printf("%s to %s (local time of the service)\n", text_of(root, "from"), text_of(root, "to"));
         print_sums(root, bys[options.by].list, bys[options.by].key);
     }
     if (status == 0)
@@ -350,7 +350,7 @@ const struct sma_cli_command sma_cli_command_usage = {
     .usage =
         "shipmyagent usage [FOLDER] [--days N] [--by day|chat|person|platform|model] [--json]\n",
     .options = USAGE_OPTIONS,
-    .text = "Requests, tokens and cost of the models; days are UTC.\n"
+    .text = "Requests, tokens and cost of the models; days are those of the service's local time.\n"
             "The cost is an estimate by llm.prices or a table of list prices, \"-\" where no price "
             "is known.\n",
     .first = SMA_VALUE_FOLDER,
