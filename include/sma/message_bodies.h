@@ -594,6 +594,7 @@ BODY(sma_model_answer)
     /* CONTEXT_LENGTH: the model's window when the server told it, else 0 */
     FIELD(uint64_t, window_tokens)
     FIELD(struct sma_usage, usage)           /* OK; all attempts together */
+    FIELD(bool, is_usage_guessed)            /* the provider counted nothing: by bytes */
     FIELD(uint64_t, out_ns)                  /* stamp */
     FIELD(uint64_t, first_token_ns)          /* stamp */
 END

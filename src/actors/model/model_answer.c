@@ -31,6 +31,7 @@ static struct sma_msg *make_answer(const struct sma_msg *question,
         .refused_member = outcome->refused_member,
         .window_tokens = outcome->window_tokens,
         .usage = outcome->usage,
+        .is_usage_guessed = outcome->is_usage_guessed,
         .out_ns = outcome->out_ns,
         .first_token_ns = outcome->first_token_ns,
     };
@@ -42,6 +43,25 @@ static struct sma_msg *make_answer(const struct sma_msg *question,
         answer.fragment = decoded->fragment;
     }
     return sma_msg_make_model_answer(&answer);
+}
+
+#define BYTES_OF_TOKEN 4
+#define TOKENS_OF_FILE 1500
+
+/* Some servers count nothing, or what cannot be true, which reads as nothing: no budget would ever
+ * be used up. */
+static void guess_usage(const struct sma_msg *question, struct model_outcome *outcome)
+{
+    const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
+    struct sma_usage *usage = &outcome->usage;
+    if (outcome->status != SMA_MODEL_OK || outcome->decoded == NULL || ask->llm == NULL ||
+        strcmp(ask->llm->provider, "offline") == 0 ||
+        usage->input + usage->cached + usage->written > 0)
+        return;
+    usage->input = ask->body.len / BYTES_OF_TOKEN + (uint64_t)ask->file_count * TOKENS_OF_FILE;
+    if (usage->output == 0)
+        usage->output = outcome->decoded->fragment.len / BYTES_OF_TOKEN;
+    outcome->is_usage_guessed = true;
 }
 
 /* Where the provider does not say what it was: by llm.prices or the table; 0 = nobody knows. */
@@ -61,6 +81,7 @@ void model_answer(struct sma_model *model, const struct model_target *target,
 {
     struct model_outcome full = *outcome, poor;
     full.usage.request_count = outcome->attempt_count;
+    guess_usage(question, &full);
     put_price(question, &full.usage);
     const struct model_outcome *said = &full;
     struct sma_msg *msg = make_answer(question, &full);

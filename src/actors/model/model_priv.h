@@ -125,6 +125,7 @@ struct model_outcome
     struct sma_str refused_member;
     uint64_t window_tokens;
     struct sma_usage usage;
+    bool is_usage_guessed;
     unsigned attempt_count;
     uint64_t block_id;                         /* of the request log; 0 = not there */
     uint64_t begin_ns, out_ns, first_token_ns; /* 0 = not reached */

@@ -119,8 +119,10 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
 /* The target has answered: it is well, and what it was sent it takes. */
 static void note_success(struct sma_run *run, const struct sma_model_answer *answer)
 {
+    static const struct sma_usage nothing;
+    const struct sma_usage *counted = answer->is_usage_guessed ? &nothing : &answer->usage;
     sma_context_learn(run->target, &run->settings->known[run->target_index], &run->session->measure,
-                      &run->compact.sent, &answer->usage, answer->fragment.len);
+                      &run->compact.sent, counted, answer->fragment.len);
     sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
     run->tried = 0;
     run->shrink_count = 0;

@@ -441,6 +441,47 @@ static void usage_is_of_all_attempts_together(void)
     raw_server_destroy(server);
 }
 
+static void say_without_counts(void *user, size_t number, const char *request, char *response,
+                               size_t size)
+{
+    static const char *const counts[] = {
+        "", "\"usage\":null,", "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0},",
+        "\"usage\":{\"prompt_tokens\":-5,\"completion_tokens\":-7},",
+        "\"usage\":{\"prompt_tokens\":1000000000000000000,\"completion_tokens\":1},"};
+    char body[512];
+    (void)user;
+    (void)request;
+    int len = snprintf(body, sizeof body,
+                       "data: {%s\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Whole.\"},"
+                       "\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+                       counts[number % SMA_COUNT_OF(counts)]);
+    snprintf(response, size,
+             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
+             len, body);
+}
+
+/* Budgets are settled with what was used: who counts nothing would never use one up. */
+static void what_a_provider_does_not_count_is_guessed(void)
+{
+    struct raw_server *server = raw_server_create(say_without_counts, NULL);
+    char url[64], text[4001];
+    struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
+    llm.has_prices = true;
+    llm.price_input = llm.price_cached = llm.price_written = llm.price_output = 1;
+    struct harness *harness = harness_create(&llm, NULL);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < 5; i++) {
+        const struct harness_record *record = harness_wait(harness, harness_ask(harness, text));
+        CHECK_TEXT("Whole.", record->text);
+        CHECK(record->usage.input >= 1000 && record->usage.input < 2000);
+        CHECK(record->usage.output >= 1 && record->usage.output < 50);
+        CHECK(record->usage.cost_nano >= 1000 * 1000);
+    }
+    harness_destroy(harness);
+    raw_server_destroy(server);
+}
+
 static void every_call_leaves_one_line(void)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
@@ -550,6 +591,7 @@ int main(void)
     RUN(a_hang_is_repeated_once_on_a_new_connection);
     RUN(an_error_without_an_end_is_an_error_all_the_same);
     RUN(usage_is_of_all_attempts_together);
+    RUN(what_a_provider_does_not_count_is_guessed);
     RUN(every_call_leaves_one_line);
     return check_summary();
 }
