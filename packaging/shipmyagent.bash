@@ -43,7 +43,7 @@ _shipmyagent() {
         verbs="approve reject list" first=folder second=pairing ;;
     why)
         options="--run --chat --limit --json --help" valued="--chat --limit -n"
-        verbs="" first=text second=none ;;
+        verbs="" first=chat second=none ;;
     runs)
         options="--open --failed --chat --limit --json --help" valued="--chat --limit -n"
         verbs="" first=folder second=none ;;
@@ -67,7 +67,7 @@ _shipmyagent() {
         verbs="" first=file second=folder ;;
     export)
         options="--jsonl --help" valued=""
-        verbs="" first=text second=folder ;;
+        verbs="" first=chat second=folder ;;
     policy)
         options="--help" valued=""
         verbs="check" first=none second=folder ;;
@@ -132,11 +132,11 @@ _shipmyagent() {
         "approvals --for") kind=text list="" ;;
         "approvals --response") kind=text list="" ;;
         "pair --role") kind=words list="member admin owner" ;;
-        "why --chat") kind=text list="" ;;
+        "why --chat") kind=chat list="" ;;
         "why --limit" | "why -n") kind=text list="" ;;
-        "runs --chat") kind=text list="" ;;
+        "runs --chat") kind=chat list="" ;;
         "runs --limit" | "runs -n") kind=text list="" ;;
-        "logs --chat") kind=text list="" ;;
+        "logs --chat") kind=chat list="" ;;
         "logs --since") kind=text list="" ;;
         "logs --level") kind=words list="debug info action warn error" ;;
         "logs --run") kind=run list="" ;;

@@ -63,14 +63,14 @@ _shipmyagent() {
             '--sandbox=[how commands run where ship.json does not say (permissions.exec_shell.sandbox);]:words:(auto require)' \
             '--interactive-web=-[accepted for old scripts; there is no such page]::words:(true false)' \
             '--interactive-port=[likewise]:text: ' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     chat)
         _arguments '(- *)--help[say what it does]' \
             '(-n --name)'{-n+,--name=}'[name of the conversation (default\: main)]:text: ' \
             '--provider=[when a service has to be started\: use this provider]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
             '(-a --attach)'{-a+,--attach=}'[with the first message; again for more files]:file:_files' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     init)
         _arguments '(- *)--help[say what it does]' \
@@ -96,18 +96,18 @@ _shipmyagent() {
             '--chat[then talk to it here]' \
             '--start[then serve it in this terminal]' \
             '--service[then install and start it as a service of systemd]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     status)
         _arguments '(- *)--help[say what it does]' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     doctor)
         _arguments '(- *)--help[say what it does]' \
             '--json[one object\: version, errors, warnings, lines of state, name, seen, remedy]' \
             '--offline[ask nobody\: no request to a provider or a platform]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     approvals)
         _arguments '(- *)--help[say what it does]' \
@@ -116,96 +116,96 @@ _shipmyagent() {
             '--for=[likewise, for a time\: 30s 10m 2h 7d (30 days at most)]:text: ' \
             '--response=[said to the agent, e.g. why not]:text: ' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:what:_shipmyagent_first folder approve reject' \
-            '2:approval:_shipmyagent_ask approval' \
+            '1:what: _shipmyagent_first folder approve reject' \
+            '2:approval: _shipmyagent_ask approval' \
             '*:folder:_files -/' ;;
     grants)
         _arguments '(- *)--help[say what it does]' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:what:_shipmyagent_first folder revoke list' \
-            '2:grant:_shipmyagent_ask grant' \
+            '1:what: _shipmyagent_first folder revoke list' \
+            '2:grant: _shipmyagent_ask grant' \
             '*:folder:_files -/' ;;
     pair)
         _arguments '(- *)--help[say what it does]' \
             '--role=[what `approve` makes of a person (default\: member)]:words:(member admin owner)' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:what:_shipmyagent_first folder approve reject list' \
-            '2:pairing:_shipmyagent_ask pairing' \
+            '1:what: _shipmyagent_first folder approve reject list' \
+            '2:pairing: _shipmyagent_ask pairing' \
             '*:folder:_files -/' ;;
     why)
         _arguments '(- *)--help[say what it does]' \
             '--run[the number is a run'\''s, as in the log]' \
-            '--chat=[the message of this chat\: Telegram counts each chat'\''s from 1 on]:text: ' \
+            '--chat=[the message of this chat\: Telegram counts each chat'\''s from 1 on]:chat: _shipmyagent_ask chat' \
             '(-n --limit)'{-n+,--limit=}'[the last N messages of a chat, 200 at most (default\: 10)]:text: ' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:text:_shipmyagent_first text ' \
+            '1:chat: _shipmyagent_first chat ' \
             '*:folder:_files -/' ;;
     runs)
         _arguments '(- *)--help[say what it does]' \
             '--open[only those that are not over]' \
             '--failed[only those that failed or were refused]' \
-            '--chat=[only this chat, e.g. telegram\:chat\:1001]:text: ' \
+            '--chat=[only this chat, e.g. telegram\:chat\:1001]:chat: _shipmyagent_ask chat' \
             '(-n --limit)'{-n+,--limit=}'[the newest N, 200 at most (default\: 20)]:text: ' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     logs)
         _arguments '(- *)--help[say what it does]' \
             '(-f --follow)'{-f,--follow}'[go on with what is written from now on]' \
-            '--chat=[only this chat, e.g. telegram\:chat\:1001; with * at the end all that begin so]:text: ' \
+            '--chat=[only this chat, e.g. telegram\:chat\:1001; with * at the end all that begin so]:chat: _shipmyagent_ask chat' \
             '--since=[not before\: 30s 10m 2h 7d ago, or 2026-11-23T09\:00\:00 (local time, or with Z)]:text: ' \
             '--level=[at least this level (default\: info)]:words:(debug info action warn error)' \
-            '--run=[only what concerns this run]:run:_shipmyagent_ask run' \
+            '--run=[only what concerns this run]:run: _shipmyagent_ask run' \
             '--message=[only this message, by its platform'\''s id]:text: ' \
             '(-n --limit)'{-n+,--limit=}'[the last N lines (default\: 200; all with --since, --run or --message)]:text: ' \
             '--json[lines as they stand in the files]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     trace)
         _arguments '(- *)--help[say what it does]' \
             '--message[the number is a message'\''s id of its platform]' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:run:_shipmyagent_first run ' \
+            '1:run: _shipmyagent_first run ' \
             '*:folder:_files -/' ;;
     usage)
         _arguments '(- *)--help[say what it does]' \
             '--days=[the last N days (default\: 30)]:text: ' \
             '--by=[what is added up (default\: day)]:words:(day chat person platform model)' \
             '--json[the service'\''s own answer, as JSON]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     compact)
         _arguments '(- *)--help[say what it does]' \
-            '1:folder:_shipmyagent_first folder ' \
+            '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     backup)
         _arguments '(- *)--help[say what it does]' \
             '--all[the whole folder, not only what belongs to the program]' \
             '--logs[with .ship/logs]' \
             '--force[replace FILE when it is there]' \
-            '1:file:_shipmyagent_first file ' \
+            '1:file: _shipmyagent_first file ' \
             '2:folder:_files -/' \
             '*:folder:_files -/' ;;
     restore)
         _arguments '(- *)--help[say what it does]' \
-            '1:file:_shipmyagent_first file ' \
+            '1:file: _shipmyagent_first file ' \
             '2:folder:_files -/' \
             '*:folder:_files -/' ;;
     export)
         _arguments '(- *)--help[say what it does]' \
             '--jsonl[the lines as they are kept\: one JSON object each]' \
-            '1:text:_shipmyagent_first text ' \
+            '1:chat: _shipmyagent_first chat ' \
             '2:folder:_files -/' \
             '*:folder:_files -/' ;;
     policy)
         _arguments '(- *)--help[say what it does]' \
-            '1:what:_shipmyagent_first none check' \
+            '1:what: _shipmyagent_first none check' \
             '2:folder:_files -/' ;;
     simulate)
         _arguments '(- *)--help[say what it does]' \
             '--port=[listen there (default\: any free port)]:text: ' \
             '--talk[you are the person the bot talks to\: type, and read it here]' \
-            '1:what:_shipmyagent_first none telegram feishu qq model' ;;
+            '1:what: _shipmyagent_first none telegram feishu qq model' ;;
     alias)
         _arguments '(- *)--help[say what it does]' \
             '--shell=[whose start file (default\: both)]:words:(zsh bash both)' \
@@ -213,10 +213,10 @@ _shipmyagent() {
             '--print[print the alias, change nothing]' ;;
     completion)
         _arguments '(- *)--help[say what it does]' \
-            '1:what:_shipmyagent_first none bash zsh fish' ;;
+            '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words:_shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

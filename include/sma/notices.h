@@ -184,6 +184,7 @@
     X(CARD_SEND, "Send to: ", "发送给：") \
     X(CARD_OTHER, "Use this tool: ", "使用工具：") \
     X(CARD_REASON, "Why I ask: ", "为何询问：") \
+    X(CARD_NO_RULE, "no rule allows it", "没有规则允许它") \
     X(CARD_RULE, "rule ", "规则 ") \
     X(CARD_PLACE, "Chat: ", "会话：") \
     X(CARD_OWNER_ONLY, "Only an owner can approve this.", "只有所有者可以同意。") \

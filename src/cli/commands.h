@@ -2,8 +2,8 @@
  * commands.h — what a command of the program is: one row, from which come its start, its help, its
  * options, the man page and the completions of the shells.
  *
- * A new command is a file of its own, with a row sma_cli_command_NAME at its end, and a line X(NAME)
- * below. Then run scripts/generate.
+ * A new command is a file of its own, with a row sma_cli_command_NAME at its end, and a line
+ * X(NAME) below. Then run scripts/generate.
  */
 #ifndef SMA_CLI_COMMANDS_H
 #define SMA_CLI_COMMANDS_H
@@ -23,11 +23,11 @@ enum sma_value
     SMA_VALUE_PROVIDER,
     SMA_VALUE_ADAPTER,
     SMA_VALUE_COMMAND,
-    SMA_VALUE_APPROVAL, /* from here: the running service is asked; complete_values.c has a row each
-                         */
+    SMA_VALUE_APPROVAL, /* from here on the running service is asked: a row each in values.c */
     SMA_VALUE_GRANT,
     SMA_VALUE_PAIRING,
     SMA_VALUE_RUN,
+    SMA_VALUE_CHAT,
 };
 
 struct sma_cli_command_option

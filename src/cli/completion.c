@@ -19,7 +19,7 @@ static const char *const KINDS[] = {
     [SMA_VALUE_PROVIDER] = "words", [SMA_VALUE_ADAPTER] = "words",
     [SMA_VALUE_COMMAND] = "words",  [SMA_VALUE_APPROVAL] = "approval",
     [SMA_VALUE_GRANT] = "grant",    [SMA_VALUE_PAIRING] = "pairing",
-    [SMA_VALUE_RUN] = "run",
+    [SMA_VALUE_RUN] = "run",        [SMA_VALUE_CHAT] = "chat",
 };
 
 static void put_word(struct sma_buf *buf, const char *word)
@@ -200,7 +200,7 @@ static void put_zsh_value(struct sma_buf *buf, enum sma_value value, const char 
     else if (value == SMA_VALUE_FOLDER)
         sma_buf_put_text(buf, "_files -/");
     else if (value >= SMA_VALUE_APPROVAL)
-        sma_buf_printf(buf, "_shipmyagent_ask %s", KINDS[value]);
+        sma_buf_printf(buf, " _shipmyagent_ask %s", KINDS[value]); /* blank: as it is */
     else if (value > SMA_VALUE_TEXT) {
         sma_buf_put_char(buf, '(');
         sma_cli_command_put_words(buf, value, words);
@@ -239,7 +239,7 @@ static void put_zsh_command(struct sma_buf *buf, const struct sma_cli_command *c
         if (command->options[i].text != NULL)
             put_zsh_option(buf, &command->options[i]);
     if (command->verbs != NULL || command->first != SMA_VALUE_NONE) {
-        sma_buf_printf(buf, " \\\n            '1:%s:_shipmyagent_first %s ",
+        sma_buf_printf(buf, " \\\n            '1:%s: _shipmyagent_first %s ",
                        command->verbs != NULL ? "what" : KINDS[command->first],
                        KINDS[command->first]);
         sma_cli_command_put_words(buf, command->first, command->verbs);
@@ -355,7 +355,7 @@ static void put_fish_option(struct sma_buf *buf, const char *when,
     if (option->is_short)
         sma_buf_printf(buf, " -s %c", option->key);
     if (option->value != SMA_VALUE_NONE && option->value != SMA_VALUE_BOOL)
-        sma_buf_put_text(buf, " -x");
+        sma_buf_put_text(buf, option->value == SMA_VALUE_FILE ? " -r" : " -x");
     if (option->value != SMA_VALUE_NONE)
         put_fish_value(buf, option->value, option->words);
     put_fish_text(buf, option->text);

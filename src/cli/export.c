@@ -254,6 +254,6 @@ const struct sma_cli_command sma_cli_command_export = {
         "Oldest first, on standard output; CHAT is a key like telegram:chat:1001. Without CHAT: "
         "the keys of all chats.\n"
         "Exit status 0: done; 1: not done, or nothing is kept of that chat.\n",
-    .first = SMA_VALUE_TEXT,
+    .first = SMA_VALUE_CHAT,
     .second = SMA_VALUE_FOLDER,
 };

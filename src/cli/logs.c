@@ -124,7 +124,7 @@ static int run_logs(int argc, char **argv)
 
 static const struct sma_cli_command_option OPTIONS[] = {
     {"follow", 'f', true, SMA_VALUE_NONE, NULL, NULL, "go on with what is written from now on"},
-    {"chat", 'c', false, SMA_VALUE_TEXT, NULL, "KEY",
+    {"chat", 'c', false, SMA_VALUE_CHAT, NULL, "KEY",
      "only this chat, e.g. telegram:chat:1001; with * at the end all that begin so"},
     {"since", 's', false, SMA_VALUE_TEXT, NULL, "TIME",
      "not before: 30s 10m 2h 7d ago, or 2026-11-23T09:00:00 (local time, or with Z)"},

@@ -138,7 +138,7 @@ static int run_runs(int argc, char **argv)
 static const struct sma_cli_command_option OPTIONS[] = {
     {"open", 'o', false, SMA_VALUE_NONE, NULL, NULL, "only those that are not over"},
     {"failed", 'f', false, SMA_VALUE_NONE, NULL, NULL, "only those that failed or were refused"},
-    {"chat", 'c', false, SMA_VALUE_TEXT, NULL, "KEY", "only this chat, e.g. telegram:chat:1001"},
+    {"chat", 'c', false, SMA_VALUE_CHAT, NULL, "KEY", "only this chat, e.g. telegram:chat:1001"},
     {"limit", 'n', true, SMA_VALUE_TEXT, NULL, "N", "the newest N, 200 at most (default: 20)"},
     {"json", 'j', false, SMA_VALUE_NONE, NULL, NULL, "the service's own answer, as JSON"},
     {.name = NULL},

@@ -23,12 +23,14 @@ static const struct
     {"grant", "/api/grants", "grants", "id", NULL},
     {"pairing", "/api/pairings", "pairings", "code", "people"},
     {"run", "/api/runs", "runs", "runId", NULL},
+    {"chat", "/api/chats", "chats", "chatKey", NULL},
 };
 
 static void print_id(const json_t *value)
 {
     struct sma_str text = sma_json_str_of(value);
-    text.len = text.len > SHOWN_ID_LEN ? SHOWN_ID_LEN : text.len; /* as the lists show them */
+    if (text.len > SHOWN_ID_LEN && memchr(text.ptr, ':', text.len) == NULL)
+        text.len = SHOWN_ID_LEN; /* of an approval: as the list shows it */
     if (json_is_integer(value))
         printf("%lld\n", (long long)json_integer_value(value));
     else if (text.len > 0) {

@@ -494,7 +494,7 @@ static int run_why(int argc, char **argv)
 
 static const struct sma_cli_command_option OPTIONS[] = {
     {"run", 'r', false, SMA_VALUE_NONE, NULL, NULL, "the number is a run's, as in the log"},
-    {"chat", 'c', false, SMA_VALUE_TEXT, NULL, "KEY",
+    {"chat", 'c', false, SMA_VALUE_CHAT, NULL, "KEY",
      "the message of this chat: Telegram counts each chat's from 1 on"},
     {"limit", 'n', true, SMA_VALUE_TEXT, NULL, "N",
      "the last N messages of a chat, 200 at most (default: 10)"},
@@ -517,5 +517,5 @@ const struct sma_cli_command sma_cli_command_why = {
             "refused, failed, delivered or not: with the reason and the remedy.\n"
             "While no service runs the log files are read.\n"
             "Exit status 0: told; 1: nothing is known of it.\n",
-    .first = SMA_VALUE_TEXT,
+    .first = SMA_VALUE_CHAT,
 };

@@ -146,7 +146,11 @@ static void put_why(struct writer *writer, const struct sma_request_item *item)
     }
     if (item->reason.len > 0) {
         sma_buf_put_text(writer->buf, item->rule.len + item->program.len > 0 ? ": " : "");
-        show(writer, item->reason);
+        /* Nearly every time; the others name what a program was found to do, in English. */
+        if (sma_str_is_equal(item->reason, SMA_STR("no rule allows it")))
+            say(writer, SMA_NOTICE_CARD_NO_RULE);
+        else
+            show(writer, item->reason);
     }
     end_line(writer);
 }

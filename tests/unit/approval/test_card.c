@@ -182,6 +182,13 @@ static void one_command_is_asked_about(void)
     check_button(&card, 2, "允许10分钟", 1, 0, SMA_CARD_TEN_MINUTES);
     check_button(&card, 3, "本会话一直允许", 1, 0, SMA_CARD_ALWAYS);
     end(&buf, &card);
+
+    /* why it is asked, nearly every time, is no English to a Chinese reader */
+    request.items[0].rule = SMA_STR("");
+    request.items[0].reason = SMA_STR("no rule allows it");
+    card = make(&buf, &facts);
+    CHECK(has(card.plain, "为何询问：(git): 没有规则允许它\n"));
+    end(&buf, &card);
 }
 
 static void several_items_are_answered_one_by_one(void)

@@ -210,6 +210,8 @@ static void a_shell_is_told_the_ids_to_complete(void)
     ASKS(sma_cli_values, 0, "ABCD2345\ntelegram:1001\n", "pairing", dir);
     answer_body = "{\"runs\":[{\"runId\":17},{\"runId\":3}]}";
     ASKS(sma_cli_values, 0, "17\n3\n", "run", dir);
+    answer_body = "{\"chats\":[{\"chatKey\":\"telegram:chat:1001\"}]}";
+    ASKS(sma_cli_values, 0, "telegram:chat:1001\n", "chat", dir);
     /* between two key strokes nobody reads an error */
     answer_body = "no JSON";
     CHECK_TEXT("", run_command(true, sma_cli_values, (const char *[]){"grant", dir, NULL}).output);
