@@ -7,6 +7,7 @@
 #include "adapters.h"
 #include "probe/probe.h"
 #include "runtime/model/profile.h"
+#include "sma/bot.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -295,6 +295,27 @@ static void what_is_wrong_with_the_bot_is_told(void)
     close_world(&world);
 }
 
+static void each_bot_of_a_platform_is_asked(void)
+{
+    struct world world;
+    char json[1024];
+    open_world(&world);
+    snprintf(json, sizeof json,
+             "{\"start\":{\"port\":0},\"llm\":{\"provider\":\"offline\",\"model\":\"offline\"},"
+             "\"adapters\":{\"telegram\":[{\"enabled\":true,\"botToken\":\"" TOKEN
+             "\",\"apiRoot\":\"http://127.0.0.1:%d\"},{\"id\":\"two\",\"enabled\":true,"
+             "\"botToken\":\"${NO_SUCH_TOKEN}\"}]}}",
+             raw_server_port(world.server));
+    folder_write(&world.folder, "ship.json", json);
+    run(&world, NULL);
+    CHECK_INT(1, world.status);
+    expect(&world, "ok", "telegram token", "@helper_bot", "");
+    expect(&world, "error", "telegram@two", "it has no credentials", ".env");
+    expect(&world, "warning", "secrets", "in plain text", "${NAME}");
+    expect(&world, "warning", "configuration", "NO_SUCH_TOKEN", "");
+    close_world(&world);
+}
+
 /* -- the way there ----------------------------------------------------------------------------- */
 static void a_wrong_clock_is_told(void)
 {
@@ -572,6 +593,7 @@ int main(int argc, char **argv)
     RUN(all_is_well_and_nothing_is_changed);
     RUN(what_is_wrong_with_the_model_is_told);
     RUN(what_is_wrong_with_the_bot_is_told);
+    RUN(each_bot_of_a_platform_is_asked);
     RUN(a_wrong_clock_is_told);
     RUN(what_is_wrong_on_the_way_is_told);
     RUN(a_server_that_hangs_gives_a_line);

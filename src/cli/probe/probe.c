@@ -63,9 +63,12 @@ static SMA_CHECKED bool create_state(struct platform_probe *probe, const struct 
         return true;
     (void)snprintf(seen, sizeof seen, "%s",
                    err == SMA_ERR_NOTFOUND ? "it has no credentials" : error.text);
-    (void)snprintf(
-        remedy, sizeof remedy, "put %s into .env, or set \"enabled\" of adapters.%s to false",
-        probe->ops->setup.variables == NULL ? "them" : probe->ops->setup.variables, block->name);
+    bool is_first = strcmp(block->name, probe->ops->name) == 0;
+    (void)snprintf(remedy, sizeof remedy, "put %s into .env, or set \"enabled\" of %s to false",
+                   is_first && probe->ops->setup.variables != NULL
+                       ? probe->ops->setup.variables
+                       : "the variables that its block names",
+                   is_first ? "the platform" : "this bot");
     probe_say(result, SMA_PROBE_ERROR, block->name, seen,
               err == SMA_ERR_NOTFOUND ? remedy : "correct ship.json or .env");
     return false;
