@@ -117,11 +117,11 @@ static void on_done(struct sma_chat_ui *ui, const json_t *root,
                     const struct sma_wire_message *message)
 {
     struct sma_str output = sma_wire_text(root, "output");
-    bool is_success = json_is_true(json_object_get(root, "success"));
+    bool is_over = is_member(root, "state", "done") || is_member(root, "state", "failed");
     sma_buf_clear(&ui->working);
     if (message == NULL || message->is_press)
         return;
-    if (is_success && sma_wire_is_unseen(message, output)) {
+    if (is_over && sma_wire_is_unseen(message, output)) {
         sma_buf_clear(&ui->progress);
         ui_print_answer(ui, output);
     }

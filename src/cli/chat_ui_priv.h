@@ -10,9 +10,9 @@
 
 #define UI_TEXT_BYTES_MAX (32u * 1024 * 1024)
 #define UI_STATUS_RUNNING (-1)
-#define UI_HINT_NS 3000000000ull /* a hint, and the second Ctrl-C that leaves */
-#define UI_RETRY_NS 200000000ull /* the first try to connect again; doubles */
-#define UI_RETRY_NS_MAX 5000000000ull
+#define UI_HINT_NS 3000000000ull      /* a hint, and the second Ctrl-C that leaves */
+#define UI_RETRY_NS 200000000ull      /* the first try to connect again; doubles */
+#define UI_RETRY_NS_MAX 2000000000ull /* within the service's TERMINAL_GRACE_NS */
 #define UI_REVIVE_COUNT_MAX 3
 #define UI_CHOICE_NONE 0
 

@@ -35,6 +35,7 @@ static void destroy(void *state)
         return;
     SMA_ASSERT(terminal->magic == TERMINAL_MAGIC);
     terminal->magic = 0;
+    sma_terminal_drop_held(terminal);
     free(terminal->socket_path);
     free(terminal);
 }
@@ -44,6 +45,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     struct terminal *terminal = state;
     SMA_ASSERT(terminal->magic == TERMINAL_MAGIC);
     terminal->ctx = ctx;
+    terminal->started_ns = sma_ctx_now(ctx);
     int fd;
     SMA_TRY(sma_terminal_listen(terminal->socket_path, &fd, error));
     int status = uv_pipe_init(sma_ctx_loop(ctx), &terminal->listener, 0);
@@ -88,6 +90,7 @@ static void on_life(struct terminal *terminal, const struct sma_life *life)
 {
     if (life->phase == SMA_PHASE_INTAKE_OFF) {
         terminal->is_intake_off = true;
+        sma_terminal_let_held_go(terminal); /* the shutdown does not wait for terminals */
         tell_intake(terminal);
         return;
     }
@@ -109,6 +112,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         sma_terminal_take_result(terminal, msg);
         return;
     case SMA_MSG_ATTEMPT:
+        if (sma_terminal_hold(terminal, msg))
+            return;
         sma_terminal_take_attempt(terminal, *msg, SMA_MSG_BODY(*msg, struct sma_attempt));
         return;
     case SMA_MSG_PROGRESS:
@@ -133,6 +138,9 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     uint64_t now = sma_ctx_now(ctx);
     bool has_stalled = sma_terminal_check_stalled(terminal, now);
     bool has_held = sma_terminal_release_held(terminal, now);
+    if (terminal->held_count > 0)
+        sma_terminal_let_held_go(terminal);
+    has_held = has_held || terminal->held_count > 0;
     sma_ctx_wake_at(ctx, has_stalled || has_held ? now + TERMINAL_TICK_NS : UINT64_MAX);
 }
 

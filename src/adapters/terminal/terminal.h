@@ -36,8 +36,8 @@
  * messages.
  *
  * A delivery is "sent" when its bytes were taken by the socket of at least one client that listens
- * to the chat; with no such client it is given up: a terminal that is gone does not come back for
- * it.
+ * to the chat; with no such client it is given up. One for a message of the service's life before
+ * waits some seconds after the start: terminals that were connected come back.
  *
  * Limits: SMA_TERMINAL_CLIENT_COUNT_MAX, SMA_TERMINAL_LINE_BYTES_MAX, SMA_TEXT_BYTES_MAX. A client
  *         that does not read is dropped and holds nobody up.

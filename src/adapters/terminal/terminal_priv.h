@@ -22,8 +22,10 @@
 #define TERMINAL_QUEUE_BYTES_MAX \
     (4 * SMA_TERMINAL_LINE_BYTES_MAX)       /* unread output; beyond, the client is dropped */
 #define TERMINAL_PROGRESS_QUEUE_BYTES 65536 /* with more than this unread, progress is dropped */
-#define TERMINAL_STALL_NS 3000000000ull /* a client that takes nothing for this long is dropped */
-#define TERMINAL_HOLD_NS 3000000000ull  /* "done" waits this long for the run's delivery */
+#define TERMINAL_STALL_NS 3000000000ull  /* a client that takes nothing for this long is dropped */
+#define TERMINAL_HOLD_NS 3000000000ull   /* "done" waits this long for the run's delivery */
+#define TERMINAL_GRACE_NS 10000000000ull /* terminals of the life before come back within it */
+#define TERMINAL_HELD_COUNT_MAX 64       /* deliveries that wait for them */
 #define TERMINAL_TICK_NS 500000000ull
 #define TERMINAL_READ_BYTES 65536
 #define TERMINAL_DELIVERED_COUNT 256
@@ -73,6 +75,9 @@ struct terminal
     uv_pipe_t listener;
     bool is_listening, is_intake_off, is_intake_told;
     size_t ingress_open_count;
+    uint64_t started_ns, first_seq; /* of the first message that was accepted in this life */
+    struct sma_msg *held[TERMINAL_HELD_COUNT_MAX]; /* ATTEMPTs, oldest first */
+    size_t held_count;
     struct delivered delivered[TERMINAL_DELIVERED_COUNT]; /* the last ones */
     size_t delivered_next;
     struct client clients[SMA_TERMINAL_CLIENT_COUNT_MAX];
@@ -108,6 +113,13 @@ static inline bool sma_terminal_is_live(const struct client *client)
     return client->is_open && !client->is_closing;
 }
 
+/** Does it listen to this chat? */
+static inline bool sma_terminal_listens(const struct client *client, struct sma_str chat)
+{
+    return sma_terminal_is_live(client) && client->is_greeted &&
+           sma_str_is_equal(sma_str(client->chat), chat);
+}
+
 /* -- files of a message (terminal_files.c) ----------------------------------------------------- */
 /** Look at the line's attachments: said->files, to be freed, and a line for each before said->text,
  *  in text. BADINPUT, NOTFOUND, TOOBIG, IO, NOMEM with one line in *error. */
@@ -129,6 +141,13 @@ void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *
 void sma_terminal_take_progress(struct terminal *terminal, const struct sma_progress *progress);
 /** Drop clients that do not read. @return whether any has unread output. */
 bool sma_terminal_check_stalled(struct terminal *terminal, uint64_t now);
+
+/* -- deliveries of the life before (terminal_hold.c) ------------------------------------------- */
+/** Take an ATTEMPT that nobody listens to yet. false: it is not held. */
+bool sma_terminal_hold(struct terminal *terminal, struct sma_msg **msg);
+/** Deliver what somebody listens to now, or all when the time for coming back is over. */
+void sma_terminal_let_held_go(struct terminal *terminal);
+void sma_terminal_drop_held(struct terminal *terminal); /* unanswered: the program ends */
 
 /* -- runs (terminal_run.c) --------------------------------------------------------------------- */
 /** A message of a client: ask the store. */

@@ -242,6 +242,8 @@ void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg 
     SMA_ASSERT(terminal->ingress_open_count > 0);
     SMA_ASSERT(accepted->verdict < SMA_COUNT_OF(verdict_names));
     terminal->ingress_open_count--;
+    if (terminal->first_seq == 0 && accepted->verdict == SMA_VERDICT_ACCEPTED)
+        terminal->first_seq = accepted->seq;
     struct client *client;
     struct run *run = find_run(terminal, msg->ask_id, &client);
     if (run == NULL)

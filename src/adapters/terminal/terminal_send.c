@@ -155,12 +155,6 @@ void sma_terminal_put_welcome(struct client *client)
 }
 
 /* -- deliveries and progress ------------------------------------------------------------------- */
-static bool listens(const struct client *client, struct sma_str chat)
-{
-    return sma_terminal_is_live(client) && client->is_greeted &&
-           sma_str_is_equal(sma_str(client->chat), chat);
-}
-
 static const char *intent_name(uint8_t intent)
 {
     switch (intent) {
@@ -237,7 +231,7 @@ void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *
                           .asker = msg->from,
                           .ctx = terminal->ctx};
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++)
-        if (listens(&terminal->clients[i], attempt->route.chat_id))
+        if (sma_terminal_listens(&terminal->clients[i], attempt->route.chat_id))
             (void)sma_terminal_put(&terminal->clients[i], sma_buf_str(&buf),
                                    delivery); /* counted in the delivery */
     sma_buf_fini(&buf);
@@ -261,7 +255,7 @@ void sma_terminal_take_progress(struct terminal *terminal, const struct sma_prog
     sma_buf_put_text(&buf, "}\n");
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++) {
         struct client *client = &terminal->clients[i];
-        if (listens(client, progress->route.chat_id) &&
+        if (sma_terminal_listens(client, progress->route.chat_id) &&
             uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) <
                 TERMINAL_PROGRESS_QUEUE_BYTES)
             (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* progress may be lost */
