@@ -302,7 +302,8 @@ int sma_cli_usage(int argc, char **argv)
     if (status == 0 && options.is_json) {
         print_json(&answer);
     } else if (status == 0) {
-        printf("%s to %s (local time of the service)\n", text_of(root, "from"), text_of(root, "to"));
+        printf("%s to %s (local time of the service)\n", text_of(root, "from"),
+               text_of(root, "to"));
         print_sums(root, bys[options.by].list, bys[options.by].key);
     }
     if (status == 0)
