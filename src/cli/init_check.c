@@ -18,10 +18,17 @@
 #include <unistd.h>
 
 /* -- what start would say ---------------------------------------------------------------------- */
+/* The folder of the moment is nobody's concern. */
+static const char *without_folder(const char *line)
+{
+    const char *at = strstr(line, "/ship.json: ");
+    return at == NULL ? line : at + 1;
+}
+
 static void warn(void *user, const char *line)
 {
     (void)user;
-    fprintf(stderr, "shipmyagent: %s\n", line);
+    fprintf(stderr, "shipmyagent: %s\n", without_folder(line));
 }
 
 /* A key that is to be put into .env later is no mistake. */
@@ -46,7 +53,9 @@ static int load(const char *root, const struct init_answers *answers)
         err = sma_access_roles_parse(sma_str(config->permissions_json), &roles, &error);
     sma_access_roles_destroy(roles);
     sma_config_destroy(config);
-    return err == SMA_ERR_OK ? 0 : sma_cli_fail("init: %s; nothing was written", error.text);
+    return err == SMA_ERR_OK
+               ? 0
+               : sma_cli_fail("init: %s; nothing was written", without_folder(error.text));
 }
 
 int init_check_start(const char *root, const struct init_answers *answers)

@@ -151,7 +151,8 @@ static void what_is_refused_leaves_nothing(void)
            "--key-file", place.key_file);
     EXPECT(1, "openai does not serve kimi-k3", place.path, "--yes", "--provider", "custom",
            "--base-url", "https://api.openai.com/v1", "--model", "kimi-k3");
-    EXPECT(1, "names nobody", MODEL(&place), "--owner", "telegram:@alice");
+    EXPECT(1, "init: ship.json: permissions.roles.owner[0]", MODEL(&place), "--owner",
+           "telegram:@alice");
     EXPECT(1, "llm.baseUrl", place.path, "--yes", "--provider", "custom", "--base-url", "nonsense",
            "--model", "m");
     EXPECT(1, "--adapter takes none", MODEL(&place), "--adapter", "telegram", "--adapter", "irc");
