@@ -179,6 +179,7 @@ struct sma_config
     struct sma_config_adapter adapters[32];
     size_t adapter_count;
     const char *late_values; /* see sma_config_warn_late */
+    const char *live_values; /* see sma_config_put_live */
     void *storage;           /* owns everything above */
 };
 
@@ -211,8 +212,12 @@ void sma_config_destroy(struct sma_config *config); /* accepts NULL */
 /** One line that names the keys that differ from those of the start and count from the next one. */
 void sma_config_warn_late(const struct sma_config *started, const struct sma_config *fresh,
                           sma_config_warn_fn *warn, void *user);
-
 struct sma_buf;
+/** Append "llm.model, Agent.md": what differs from the snapshot before and counts at once. Names,
+ *  never values. */
+void sma_config_put_live(const struct sma_config *before, const struct sma_config *fresh,
+                         struct sma_buf *names);
+
 /** The tables that load() checks with, for editors and people: JSON Schema, docs/configuration.md,
  *  the man page's section. */
 void sma_config_format_schema(struct sma_buf *buf, const struct sma_params *const *platforms);

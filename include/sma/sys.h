@@ -34,6 +34,10 @@ struct sma_sys
 /** The table over the real system. Constant, shared, thread-safe. */
 const struct sma_sys *sma_sys_real(void);
 
+/** This descriptor leads to journald, which dates lines itself and reads "<N>" before them as their
+ *  priority. Source: sd-daemon(3), systemd.exec(5) on JOURNAL_STREAM. */
+bool sma_sys_is_journal(int fd);
+
 /** Write all of bytes at offset, continuing after short writes and EINTR. IO or NOSPACE with *error
  *  filled. */
 SMA_CHECKED enum sma_err sma_sys_write_all(const struct sma_sys *sys, int fd, const void *bytes,

@@ -319,3 +319,15 @@ void sma_crash_hit(const char *point)
     if (__atomic_sub_fetch(&crash_countdown, 1, __ATOMIC_RELAXED) == 0)
         (void)kill(getpid(), SIGKILL); /* does not return */
 }
+
+bool sma_sys_is_journal(int fd)
+{
+    const char *stream = getenv("JOURNAL_STREAM"); /* "<device>:<inode>" */
+    struct stat facts;
+    char own[64];
+    if (stream == NULL || fstat(fd, &facts) != 0)
+        return false;
+    snprintf(own, sizeof own, "%llu:%llu", (unsigned long long)facts.st_dev,
+             (unsigned long long)facts.st_ino);
+    return strcmp(own, stream) == 0;
+}

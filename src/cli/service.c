@@ -62,7 +62,8 @@ static void warn_on_stderr(void *user, const char *line)
     struct sma_buf clean; /* the line quotes names of ship.json, which may hold anything */
     sma_buf_init(&clean, 8192);
     sma_chat_put_clean(&clean, sma_str(line));
-    fprintf(stderr, "shipmyagent: %s\n", clean.ptr == NULL ? "" : clean.ptr);
+    fprintf(stderr, "%sshipmyagent: %s\n", sma_sys_is_journal(STDERR_FILENO) ? "<4>" : "",
+            clean.ptr == NULL ? "" : clean.ptr);
     sma_buf_fini(&clean);
 }
 
@@ -324,6 +325,34 @@ enum sma_err sma_service_start(struct sma_service *service, struct sma_error *er
     return err;
 }
 
+/* -- SIGHUP ------------------------------------------------------------------------------------ */
+/* On the supervisor's thread: the line stands in .ship/logs, too. */
+static void warn_in_log(void *user, const char *line)
+{
+    struct sma_service *service = user;
+    struct sma_buf clean; /* as warn_on_stderr */
+    sma_buf_init(&clean, 8192);
+    sma_chat_put_clean(&clean, sma_str(line));
+    sma_ctx_log(sma_system_ctx(service->system, SMA_ACTOR_SUPERVISOR), SMA_LOG_WARN, "%s",
+                clean.ptr == NULL ? "" : clean.ptr);
+    sma_buf_fini(&clean);
+}
+
+/* Names of keys, never values. */
+static void say_changed(struct sma_service *service, const struct sma_config *before,
+                        const struct sma_config *fresh)
+{
+    struct sma_buf names;
+    sma_buf_init(&names, 65536);
+    sma_config_put_live(before, fresh, &names);
+    bool is_same = names.len == 0 || names.err != SMA_ERR_OK;
+    sma_ctx_log(sma_system_ctx(service->system, SMA_ACTOR_SUPERVISOR), SMA_LOG_INFO,
+                "the configuration was read again: %s%s",
+                is_same ? "nothing that counts at once has changed" : "changed from now on: ",
+                is_same ? "" : names.ptr);
+    sma_buf_fini(&names);
+}
+
 /* SIGHUP: a snapshot that can be read is handed to every actor; one that cannot leaves everything
  * as it is. */
 static void reload(void *user)
@@ -332,22 +361,24 @@ static void reload(void *user)
     struct sma_error error;
     struct sma_config *config = NULL;
     if (service->reloaded_count == RELOAD_COUNT_MAX) {
-        fprintf(stderr,
-                "shipmyagent: re-read %d times; restart to go on changing the configuration\n",
-                RELOAD_COUNT_MAX);
+        warn_in_log(service, "the configuration was read again too often; restart to go on "
+                             "changing it");
         return;
     }
-    if (sma_config_load(service->config->project_dir, &service->overrides, warn_on_stderr, NULL,
+    if (sma_config_load(service->config->project_dir, &service->overrides, warn_in_log, service,
                         &config, &error) != SMA_ERR_OK) {
         char line[sizeof error.text + 64];
         snprintf(line, sizeof line, "configuration kept as it was: %s", error.text);
-        warn_on_stderr(NULL, line);
+        warn_in_log(service, line);
         return;
     }
+    size_t count = service->reloaded_count;
+    const struct sma_config *before = count == 0 ? service->config : service->reloaded[count - 1];
     service->reloaded[service->reloaded_count++] = config;
     name_targets(config);
     sma_system_reload(service->system, config);
-    sma_config_warn_late(service->config, config, warn_on_stderr, NULL);
+    say_changed(service, before, config);
+    sma_config_warn_late(service->config, config, warn_in_log, service);
 }
 
 int sma_service_run(struct sma_service *service, int stop_fd)

@@ -430,6 +430,23 @@ static void wait_log(const struct world *world, const char *part)
     }
 }
 
+/* What SIGHUP did is found by `shipmyagent logs`, too. */
+static void wait_log_file(const struct world *world, const char *part)
+{
+    char *argv[] = {(char *)binary, (char *)"logs", (char *)world->folder.path, NULL};
+    for (long long until = process_now_ms() + PATIENCE_AWAIT_MS;; process_pause_ms(20)) {
+        char *text = NULL;
+        CHECK_INT(0, run_to_end(argv, "", &text, PATIENCE_AWAIT_MS));
+        bool is_there = strstr(text, part) != NULL;
+        if (!is_there && process_now_ms() >= until)
+            fprintf(stderr, "%s is not in: %s\n", part, text);
+        free(text);
+        if (is_there)
+            return;
+        CHECK(process_now_ms() < until);
+    }
+}
+
 static void hangup_reads_the_configuration_anew(void)
 {
     struct world world = {.may_prefix_move = true}; /* a new Agent.md stands at the head of it */
@@ -455,6 +472,9 @@ static void hangup_reads_the_configuration_anew(void)
     folder_write(&world.folder, "ship.json", "{\"llm\":{\"provider\":\"offline\",}}");
     CHECK(kill(world.service.pid, SIGHUP) == 0);
     wait_log(&world, "configuration kept as it was: ");
+    wait_log_file(&world, "configuration kept as it was: ");
+    wait_log_file(&world, "the configuration was read again: changed from now on: llm.baseUrl, "
+                          "Agent.md");
     talk_expect(port, "reload", "still the second one", "You said: still the second one");
     wait_asked(&world, "second.log", "still the second one");
     CHECK_INT((long long)before, (long long)count_asked(&world, ""));

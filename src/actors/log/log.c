@@ -11,6 +11,7 @@
 #include "log_file.h"
 #include "runtime/secrets/secrets.h"
 #include "sma/actors.h"
+#include "sma/log_ring.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 
@@ -33,7 +34,7 @@ struct sma_log
 {
     struct log_file day, model;
     struct sma_secrets *secrets; /* old ones are kept when a reload brings new ones */
-    bool is_quiet, shows_debug, is_tty;
+    bool is_quiet, shows_debug, is_tty, is_journal;
     bool is_model_full; /* said, for this day */
     uint64_t line_number;
     uint64_t dropped_seen, dropped_due_ns;
@@ -139,19 +140,39 @@ static void put_screen_text(struct sma_log *log, struct sma_str text, size_t byt
         sma_buf_put_text(out, "...");
 }
 
-static void put_screen_line(struct sma_log *log, const struct sma_log_line *line)
+/* journald puts the time before each line and takes the level from "<N>": `journalctl -p warning`
+ * finds what it should. Source: sd-daemon(3), syslog(3). */
+static void put_journal_head(struct sma_log *log, const struct sma_log_line *line)
+{
+    static const int priorities[] = {[SMA_LOG_DEBUG] = 7,
+                                     [SMA_LOG_INFO] = 6,
+                                     [SMA_LOG_ACTION] = 5,
+                                     [SMA_LOG_WARN] = 4,
+                                     [SMA_LOG_ERROR] = 3};
+    sma_buf_printf(&log->screen_batch, "<%d>", priorities[line->level]);
+}
+
+static void put_head(struct sma_log *log, const struct sma_log_line *line, const char *colour)
 {
     time_t seconds = (time_t)(line->wall_ms / 1000);
     struct tm local;
     localtime_r(&seconds, &local);
-    struct sma_buf *out = &log->screen_batch;
-    const char *colour = log->is_tty ? LEVELS[line->level].colour : "";
     char word[16];
     snprintf(word, sizeof word, "%s", LEVELS[line->level].word);
     for (char *at = word; *at != '\0'; at++)
         *at = (char)(*at - 'a' + 'A');
-    sma_buf_printf(out, "%s[%02d:%02d:%02d] [%-7s] ", colour, local.tm_hour, local.tm_min,
-                   local.tm_sec, word);
+    sma_buf_printf(&log->screen_batch, "%s[%02d:%02d:%02d] [%-7s] ", colour, local.tm_hour,
+                   local.tm_min, local.tm_sec, word);
+}
+
+static void put_screen_line(struct sma_log *log, const struct sma_log_line *line)
+{
+    struct sma_buf *out = &log->screen_batch;
+    const char *colour = log->is_tty ? LEVELS[line->level].colour : "";
+    if (log->is_journal)
+        put_journal_head(log, line);
+    else
+        put_head(log, line, colour);
     put_screen_text(log, line->text, SIZE_MAX);
     if (line->details_json.len > 0 &&
         !line->is_traffic) { /* "approval: asked" alone tells nobody what */
@@ -166,8 +187,13 @@ static void add_line(struct sma_log *log, const struct sma_log_line *line,
 {
     bool is_new_day;
     bool is_open = log_file_open(&log->day, sys, line->wall_ms, &is_new_day);
-    if (is_open && (log_file_len(&log->day) < LOG_FILE_BYTES_MAX || line->level >= SMA_LOG_WARN))
+    if (is_open && (log_file_len(&log->day) < LOG_FILE_BYTES_MAX || line->level >= SMA_LOG_WARN)) {
+        size_t begun = log->day.batch.len;
         put_file_line(log, &log->day, line);
+        if (log->day.batch.err == SMA_ERR_OK)
+            sma_log_ring_put(
+                (struct sma_str){log->day.batch.ptr + begun, log->day.batch.len - begun});
+    }
     int least = log->is_quiet ? SMA_LOG_WARN : log->shows_debug ? SMA_LOG_DEBUG : SMA_LOG_INFO;
     if (line->level >= least)
         put_screen_line(log, line);
@@ -297,6 +323,7 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
     log->is_quiet = options->is_quiet;
     log->shows_debug = options->shows_debug;
     log->is_tty = isatty(STDERR_FILENO) == 1;
+    log->is_journal = sma_sys_is_journal(STDERR_FILENO);
     sma_buf_init(&log->screen_batch, LOG_BATCH_BYTES_MAX);
     sma_buf_init(&log->scratch, LOG_BATCH_BYTES_MAX);
     if (sma_secrets_create(options->config, &log->secrets) != SMA_ERR_OK) {

@@ -72,10 +72,10 @@ static void put_owner(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_json_key(buf, "isKnown");
     sma_buf_put_text(buf, sma_store_has_owner(store) ? "true" : "false");
     for (uint32_t i = 0; i < store->adapter_count; i++) {
-        const struct sma_adapter_ops *ops = store->adapters[i].adapter->ops;
-        if (sma_access_is_trusted_channel(sma_str(ops->channel)))
+        const struct sma_adapter *adapter = store->adapters[i].adapter;
+        if (sma_access_is_trusted_channel(sma_str(sma_adapter_channel(adapter))))
             continue;
-        sma_buf_put_json_member(buf, "platform", sma_str(ops->name)); /* where to write first */
+        sma_buf_put_json_member(buf, "platform", sma_str(sma_adapter_name(adapter)));
         break;
     }
     sma_buf_put_char(buf, '}');

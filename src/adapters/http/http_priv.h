@@ -96,6 +96,7 @@ enum http_route
     HTTP_ROUTE_RUNS,
     HTTP_ROUTE_CANCEL,
     HTTP_ROUTE_CHATS,
+    HTTP_ROUTE_LOGS,
 };
 #define HTTP_ROUTE_IS_OPEN 1u /* needs no token */
 #define HTTP_ROUTE_IS_WORK 2u /* begins or changes something: not while the service stops */
@@ -364,6 +365,7 @@ void http_pages_stop(struct sma_http *http);
 void http_put_timestamp(struct sma_http *http, struct sma_buf *buf);
 /** Append what GET /api/status answers. */
 void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json);
+void http_respond_logs(struct http_conn *conn, const struct sma_http_request *request);
 /** Append "reasons":[...]: words that tell everybody what is not well, without why. */
 void http_put_parts(const struct sma_http *http, struct sma_buf *buf);
 

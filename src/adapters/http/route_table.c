@@ -29,6 +29,7 @@ static const struct http_route_row rows[] = {
     {GET, "/api/usage", HTTP_ROUTE_USAGE, 0},
     {GET, "/api/status", HTTP_ROUTE_STATUS, 0},
     {GET, "/api/history", HTTP_ROUTE_HISTORY, 0},
+    {GET, "/api/logs", HTTP_ROUTE_LOGS, 0},
     {GET, "/metrics", HTTP_ROUTE_METRICS, 0},
     {GET, "/ws", HTTP_ROUTE_PAGE, 0},
     {GET, "/health", HTTP_ROUTE_HEALTH, HTTP_ROUTE_IS_OPEN},

@@ -242,6 +242,9 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
     case HTTP_ROUTE_HEALTH:
         respond_health(conn);
         return;
+    case HTTP_ROUTE_LOGS:
+        http_respond_logs(conn, request);
+        return;
     case HTTP_ROUTE_METRICS:
         respond_metrics(conn);
         return;

@@ -87,7 +87,8 @@ static enum sma_err load_ship_json(struct loading *loading)
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
     struct config_check check = {loading->file,  loading->platforms, loading->warn,  loading->user,
-                                 loading->error, &loading->unused,   &loading->late, NULL};
+                                 loading->error, &loading->unused,   &loading->late, NULL,
+                                 &loading->live};
     return sma_config_validate(&check, loading->root);
 }
 
@@ -170,6 +171,8 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     config_warn_prices(loading->config, loading->warn, loading->user);
     loading->config->late_values =
         config_keep_text(loading, loading->late.ptr == NULL ? "" : loading->late.ptr);
+    loading->config->live_values =
+        config_keep_text(loading, loading->live.ptr == NULL ? "" : loading->live.ptr);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")
                                      : SMA_ERR_OK;
 }
@@ -188,6 +191,7 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
                               .error = error};
     sma_buf_init(&loading.unused, 4096);
     sma_buf_init(&loading.late, CONFIG_FILE_BYTES_MAX * 2);
+    sma_buf_init(&loading.live, CONFIG_FILE_BYTES_MAX * 2);
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
     json_decref(loading.llm_written);
@@ -195,6 +199,7 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
     config_env_fini(&loading.env);
     sma_buf_fini(&loading.unused);
     sma_buf_fini(&loading.late);
+    sma_buf_fini(&loading.live);
     if (err != SMA_ERR_OK) {
         sma_config_destroy(config);
         return err;

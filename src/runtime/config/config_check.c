@@ -181,6 +181,8 @@ static enum sma_err check_member(const struct place *place, const char *path, co
     warn_partly(check, row, shown, value);
     if ((row->traits & (SMA_PARAM_LIVE | SMA_PARAM_UNUSED)) == 0 && !json_is_object(value))
         config_note_late(check->late, shown, value);
+    if ((row->traits & SMA_PARAM_LIVE) != 0 && !json_is_object(value) && check->live != NULL)
+        config_note_live(check->live, shown, value);
     if ((row->traits & SMA_PARAM_BLOCKS) != 0)
         return check_blocks(check, shown, value);
     if ((row->traits & SMA_PARAM_MAP) != 0)

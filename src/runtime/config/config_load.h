@@ -35,7 +35,7 @@ struct loading
     json_t *chats_written; /* likewise */
     const char *file;      /* as shown in messages */
     const struct sma_params *const *platforms; /* NULL: their blocks are not looked into */
-    struct sma_buf late;                       /* as in struct config_check */
+    struct sma_buf late, live;                 /* as in struct config_check */
     struct sma_buf unused; /* names of what is there and has no effect, with commas */
     sma_config_warn_fn *warn;
     void *user;

@@ -54,8 +54,11 @@ struct config_check
     struct sma_buf *unused; /* names of what has no effect are added to it */
     struct sma_buf *late;   /* names and values that count from the next start; lines */
     size_t *unknown_count;  /* of sma_config_validate */
+    struct sma_buf *live;   /* names and hashes of what counts at once; lines. May be NULL */
 };
 void config_note_late(struct sma_buf *late, const char *shown, const json_t *value); /* late.c */
+/** The same with a hash in the place of the value, which may be a secret. */
+void config_note_live(struct sma_buf *live, const char *shown, const json_t *value);
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to
  *  `warn`. */
 SMA_CHECKED enum sma_err sma_config_validate(const struct config_check *check, const json_t *root);

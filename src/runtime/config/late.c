@@ -4,6 +4,8 @@
  */
 #include "config_load.h"
 
+#include "sma/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +13,16 @@ void config_note_late(struct sma_buf *late, const char *shown, const json_t *val
 {
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
     sma_buf_printf(late, "%s %s\n", shown, text == NULL ? "" : text);
+    free(text);
+}
+
+/* A hash for comparing within one process: whoever reads its memory reads the value anyway. */
+void config_note_live(struct sma_buf *live, const char *shown, const json_t *value)
+{
+    static const uint8_t key[16] = "live values";
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    uint64_t hash = text == NULL ? 0 : sma_siphash(key, text, strlen(text));
+    sma_buf_printf(live, "%s %016llx\n", shown, (unsigned long long)hash);
     free(text);
 }
 
@@ -48,6 +60,15 @@ static void add_changed(struct sma_buf *names, const char *lines, const char *ot
         sma_buf_put_text(names, names->len == 0 ? "" : ", ");
         sma_buf_put_str(names, name);
     }
+}
+
+void sma_config_put_live(const struct sma_config *before, const struct sma_config *fresh,
+                         struct sma_buf *names)
+{
+    add_changed(names, before->live_values, fresh->live_values);
+    add_changed(names, fresh->live_values, before->live_values);
+    if (strcmp(before->agent_md, fresh->agent_md) != 0)
+        sma_buf_printf(names, "%sAgent.md", names->len == 0 ? "" : ", ");
 }
 
 void sma_config_warn_late(const struct sma_config *started, const struct sma_config *fresh,

@@ -505,6 +505,45 @@ static void a_change_that_waits_for_the_next_start_is_named(void)
     sma_config_destroy(started);
 }
 
+/* -- what counts at once ----------------------------------------------------------------------- */
+static unsigned live_count;
+static void check_live(const struct sma_params *table, const struct sma_param *row,
+                       const char *place)
+{
+    char path[128];
+    bool has_value = row->type != SMA_PARAM_TYPE_OBJECT && row->type != SMA_PARAM_TYPE_ANY &&
+                     (row->traits & SMA_PARAM_UNUSED) == 0 && table != &config_llm_params &&
+                     table != &config_target_params && table != &config_chat_params;
+    if (!has_value)
+        return;
+    snprintf(path, sizeof path, "%s%s", place, row->path);
+    struct sma_config *config = read_config(wrap(path, other_value(row)));
+    struct sma_buf names;
+    CHECK(config != NULL);
+    sma_buf_init(&names, 65536);
+    bool is_live = (row->traits & SMA_PARAM_LIVE) != 0;
+    sma_config_put_live(started, config, &names);
+    CHECK_TEXT(is_live ? path : "", names.len == 0 ? "" : names.ptr);
+    sma_buf_clear(&names);
+    sma_config_put_live(config, started, &names); /* taken away again */
+    CHECK_TEXT(is_live ? path : "", names.len == 0 ? "" : names.ptr);
+    sma_buf_clear(&names);
+    sma_config_put_live(config, config, &names);
+    CHECK_INT(0, (long long)names.len);
+    live_count += is_live;
+    sma_buf_fini(&names);
+    sma_config_destroy(config);
+}
+
+static void a_change_that_counts_at_once_is_named(void)
+{
+    started = read_config(json_object());
+    CHECK(started != NULL);
+    each_row(check_live);
+    CHECK(live_count > 10);
+    sma_config_destroy(started);
+}
+
 /* -- documents --------------------------------------------------------------------------------- */
 static char *read_document(const char *name)
 {
@@ -587,6 +626,7 @@ int main(void)
     RUN(permissions_are_what_their_readers_take);
     RUN(files_of_features_that_are_not_there_are_named);
     RUN(a_change_that_waits_for_the_next_start_is_named);
+    RUN(a_change_that_counts_at_once_is_named);
     RUN(the_editor_schema_knows_platforms_and_targets);
     RUN(the_documents_say_what_the_tables_say);
     return check_summary();

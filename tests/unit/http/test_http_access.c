@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "sma/health.h"
+#include "sma/log_ring.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -256,6 +257,28 @@ static void a_platform_that_waits_for_somebody_degrades_health(void)
     harness_stop(harness);
 }
 
+static void the_newest_lines_of_the_log_can_be_asked_for(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
+    sma_log_ring_reset();
+    sma_log_ring_put(SMA_STR("{\"message\":\"one\"}\n"));
+    sma_log_ring_put(SMA_STR("{\"message\":\"two\"}\n"));
+    CHECK_INT(401, request_status(harness, "GET /api/logs", "", NULL));
+    struct reply reply =
+        request_once(harness, "GET /api/logs", "Authorization: Bearer " TOKEN "\r\n", NULL);
+    CHECK_INT(200, reply.status);
+    CHECK_TEXT("{\"logs\":[{\"message\":\"one\"},{\"message\":\"two\"}]}", reply.body);
+    reply_free(&reply);
+    reply =
+        request_once(harness, "GET /api/logs?limit=1", "Authorization: Bearer " TOKEN "\r\n", NULL);
+    CHECK_TEXT("{\"logs\":[{\"message\":\"two\"}]}", reply.body);
+    reply_free(&reply);
+    CHECK_INT(400, request_status(harness, "GET /api/logs?limit=2001",
+                                  "Authorization: Bearer " TOKEN "\r\n", NULL));
+    sma_log_ring_reset();
+    harness_stop(harness);
+}
+
 /* A token file that others can read (copied, made by hand) is closed before it is used. */
 static void token_file_is_closed_to_others(void)
 {
@@ -413,6 +436,7 @@ int main(void)
     RUN(the_token_file_counts_beside_a_configured_token);
     RUN(health_tells_strangers_nothing_else);
     RUN(a_platform_that_waits_for_somebody_degrades_health);
+    RUN(the_newest_lines_of_the_log_can_be_asked_for);
     RUN(nothing_that_is_served_may_act);
     RUN(token_file_is_closed_to_others);
     RUN(foreign_hosts_are_refused);

@@ -7,6 +7,7 @@
 #include "actors/kernel/reason_log.h"
 #include "actors/kernel/traffic.h"
 #include "sma/actors.h"
+#include "sma/log_ring.h"
 #include "sma/metrics.h"
 #include "sma/sim.h"
 #include "support/check.h"
@@ -277,6 +278,85 @@ static void details_are_shown_in_short(void)
     details = "";
 }
 
+/* -- journald ---------------------------------------------------------------------------------- */
+/* It dates lines itself, and finds what is asked for by its level. */
+static void journald_is_told_levels_and_no_time(void)
+{
+    static const char *const texts[] = {"what must be known"};
+    struct stat facts;
+    char stream[64];
+    CHECK_INT(0, fstat(STDERR_FILENO, &facts));
+    snprintf(stream, sizeof stream, "%llu:%llu", (unsigned long long)facts.st_dev,
+             (unsigned long long)facts.st_ino);
+    CHECK_INT(0, setenv("JOURNAL_STREAM", stream, 1));
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    CHECK_TEXT("<4>what must be known\n", on_screen);
+    CHECK_INT(0, setenv("JOURNAL_STREAM", "1:1", 1)); /* another stream: inherited, not ours */
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    CHECK(strstr(on_screen, "] [WARN   ] what must be known\n") != NULL);
+    CHECK_INT(0, unsetenv("JOURNAL_STREAM"));
+}
+
+/* -- the newest lines -------------------------------------------------------------------------- */
+static size_t ring_lines(struct sma_buf *text, size_t count)
+{
+    sma_buf_clear(text);
+    sma_buf_put_char(text, '[');
+    sma_log_ring_format(text, count);
+    sma_buf_put_char(text, ']');
+    CHECK_OK(text->err);
+    json_t *root = json_loadb(text->ptr, text->len, 0, NULL);
+    CHECK(json_is_array(root));
+    size_t size = json_array_size(root);
+    json_decref(root);
+    return size;
+}
+
+static void the_newest_lines_stay_in_memory_redacted(void)
+{
+    static const char *const texts[] = {"the key is sk-secret-1 here"};
+    struct sma_buf text;
+    sma_buf_init(&text, 2 * SMA_LOG_RING_BYTES);
+    sma_log_ring_reset();
+    run(config_of("sk-secret-1", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    CHECK_INT(1, (long long)ring_lines(&text, 10));
+    CHECK(strstr(text.ptr, "the key is ") != NULL && strstr(text.ptr, "sk-secret-1") == NULL);
+    sma_buf_fini(&text);
+}
+
+static void the_ring_of_lines_is_bounded(void)
+{
+    static char line[3000];
+    struct sma_buf text;
+    sma_buf_init(&text, 2 * SMA_LOG_RING_BYTES);
+    sma_log_ring_reset();
+    for (unsigned i = 0; i < 2 * SMA_LOG_RING_LINE_COUNT; i++) { /* many short ones */
+        snprintf(line, sizeof line, "{\"n\":%u}\n", i);
+        sma_log_ring_put(sma_str(line));
+    }
+    CHECK_INT(SMA_LOG_RING_LINE_COUNT, (long long)ring_lines(&text, SIZE_MAX));
+    CHECK(strncmp(text.ptr, "[{\"n\":2000},", 12) == 0);
+    CHECK(strstr(text.ptr, "{\"n\":3999}]") != NULL);
+    CHECK_INT(3, (long long)ring_lines(&text, 3));
+    for (unsigned i = 0; i < 1000; i++) { /* long ones, over the end of the ring */
+        snprintf(line, sizeof line, "{\"n\":%u,\"x\":\"%*s\"}", i, (int)(500 + i % 977), "");
+        sma_log_ring_put(sma_str(line));
+        if (i % 97 != 0)
+            continue;
+        size_t count = ring_lines(&text, SIZE_MAX);
+        CHECK(text.len <= SMA_LOG_RING_BYTES + count);
+    }
+    CHECK(ring_lines(&text, 1) == 1 && strstr(text.ptr, "{\"n\":999,") != NULL);
+    static char longest[SMA_LOG_RING_BYTES / 4 + 1];
+    memset(longest, 'x', sizeof longest);
+    sma_log_ring_put((struct sma_str){longest, sizeof longest});
+    CHECK(ring_lines(&text, SIZE_MAX) > 0);
+    CHECK(strstr(text.ptr, "{\"n\":999,") != NULL);
+    sma_log_ring_reset();
+    CHECK_INT(0, (long long)ring_lines(&text, SIZE_MAX));
+    sma_buf_fini(&text);
+}
+
 /* -- ordinary traffic -------------------------------------------------------------------------- */
 static void log_traffic(void *state, struct sma_ctx *ctx)
 {
@@ -483,6 +563,9 @@ int main(void)
     RUN(a_secret_cut_by_the_end_of_the_line_is_hidden);
     RUN(a_reload_brings_new_secrets);
     RUN(control_characters_stay_off_the_screen);
+    RUN(journald_is_told_levels_and_no_time);
+    RUN(the_newest_lines_stay_in_memory_redacted);
+    RUN(the_ring_of_lines_is_bounded);
     RUN(a_flood_of_ignored_messages_writes_bounded_lines);
     RUN(one_event_of_traffic_is_one_line);
     RUN(traffic_leaves_room_for_warnings_and_counts_the_rest);
