@@ -101,7 +101,7 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -l days -x -d 'th
 complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -l by -x -a 'day chat person platform model' -d 'what is added up (default: day)'
 complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -l json -d 'the service\'s own answer, as JSON'
 complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -a '(__fish_complete_directories)'
-complete -c shipmyagent -n __fish_use_subcommand -a compact -d 'let go of what is over, and make state.db smaller'
+complete -c shipmyagent -n __fish_use_subcommand -a compact -d 'remove what is over, and make state.db smaller'
 complete -c shipmyagent -n '__fish_seen_subcommand_from compact' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a backup -d 'the project in one file, also while it is served'
 complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -l all -d 'the whole folder, not only what belongs to the program'

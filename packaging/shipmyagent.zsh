@@ -33,7 +33,7 @@ _shipmyagent() {
         'logs:what happened, also while nothing runs'
         'trace:what happened to one message, and how long it took'
         'usage:what the models used\: tokens and cost'
-        'compact:let go of what is over, and make state.db smaller'
+        'compact:remove what is over, and make state.db smaller'
         'backup:the project in one file, also while it is served'
         'restore:make a project of a backup'
         'export:what was said in a chat, as Markdown'

@@ -124,7 +124,8 @@ static int change_file(const char *home, const char *name, bool is_dry_run)
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
         return sma_cli_fail("alias: %s", error.text);
     if (text != NULL && memchr(text, '\0', len) != NULL)
-        return sma_cli_fail("alias: %s holds NUL bytes: no text file, left as it is", path);
+        return sma_cli_fail(
+            "alias: %s holds NUL bytes, so it is not a text file; it is left as it is", path);
     switch (rewrite(path, text == NULL ? "" : text, is_dry_run)) {
     case CHANGE_NONE:
         printf("%s: already there\n", path);

@@ -108,10 +108,10 @@ const struct sma_cli_command sma_cli_command_compact = {
     .name = "compact",
     .run = sma_cli_compact,
     .place = "[FOLDER]",
-    .summary = "let go of what is over, and make state.db smaller",
+    .summary = "remove what is over, and make state.db smaller",
     .usage = "shipmyagent compact [FOLDER]\n",
-    .text = "Removes now what retention.* of ship.json lets go, and writes state.db anew without "
-            "the space of it.\n"
+    .text = "Removes now what retention.* of ship.json no longer keeps, and writes state.db anew "
+            "without its space.\n"
             "The service removes by itself, in idle moments, and uses the space again; stop it "
             "for this command.\n"
             "Needs as much free disk as the smaller file takes. Exit status 0: done; 1: not "

@@ -322,7 +322,7 @@ void doctor_look_at_port(struct doctor *doctor)
         getaddrinfo(strcasecmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, &list);
     if (failed != 0 || list == NULL) {
         doctor_say(&doctor->report, SMA_PROBE_ERROR, "port", "correct start.host in ship.json",
-                   "%s is no address of this machine: %s", host, gai_strerror(failed));
+                   "%s is not an address of this machine: %s", host, gai_strerror(failed));
         return;
     }
     say_port(doctor, host, number, try_bind(list));

@@ -230,8 +230,8 @@ static int ask_rules(struct init_answers *answers)
     if (answers->is_rules_given)
         return 0;
     if (!answers->has_sandbox)
-        puts("Commands cannot be walled in here (`apt install bubblewrap`), so that even these "
-             "would see every file of yours:");
+        puts("There is no sandbox for commands here (`apt install bubblewrap`): even these "
+             "could see every file of yours.");
     return sma_prompt_yes("May it run ls, cat, head, grep, git status, git diff and git log "
                           "without asking?",
                           answers->has_sandbox, &answers->has_rules)

@@ -57,7 +57,7 @@ bool init_owner_ask(const struct sma_adapter_ops *ops, const struct sma_config *
         if (sma_prompt_is_pressed(PAUSE_MS))
             break;
     }
-    puts("Nobody is its owner yet: it shows a code to whoever writes, and `shipmyagent pair "
-         "approve CODE --role owner` takes it.");
+    puts("Nobody is its owner yet: start it, write to it, and run the command that it answers "
+         "with.");
     return true;
 }

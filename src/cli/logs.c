@@ -98,7 +98,8 @@ static int read_options(int argc, char **argv, struct logs_options *options)
         status = read_value(option, optarg, options);
     }
     if (status == 0 && argc - optind > 1)
-        status = sma_cli_fail("logs: name one folder; %s is one too many", argv[optind + 1]);
+        status =
+            sma_cli_fail("logs: only one folder can be read; what is %s for?", argv[optind + 1]);
     return status;
 }
 

@@ -42,7 +42,8 @@ static int read_options(int argc, char **argv, struct runs_options *options)
             return sma_cli_fail("runs: --limit is a number from 1 to 200, not %s", optarg);
     }
     if (argc - optind > 1)
-        return sma_cli_fail("runs: name one folder; %s is one too many", argv[optind + 1]);
+        return sma_cli_fail("runs: only one folder can be asked; what is %s for?",
+                            argv[optind + 1]);
     return 0;
 }
 

@@ -97,8 +97,7 @@ static void print_owner(const struct sma_cli_api *api, const json_t *store)
         print_owners(api);
         return;
     }
-    printf("NOBODY yet: write to the bot on %s, then run `shipmyagent pair approve CODE --role "
-           "owner` with the code it shows\n",
+    printf("NOBODY yet: write to the bot on %s and run the command that it answers with\n",
            platform);
 }
 

@@ -374,7 +374,7 @@ static struct model_probe *make(const struct sma_config_llm *llm, struct sma_pro
     }
     if (sma_proxy_parse(sma_str(llm->proxy == NULL ? "" : llm->proxy), &probe->proxy) !=
         SMA_ERR_OK) {
-        probe_say(result, SMA_PROBE_ERROR, job->name, "its proxy is none",
+        probe_say(result, SMA_PROBE_ERROR, job->name, "its proxy is not an address",
                   "correct llm.proxy in ship.json: http://host:port or socks5h://host:port");
         destroy(probe);
         return NULL;

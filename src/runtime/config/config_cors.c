@@ -33,7 +33,7 @@ static SMA_CHECKED enum sma_err check(struct loading *loading, const json_t *ite
         return SMA_ERR_OK;
     return sma_fail(
         loading->error, SMA_ERR_BADINPUT,
-        "%s: api.cors: %.80s is no origin; write it as \"https://app.example.org\", with "
+        "%s: api.cors: %.80s is not an origin; write it as \"https://app.example.org\", with "
         "its port and without a path, or \"*\"",
         loading->file, json_is_string(item) ? json_string_value(item) : "a member");
 }
