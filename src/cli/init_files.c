@@ -220,6 +220,8 @@ static enum sma_err add(struct init_stage *stage, const char *name, struct sma_b
     enum sma_err err = buf->err != SMA_ERR_OK
                            ? sma_fail(error, buf->err, "%s: %s", name, sma_err_text(buf->err))
                            : init_stage_add_file(stage, name, sma_buf_str(buf), mode, error);
+    if (buf->ptr != NULL) /* it may have been .env */
+        explicit_bzero(buf->ptr, buf->len);
     sma_buf_clear(buf);
     return err;
 }
@@ -293,7 +295,6 @@ int init_write(const struct init_answers *answers)
     int status = err == SMA_ERR_OK ? init_check_start(stage.root, answers) : 0;
     if (err == SMA_ERR_OK && status == 0)
         err = init_stage_commit(&stage, &error);
-    explicit_bzero(buf.ptr, buf.ptr == NULL ? 0 : buf.len);
     sma_buf_fini(&buf);
     init_stage_end(&stage);
     if (err != SMA_ERR_OK)

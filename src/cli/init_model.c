@@ -240,8 +240,19 @@ static bool is_talker(const struct sma_model_facts *model)
     return model->id[0] != '\0';
 }
 
+/* What a server calls its models is shown on a terminal and written into ship.json. */
+static bool is_plain(const char *id)
+{
+    for (; *id != '\0'; id++)
+        if (*id <= 0x20 || *id >= 0x7F) /* also what is negative */
+            return false;
+    return true;
+}
+
 static void add_choice(struct choices *choices, const char *id)
 {
+    if (!is_plain(id))
+        return;
     for (size_t i = 0; i < choices->count; i++)
         if (strcmp(choices->ids[i], id) == 0)
             return;

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -41,6 +43,35 @@ static void block_signals(struct init_stage *stage)
     pthread_sigmask(SIG_BLOCK, &ends, &stage->mask_before);
 }
 
+/* Root, in a folder that somebody else can change under its hands. */
+static enum sma_err become_owner(struct init_stage *stage, const char *there,
+                                 struct sma_error *error)
+{
+    struct stat status;
+    if (geteuid() != 0 || stat(there, &status) != 0 || status.st_uid == 0)
+        return SMA_ERR_OK;
+    const struct passwd *owner = getpwuid(status.st_uid);
+    gid_t group = owner == NULL ? status.st_gid : owner->pw_gid;
+    stage->group_count = getgroups(INIT_STAGE_GROUP_COUNT_MAX, stage->groups_before);
+    if (stage->group_count < 0)
+        return fail_errno(error, "groups");
+    stage->is_other = true;
+    if (setgroups(0, NULL) != 0 || setegid(group) != 0 || seteuid(status.st_uid) != 0)
+        return fail_errno(error, there);
+    return SMA_ERR_OK;
+}
+
+static void become_root(struct init_stage *stage)
+{
+    if (!stage->is_other)
+        return;
+    stage->is_other = false;
+    /* It was allowed before; going on as somebody else would be wrong in what follows. */
+    if (seteuid(0) != 0 || setegid(getgid()) != 0 ||
+        setgroups((size_t)stage->group_count, stage->groups_before) != 0)
+        abort();
+}
+
 /* The part of dir that is there: cut off before the first folder that is not. @return the rest */
 static const char *split(const char *dir, char *there)
 {
@@ -74,14 +105,10 @@ static enum sma_err place_new(struct init_stage *stage, const char *there, const
 static enum sma_err place_there(struct init_stage *stage, struct sma_error *error)
 {
     char aside[PATH_MAX];
-    struct stat status;
     SMA_TRY(join(stage->root, stage->stage, "new", error));
     SMA_TRY(join(aside, stage->stage, ASIDE, error));
-    if (mkdir(stage->root, 0700) != 0 || mkdir(aside, 0700) != 0 || stat(stage->dir, &status) != 0)
+    if (mkdir(stage->root, 0700) != 0 || mkdir(aside, 0700) != 0)
         return fail_errno(error, stage->stage);
-    stage->owner = status.st_uid;
-    stage->group = status.st_gid;
-    stage->has_owner = geteuid() == 0 && status.st_uid != 0;
     return SMA_ERR_OK;
 }
 
@@ -91,6 +118,16 @@ static enum sma_err hide_from_git(const struct init_stage *stage, struct sma_err
     char path[PATH_MAX];
     SMA_TRY(join(path, stage->stage, ".gitignore", error));
     return sma_sys_write_file_unsynced(sma_sys_real(), path, SMA_STR("*\n"), 0600, error);
+}
+
+static enum sma_err make_folder(struct init_stage *stage, const char *there,
+                                struct sma_error *error)
+{
+    SMA_TRY(join(stage->stage, there, ".ship-init-XXXXXX", error));
+    if (mkdtemp(stage->stage) != NULL)
+        return SMA_ERR_OK;
+    stage->stage[0] = '\0';
+    return fail_errno(error, there);
 }
 
 enum sma_err init_stage_begin(struct init_stage *stage, const char *dir, struct sma_error *error)
@@ -105,11 +142,9 @@ enum sma_err init_stage_begin(struct init_stage *stage, const char *dir, struct 
         rest++;
     stage->is_new = *rest != '\0';
     block_signals(stage);
-    enum sma_err err = join(stage->stage, there, ".ship-init-XXXXXX", error);
-    if (err == SMA_ERR_OK && mkdtemp(stage->stage) == NULL) {
-        err = fail_errno(error, there);
-        stage->stage[0] = '\0';
-    }
+    enum sma_err err = become_owner(stage, there, error);
+    if (err == SMA_ERR_OK)
+        err = make_folder(stage, there, error);
     if (err == SMA_ERR_OK)
         err = hide_from_git(stage, error);
     if (err == SMA_ERR_OK)
@@ -130,23 +165,13 @@ static enum sma_err add_item(struct init_stage *stage, const char *name, bool is
     return SMA_ERR_OK;
 }
 
-static enum sma_err give_away(const struct init_stage *stage, const char *path,
-                              struct sma_error *error)
-{
-    if (!stage->has_owner || lchown(path, stage->owner, stage->group) == 0)
-        return SMA_ERR_OK;
-    return fail_errno(error, path);
-}
-
 enum sma_err init_stage_add_folder(struct init_stage *stage, const char *name,
                                    struct sma_error *error)
 {
     char path[PATH_MAX];
     SMA_TRY(add_item(stage, name, true, error));
     SMA_TRY(join(path, stage->root, name, error));
-    if (mkdir(path, 0700) != 0)
-        return fail_errno(error, path);
-    return give_away(stage, path, error);
+    return mkdir(path, 0700) == 0 ? SMA_ERR_OK : fail_errno(error, path);
 }
 
 enum sma_err init_stage_add_file(struct init_stage *stage, const char *name, struct sma_str text,
@@ -155,8 +180,7 @@ enum sma_err init_stage_add_file(struct init_stage *stage, const char *name, str
     char path[PATH_MAX];
     SMA_TRY(add_item(stage, name, false, error));
     SMA_TRY(join(path, stage->root, name, error));
-    SMA_TRY(sma_sys_write_file_atomic(sma_sys_real(), path, text, mode, error));
-    return give_away(stage, path, error);
+    return sma_sys_write_file_atomic(sma_sys_real(), path, text, mode, error);
 }
 
 /* -- commit ------------------------------------------------------------------------------------ */
@@ -165,7 +189,7 @@ static enum sma_err move_folder(struct init_stage *stage, size_t index, const ch
 {
     if (mkdir(to, 0700) == 0) {
         stage->items[index].is_made = true;
-        return give_away(stage, to, error);
+        return SMA_ERR_OK;
     }
     return errno == EEXIST ? SMA_ERR_OK : fail_errno(error, to);
 }
@@ -259,5 +283,6 @@ void init_stage_end(struct init_stage *stage)
     /* What could not be put back stays where it can be found. */
     if (stage->stage[0] != '\0' && !holds_something_old(stage))
         (void)nftw(stage->stage, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    become_root(stage);
     pthread_sigmask(SIG_SETMASK, &stage->mask_before, NULL);
 }

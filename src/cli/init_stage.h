@@ -4,7 +4,8 @@
  *
  * A project folder that is not there yet comes with one rename. Into one that is there each file
  * is renamed, the one it replaces put aside until the last; when one of them cannot be, all are put
- * back. From begin to end the signals that end a program wait.
+ * back. From begin to end the signals that end a program wait, and root in somebody's folder is
+ * that somebody: what is made is theirs, and no link of theirs leads further than they may go.
  *
  * Invariants: after a failed commit, or without one, the folder holds what it held before.
  * Limits:     INIT_STAGE_COUNT_MAX files and folders.
@@ -19,6 +20,7 @@
 #include <sys/types.h>
 
 #define INIT_STAGE_COUNT_MAX 24
+#define INIT_STAGE_GROUP_COUNT_MAX 64
 
 struct init_stage
 {
@@ -34,9 +36,9 @@ struct init_stage
         bool is_folder, is_made, is_put_aside;
     } items[INIT_STAGE_COUNT_MAX];
     size_t count;
-    uid_t owner;
-    gid_t group;
-    bool has_owner; /* we are root in somebody's folder: what is made is his */
+    bool is_other; /* we are root, and act as the owner of the folder until the end */
+    gid_t groups_before[INIT_STAGE_GROUP_COUNT_MAX];
+    int group_count;
     sigset_t mask_before;
 };
 

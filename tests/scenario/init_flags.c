@@ -219,6 +219,29 @@ static void files_that_are_there_are_kept(void)
     place_remove(&place);
 }
 
+/* Root makes a project for somebody, whose .gitignore leads where only root may read. */
+static void links_of_others_lead_root_nowhere(void)
+{
+    struct place place;
+    char link[512], target[512];
+    struct stat status;
+    if (geteuid() != 0)
+        return; /* only root has the question */
+    place_create(&place);
+    CHECK(chmod(place.parent.path, 0711) == 0 && mkdir(place.path, 0755) == 0);
+    snprintf(target, sizeof target, "%s/secret", place.parent.path);
+    snprintf(link, sizeof link, "%s/.gitignore", place.path);
+    folder_write(&place.parent, "secret", "only root reads this\n");
+    CHECK(chmod(target, 0600) == 0 && symlink(target, link) == 0);
+    CHECK(chown(place.path, 65534, 65534) == 0);
+    EXPECT(1, "Permission denied", MODEL(&place), "--key-file", place.key_file);
+    CHECK(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+    CHECK(unlink(link) == 0);
+    EXPECT(0, "Wrote", MODEL(&place), "--key-file", place.key_file);
+    CHECK(stat(link, &status) == 0 && status.st_uid == 65534);
+    place_remove(&place);
+}
+
 static int listen_on(int port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -398,6 +421,7 @@ int main(int argc, char **argv)
     RUN(what_is_refused_leaves_nothing);
     RUN(a_full_disk_leaves_nothing);
     RUN(files_that_are_there_are_kept);
+    RUN(links_of_others_lead_root_nowhere);
     RUN(each_project_gets_a_port_of_its_own);
     RUN(several_platforms_are_connected_at_once);
     RUN(it_ends_in_a_service_that_answers);

@@ -189,6 +189,36 @@ static void files_keep_the_key_to_themselves(void)
     place_remove(&place);
 }
 
+/* Of the keys that lie around, the provider's own is offered, by its name. */
+static void a_key_of_the_shell_is_offered_by_its_name(void)
+{
+    struct place place;
+    struct pty *pty = &place.pty;
+    place_create(&place);
+    setenv("DEEPSEEK_API_KEY", KEY, 1);
+    begin(&place, "--base-url", place.url);
+    pty_answer(pty, "number or name [4]", ""); /* deepseek: its key is here */
+    pty_answer(pty, "DEEPSEEK_API_KEY is set in this shell (it will be kept in .env)", "");
+    pty_answer(pty, "or any name", "");
+    (void)pty_await(pty, "ok: answers");
+    pty_answer(pty, "Platform to connect:", "");
+    pty_answer(pty, "without asking?", "no");
+    pty_answer(pty, "And then?", "4");
+    CHECK(pty_end(pty) == 0 && !pty_has(pty, KEY));
+    expect_in(&place, "ship.json", "\"apiKey\": \"${DEEPSEEK_API_KEY}\"");
+    expect_in(&place, ".env", "DEEPSEEK_API_KEY=" KEY "\n");
+    place_remove(&place);
+    /* Another provider's is not. */
+    place_create(&place);
+    begin(&place, NULL, NULL);
+    pty_answer(pty, "number or name", "moonshot");
+    (void)pty_await(pty, "Key for moonshot (it is not shown)");
+    pty_press(pty, "\x03");
+    CHECK(pty_end(pty) == 130 && !pty_has(pty, "DEEPSEEK"));
+    unsetenv("DEEPSEEK_API_KEY");
+    place_remove(&place);
+}
+
 /* Arrow keys are neither shown nor taken for text; backspace takes one character of several
  * bytes. */
 static void keys_that_move_do_no_harm(void)
@@ -389,9 +419,16 @@ int main(int argc, char **argv)
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
-    unsetenv("LLM_API_KEY");
+    static const char *const names[] = {
+        "LLM_API_KEY",        "API_KEY",          "ANTHROPIC_API_KEY", "OPENAI_API_KEY",
+        "DEEPSEEK_API_KEY",   "MOONSHOT_API_KEY", "KIMI_API_KEY",      "DASHSCOPE_API_KEY",
+        "ZHIPUAI_API_KEY",    "ZAI_API_KEY",      "GEMINI_API_KEY",    "GOOGLE_API_KEY",
+        "OPENROUTER_API_KEY", "OLLAMA_API_KEY",   "TELEGRAM_BOT_TOKEN"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unsetenv(names[i]);
     RUN(one_command_leads_to_the_first_answer);
     RUN(files_keep_the_key_to_themselves);
+    RUN(a_key_of_the_shell_is_offered_by_its_name);
     RUN(keys_that_move_do_no_harm);
     RUN(a_bot_answers_its_owner_after_one_command);
     RUN(leaving_at_any_question_leaves_nothing);

@@ -168,6 +168,31 @@ static void signals_wait_for_the_end(void)
     CHECK_INT(0, count_entries(parent));
 }
 
+/* What somebody has put into his folder leads root nowhere that he could not go himself. */
+static void root_in_somebodys_folder_is_that_somebody(void)
+{
+    struct init_stage stage;
+    struct stat status;
+    if (geteuid() != 0)
+        return; /* only root has the question */
+    CHECK_INT(0, chmod(parent, 0755));
+    CHECK_INT(0, mkdir(project, 0755));
+    CHECK_INT(0, chown(project, 65534, 65534));
+    for (int is_new = 0; is_new < 2; is_new++) {
+        CHECK_INT(SMA_ERR_OK,
+                  init_stage_begin(&stage, is_new ? at(project, "new") : project, &error));
+        CHECK_INT(65534, geteuid());
+        add_all(&stage);
+        CHECK_INT(SMA_ERR_OK, init_stage_commit(&stage, &error));
+        init_stage_end(&stage);
+        CHECK_INT(0, geteuid());
+        CHECK_INT(0, getegid());
+        CHECK(stat(at(project, is_new ? "new/.env" : ".env"), &status) == 0 &&
+              status.st_uid == 65534);
+    }
+    remove_all();
+}
+
 int main(void)
 {
     CHECK(mkdtemp(parent) != NULL);
@@ -176,6 +201,7 @@ int main(void)
     RUN(what_is_not_committed_leaves_nothing);
     RUN(a_failed_commit_puts_back_what_was_there);
     RUN(files_of_others_are_kept);
+    RUN(root_in_somebodys_folder_is_that_somebody);
     RUN(signals_wait_for_the_end);
     CHECK_INT(0, rmdir(parent));
     return 0;
