@@ -14,7 +14,7 @@
 #include "sma/net.h"
 
 #define SMA_PROBE_MS 10000
-#define SMA_PROBE_LINE_COUNT_MAX 12
+#define SMA_PROBE_LINE_COUNT_MAX 40 /* a model has up to 32 keys */
 #define SMA_PROBE_HEADER_COUNT_MAX 14
 #define SMA_PROBE_NAME_BYTES_MAX 64
 #define SMA_PROBE_TEXT_BYTES_MAX 480

@@ -52,6 +52,8 @@ void sma_probing_say(struct sma_probing *probing, enum sma_probe_state state, co
     struct sma_probe_result *result = probing->options.result;
     char text[2 * SMA_PROBE_TEXT_BYTES_MAX];
     va_list arguments;
+    if (state > result->state)
+        result->state = state;
     if (result->line_count == SMA_PROBE_LINE_COUNT_MAX)
         return;
     va_start(arguments, seen);
@@ -63,8 +65,6 @@ void sma_probing_say(struct sma_probing *probing, enum sma_probe_state state, co
                    name[0] == '\0' ? "" : " ", name);
     keep_text(line->seen, sizeof line->seen, text);
     keep_text(line->remedy, sizeof line->remedy, remedy);
-    if (state > result->state)
-        result->state = state;
 }
 
 void sma_probing_is(struct sma_probing *probing, const char *who)

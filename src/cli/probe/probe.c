@@ -13,6 +13,8 @@ struct sma_probes
 void probe_say(struct sma_probe_result *result, enum sma_probe_state state, const char *name,
                const char *seen, const char *remedy)
 {
+    if (state > result->state)
+        result->state = state;
     if (result->line_count == SMA_PROBE_LINE_COUNT_MAX)
         return;
     struct sma_probe_line *line = &result->lines[result->line_count++];
@@ -20,8 +22,6 @@ void probe_say(struct sma_probe_result *result, enum sma_probe_state state, cons
     (void)snprintf(line->name, sizeof line->name, "%s", name);
     (void)snprintf(line->seen, sizeof line->seen, "%s", seen);
     (void)snprintf(line->remedy, sizeof line->remedy, "%s", remedy);
-    if (state > result->state)
-        result->state = state;
 }
 
 /* -- platforms --------------------------------------------------------------------------------- */

@@ -19,17 +19,26 @@
 #define BODY_BYTES_MAX 65536
 #define NEAR_COUNT 3 /* names of models that are offered for one that is not there */
 
+struct model_probe;
+/* One key of it. */
+struct key_probe
+{
+    struct model_probe *probe;
+    struct sma_config_llm llm; /* with this key, and a small cap */
+    struct sma_target target;
+    struct sma_decoder *decoder;
+    size_t number, refusal_count;
+    uint64_t asked_ms;
+};
 struct model_probe
 {
     const struct sma_config_llm *given;
-    struct sma_config_llm llm; /* with the key in use, and a small cap */
-    struct sma_target target;
-    struct sma_decoder *decoder;
     struct sma_proxy proxy;
-    size_t key, refusal_count;
-    uint64_t asked_ms;
+    bool is_lost;                 /* the server was not reached: told once for all keys */
     struct sma_models_list *list; /* of a probe for the list alone */
     bool *is_listed;
+    size_t key_count;
+    struct key_probe keys[];
 };
 
 /* -- requests ---------------------------------------------------------------------------------- */
@@ -59,21 +68,21 @@ static void free_headers(struct headers *headers)
     }
 }
 
-static void ask(struct model_probe *probe, struct sma_probing *probing, struct sma_probe_ask *ask)
+static void ask(struct key_probe *key, struct sma_probing *probing, struct sma_probe_ask *ask)
 {
     struct headers headers = {0};
-    enum sma_err err = sma_model_headers(&probe->llm, probe->llm.api_key, add_header, &headers);
+    enum sma_err err = sma_model_headers(&key->llm, key->llm.api_key, add_header, &headers);
     ask->headers = (const char *const *)headers.lines;
     ask->header_count = headers.count;
-    ask->user = probe;
-    probe->asked_ms = sma_probing_ms(probing);
+    ask->user = key;
+    key->asked_ms = sma_probing_ms(probing);
     if (err == SMA_ERR_OK) {
         sma_probing_ask(probing, ask);
     } else {
         sma_buf_fini(ask->url);
         if (ask->body != NULL)
             sma_buf_fini(ask->body);
-        sma_probing_say(probing, SMA_PROBE_ERROR, "", "use fewer of llm.extraHeaders",
+        sma_probing_say(probing, SMA_PROBE_WARNING, "", "use fewer of llm.extraHeaders",
                         "its headers cannot be sent by a probe");
     }
     free_headers(&headers);
@@ -91,60 +100,43 @@ static void put_question(struct sma_buf *body, const struct sma_target *target)
 
 static void on_answer(void *user, struct sma_probing *probing, const struct sma_net_answer *answer);
 
-static void ask_model(struct model_probe *probe, struct sma_probing *probing)
+static void ask_model(struct key_probe *key, struct sma_probing *probing)
 {
     struct sma_buf url, body;
     sma_buf_init(&url, 8192);
     sma_buf_init(&body, BODY_BYTES_MAX);
-    sma_model_put_url(&url, &probe->llm);
-    put_question(&body, &probe->target);
-    ask(probe, probing,
+    sma_model_put_url(&url, &key->llm);
+    put_question(&body, &key->target);
+    ask(key, probing,
         &(struct sma_probe_ask){.method = "POST", .url = &url, .body = &body, .done = on_answer});
 }
 
-static void ask_list(struct model_probe *probe, struct sma_probing *probing, sma_probe_fn *done)
+static void ask_list(struct key_probe *key, struct sma_probing *probing, sma_probe_fn *done)
 {
     struct sma_buf url;
     sma_buf_init(&url, 8192);
-    sma_model_put_list_url(&url, &probe->llm);
-    ask(probe, probing,
+    sma_model_put_list_url(&url, &key->llm);
+    ask(key, probing,
         &(struct sma_probe_ask){
             .method = "GET", .url = &url, .answer_bytes_max = SMA_MODELS_BYTES_MAX, .done = done});
 }
 
 /* -- keys -------------------------------------------------------------------------------------- */
-static void use_key(struct model_probe *probe, size_t key)
-{
-    probe->key = key;
-    probe->refusal_count = 0;
-    if (key < probe->given->api_key_count)
-        probe->llm.api_key = probe->given->api_keys[key];
-    sma_target_init(&probe->target, &probe->llm);
-}
-
 /* Lines of several keys are told apart by their number, never by what they are. */
-static const char *key_name(const struct model_probe *probe, char room[32])
+static const char *key_name(const struct key_probe *key, char room[32])
 {
-    if (probe->given->api_key_count < 2)
+    if (key->probe->given->api_key_count < 2)
         return "";
-    (void)snprintf(room, 32, "key %zu", probe->key + 1);
+    (void)snprintf(room, 32, "key %zu", key->number + 1);
     return room;
 }
 
-static void next_key(struct model_probe *probe, struct sma_probing *probing)
-{
-    if (probe->key + 1 >= probe->given->api_key_count)
-        return;
-    use_key(probe, probe->key + 1);
-    ask_model(probe, probing);
-}
-
 /* -- failures ---------------------------------------------------------------------------------- */
-static void put_key_remedy(const struct model_probe *probe, char remedy[SMA_PROBE_TEXT_BYTES_MAX])
+static void put_key_remedy(const struct key_probe *key, char remedy[SMA_PROBE_TEXT_BYTES_MAX])
 {
-    const char *source = probe->given->api_key_source;
+    const char *source = key->probe->given->api_key_source;
     bool is_known = source != NULL && source[0] != '\0' && strcmp(source, "none") != 0;
-    if (probe->llm.api_key == NULL || probe->llm.api_key[0] == '\0')
+    if (key->llm.api_key == NULL || key->llm.api_key[0] == '\0')
         (void)snprintf(remedy, SMA_PROBE_TEXT_BYTES_MAX,
                        "no key was found: put LLM_API_KEY=... into .env (chmod 600), and "
                        "\"apiKey\": \"${LLM_API_KEY}\" into llm of ship.json");
@@ -156,13 +148,13 @@ static void put_key_remedy(const struct model_probe *probe, char remedy[SMA_PROB
 }
 
 /* What happened, without what to do: that is the line's other half. */
-static void put_seen(struct sma_buf *seen, const struct model_probe *probe,
+static void put_seen(struct sma_buf *seen, const struct key_probe *key,
                      const struct sma_failure *failure)
 {
     struct sma_buf url;
     sma_buf_init(&url, 8192);
-    sma_model_put_url(&url, &probe->llm);
-    sma_failure_describe(seen, failure, &probe->llm, url.ptr == NULL ? "" : url.ptr);
+    sma_model_put_url(&url, &key->llm);
+    sma_failure_describe(seen, failure, &key->llm, url.ptr == NULL ? "" : url.ptr);
     sma_buf_fini(&url);
     const char *remedy = sma_failure_remedy(failure);
     size_t len = strlen(remedy) + 2;
@@ -196,114 +188,131 @@ static void find_near(const struct sma_models_list *list, const char *model,
 /* Behind NO_MODEL: what the server has instead. */
 static void on_instead(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
 {
-    struct model_probe *probe = user;
+    struct key_probe *key = user;
     struct sma_models_list list = {0};
     struct near near[NEAR_COUNT] = {{0}};
     char remedy[SMA_PROBE_TEXT_BYTES_MAX];
     if (answer->end == SMA_NET_ANSWERED && answer->status == 200 &&
         sma_models_list_parse(answer->body, &list) == SMA_ERR_OK && list.count > 0)
-        find_near(&list, probe->llm.model, near);
+        find_near(&list, key->llm.model, near);
     int len = snprintf(remedy, sizeof remedy, "set llm.model in ship.json to a model that it has");
     for (size_t i = 0; i < NEAR_COUNT && near[i].id != NULL; i++)
         len += snprintf(remedy + len, sizeof remedy - (size_t)len, "%s%.100s",
                         i == 0 ? ", for example " : ", ", near[i].id);
     sma_models_list_fini(&list);
     char room[32];
-    sma_probing_say(probing, SMA_PROBE_ERROR, key_name(probe, room), remedy,
-                    "the provider does not have the model %s", probe->llm.model);
-    next_key(probe, probing);
+    sma_probing_say(probing, SMA_PROBE_ERROR, key_name(key, room), remedy,
+                    "the provider does not have the model %s", key->llm.model);
 }
 
-static void say_failure(struct model_probe *probe, struct sma_probing *probing,
+static void say_failure(struct key_probe *key, struct sma_probing *probing,
                         const struct sma_failure *failure, enum sma_model_failure trouble)
 {
     char remedy[SMA_PROBE_TEXT_BYTES_MAX], room[32];
     struct sma_buf seen;
     sma_buf_init(&seen, 8192);
-    put_seen(&seen, probe, failure);
+    put_seen(&seen, key, failure);
     if (trouble == SMA_MODEL_FAILURE_AUTH)
-        put_key_remedy(probe, remedy);
+        put_key_remedy(key, remedy);
     else
         (void)snprintf(remedy, sizeof remedy, "%s", sma_failure_remedy(failure));
     bool may_pass = trouble == SMA_MODEL_FAILURE_TRANSIENT || trouble == SMA_MODEL_FAILURE_RATE;
-    sma_probing_say(probing, may_pass ? SMA_PROBE_WARNING : SMA_PROBE_ERROR, key_name(probe, room),
+    sma_probing_say(probing, may_pass ? SMA_PROBE_WARNING : SMA_PROBE_ERROR, key_name(key, room),
                     remedy, "%s", seen.ptr == NULL ? "out of memory" : seen.ptr);
     sma_buf_fini(&seen);
 }
 
-static void take_failure(struct model_probe *probe, struct sma_probing *probing,
+static void take_failure(struct key_probe *key, struct sma_probing *probing,
                          const struct sma_failure *failure)
 {
     struct sma_failure_verdict verdict;
     sma_failure_judge(failure, &verdict);
-    if (verdict.trouble == SMA_MODEL_FAILURE_MEMBER && probe->refusal_count < REFUSAL_COUNT_MAX &&
-        sma_target_refuse(&probe->target, sma_str(verdict.refused_member))) {
-        probe->refusal_count++; /* the service learns it in the same way */
-        ask_model(probe, probing);
+    if (verdict.trouble == SMA_MODEL_FAILURE_MEMBER && key->refusal_count < REFUSAL_COUNT_MAX &&
+        sma_target_refuse(&key->target, sma_str(verdict.refused_member))) {
+        key->refusal_count++; /* the service learns it in the same way */
+        ask_model(key, probing);
         return;
     }
     if (verdict.trouble == SMA_MODEL_FAILURE_NO_MODEL) {
-        ask_list(probe, probing, on_instead);
+        ask_list(key, probing, on_instead);
         return;
     }
-    say_failure(probe, probing, failure, verdict.trouble);
-    next_key(probe, probing);
+    say_failure(key, probing, failure, verdict.trouble);
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
-static void take_decoded(struct model_probe *probe, struct sma_probing *probing,
+static void take_decoded(struct key_probe *key, struct sma_probing *probing,
                          const struct sma_net_answer *answer)
 {
     char room[32];
-    sma_decoder_reset(probe->decoder, 1);
-    sma_decoder_feed(probe->decoder, answer->body.ptr, answer->body.len);
-    const struct sma_decoded *decoded = sma_decoder_finish(probe->decoder);
+    sma_decoder_reset(key->decoder, 1);
+    sma_decoder_feed(key->decoder, answer->body.ptr, answer->body.len);
+    const struct sma_decoded *decoded = sma_decoder_finish(key->decoder);
     if (decoded->status == SMA_DECODED_OK) {
-        uint64_t ms = sma_probing_ms(probing) - probe->asked_ms;
-        sma_probing_say(probing, SMA_PROBE_OK, key_name(probe, room), "",
+        uint64_t ms = sma_probing_ms(probing) - key->asked_ms;
+        sma_probing_say(probing, SMA_PROBE_OK, key_name(key, room), "",
                         "answers, after %llu.%llu s", (unsigned long long)(ms / 1000),
                         (unsigned long long)(ms % 1000 / 100));
-        next_key(probe, probing);
         return;
     }
     struct sma_failure failure = {
         .trouble = decoded->status == SMA_DECODED_ERROR       ? SMA_FAILURE_EVENT
                    : decoded->status == SMA_DECODED_TRUNCATED ? SMA_FAILURE_TRUNCATED
                                                               : SMA_FAILURE_GARBAGE,
-        .llm = &probe->llm,
+        .llm = &key->llm,
         .http_status = answer->status,
         .retry_after_ms = -1,
         .error = decoded->error};
-    take_failure(probe, probing, &failure);
+    take_failure(key, probing, &failure);
+}
+
+/* Told once: the other keys were on their way to the same server. A model that took the question
+ * may still be loading, or thinking: that is no proof of anything. */
+static bool is_lost(struct key_probe *key, struct sma_probing *probing,
+                    const struct sma_net_answer *answer)
+{
+    if (answer->end == SMA_NET_ANSWERED)
+        return false;
+    if (key->probe->is_lost)
+        return true;
+    key->probe->is_lost = true;
+    if (answer->end != SMA_NET_UNKNOWN || answer->cause != SMA_NET_CAUSE_TIME)
+        return sma_probing_is_lost(probing, answer, "");
+    sma_probing_say(probing, SMA_PROBE_WARNING, "",
+                    "try again: a model that is loaded first, or thinks for long, needs more than "
+                    "this; else the server or something on the way to it hangs",
+                    "no answer in time: it took the question and was silent for %d s",
+                    SMA_PROBE_MS / 1000);
+    return true;
 }
 
 static void on_answer(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
 {
-    struct model_probe *probe = user;
-    char room[32];
-    if (sma_probing_is_lost(probing, answer, key_name(probe, room)))
-        return; /* the other keys would wait for the same server */
+    struct key_probe *key = user;
+    if (is_lost(key, probing, answer))
+        return;
     if (answer->status >= 200 && answer->status < 300) {
-        take_decoded(probe, probing, answer);
+        take_decoded(key, probing, answer);
         return;
     }
     struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
-                                  .llm = &probe->llm,
+                                  .llm = &key->llm,
                                   .http_status = answer->status,
                                   .retry_after_ms = answer->retry_after_ms};
     if (answer->body.len > 0)
         sma_wire_error_parse(answer->body, &failure.error);
-    take_failure(probe, probing, &failure);
+    take_failure(key, probing, &failure);
 }
 
 static void on_list(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
 {
-    struct model_probe *probe = user;
+    struct key_probe *key = user;
     if (sma_probing_is_lost(probing, answer, "list"))
         return;
-    if (answer->status == 200 && sma_models_list_parse(answer->body, probe->list) == SMA_ERR_OK) {
-        *probe->is_listed = true;
-        sma_probing_say(probing, SMA_PROBE_OK, "list", "", "%zu models", probe->list->count);
+    if (answer->status == 200 &&
+        sma_models_list_parse(answer->body, key->probe->list) == SMA_ERR_OK) {
+        *key->probe->is_listed = true;
+        sma_probing_say(probing, SMA_PROBE_OK, "list", "", "%zu models", key->probe->list->count);
         return;
     }
     if (answer->status == 404 || answer->status == 405 || answer->status == 501) {
@@ -313,14 +322,14 @@ static void on_list(void *user, struct sma_probing *probing, const struct sma_ne
     }
     struct sma_failure failure = {.trouble = answer->status == 200 ? SMA_FAILURE_GARBAGE
                                                                    : SMA_FAILURE_HTTP,
-                                  .llm = &probe->llm,
+                                  .llm = &key->llm,
                                   .http_status = answer->status,
                                   .retry_after_ms = answer->retry_after_ms};
     struct sma_failure_verdict verdict;
     if (answer->body.len > 0)
         sma_wire_error_parse(answer->body, &failure.error);
     sma_failure_judge(&failure, &verdict);
-    say_failure(probe, probing, &failure, verdict.trouble);
+    say_failure(key, probing, &failure, verdict.trouble);
 }
 
 /* -- made and unmade --------------------------------------------------------------------------- */
@@ -329,15 +338,17 @@ static void begin(void *user, struct sma_probing *probing)
     struct model_probe *probe = user;
     sma_probing_use(probing, &probe->proxy, NULL);
     if (probe->list != NULL)
-        ask_list(probe, probing, on_list);
+        ask_list(&probe->keys[0], probing, on_list);
     else
-        ask_model(probe, probing);
+        for (size_t i = 0; i < probe->key_count; i++)
+            ask_model(&probe->keys[i], probing);
 }
 
 static void destroy(void *user)
 {
     struct model_probe *probe = user;
-    sma_decoder_destroy(probe->decoder);
+    for (size_t i = 0; i < probe->key_count; i++)
+        sma_decoder_destroy(probe->keys[i].decoder);
     explicit_bzero(&probe->proxy, sizeof probe->proxy);
     free(probe);
 }
@@ -350,27 +361,51 @@ static void name_probe(const struct sma_config_llm *llm, char name[SMA_PROBE_NAM
                    has_name ? "" : llm->model);
 }
 
+/* false: out of memory. */
+static SMA_CHECKED bool fill_key(struct model_probe *probe, size_t number)
+{
+    const struct sma_config_llm *given = probe->given;
+    struct key_probe *key = &probe->keys[number];
+    *key = (struct key_probe){.probe = probe, .llm = *given, .number = number};
+    if (number < given->api_key_count)
+        key->llm.api_key = given->api_keys[number];
+    /* With members of the owner's own a small cap may not fit: then theirs counts. */
+    if (given->extra_body_json == NULL || given->extra_body_json[0] == '\0') {
+        key->llm.max_tokens = ANSWER_TOKENS;
+        key->llm.effort = "";
+    }
+    sma_target_init(&key->target, &key->llm);
+    key->decoder = sma_decoder_create(&key->llm);
+    return key->decoder != NULL;
+}
+
+static struct model_probe *create(const struct sma_config_llm *llm)
+{
+    size_t count = llm->api_key_count == 0 ? 1 : llm->api_key_count;
+    struct model_probe *probe = calloc(1, sizeof *probe + count * sizeof probe->keys[0]);
+    if (probe == NULL)
+        return NULL;
+    probe->given = llm;
+    while (probe->key_count < count) {
+        bool is_filled = fill_key(probe, probe->key_count++);
+        if (is_filled)
+            continue;
+        destroy(probe);
+        return NULL;
+    }
+    return probe;
+}
+
 static struct model_probe *make(const struct sma_config_llm *llm, struct sma_probe_result *result,
                                 struct probe_job *job)
 {
-    struct model_probe *probe = calloc(1, sizeof *probe);
+    struct model_probe *probe = create(llm);
     *result = (struct sma_probe_result){0};
     *job = (struct probe_job){.begin = begin, .destroy = destroy, .user = probe, .result = result};
     name_probe(llm, job->name);
-    if (probe != NULL) {
-        probe->given = llm;
-        probe->llm = *llm;
-        probe->decoder = sma_decoder_create(&probe->llm);
-    }
-    if (probe == NULL || probe->decoder == NULL) {
-        free(probe);
+    if (probe == NULL) {
         probe_say(result, SMA_PROBE_ERROR, job->name, "out of memory", "");
         return NULL;
-    }
-    /* With members of the owner's own a small cap may not fit: then theirs counts. */
-    if (llm->extra_body_json == NULL || llm->extra_body_json[0] == '\0') {
-        probe->llm.max_tokens = ANSWER_TOKENS;
-        probe->llm.effort = "";
     }
     if (sma_proxy_parse(sma_str(llm->proxy == NULL ? "" : llm->proxy), &probe->proxy) !=
         SMA_ERR_OK) {
@@ -379,7 +414,6 @@ static struct model_probe *make(const struct sma_config_llm *llm, struct sma_pro
         destroy(probe);
         return NULL;
     }
-    use_key(probe, 0);
     return probe;
 }
 
