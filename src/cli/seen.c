@@ -165,6 +165,7 @@ static void print_trace(const json_t *trace)
     print_member("run", trace, "runId");
     print_member("chat", trace, "chatKey");
     print_member("person", trace, "userId");
+    print_member("name", trace, "userName");
     print_member("message", trace, "messageId");
     print_member("accepted", trace, "acceptedAt");
     print_member("status", trace, "status");

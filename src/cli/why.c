@@ -277,8 +277,12 @@ static void print_trace(const struct why *why, const json_t *trace)
     fputs(" of ", stdout);
     print_text(text_of(trace, "chatKey"));
     if (text_of(trace, "userId")[0] != '\0') {
+        const char *name = text_of(trace, "userName");
         fputs(" by ", stdout);
+        print_text(name);
+        fputs(name[0] != '\0' ? " (" : "", stdout);
         print_text(text_of(trace, "userId"));
+        fputs(name[0] != '\0' ? ")" : "", stdout);
     }
     if (text_of(trace, "acceptedAt")[0] != '\0') {
         char local[32];

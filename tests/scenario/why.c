@@ -147,6 +147,9 @@ static void a_message_is_answered_or_it_is_told_why_not(void)
     platform_settle(&world);
     expect_why_in(id_of(&asked), "--chat=" CHAT_KEY, "It was answered by run ");
     expect_why_in(id_of(&asked), "--chat=" CHAT_KEY, "  Delivered (");
+#if defined(WHY_TELEGRAM) /* people have names */
+    expect_why_in(id_of(&asked), "--chat=" CHAT_KEY, " by Ann (@ann) (1001), ");
+#endif
     expect_why_in(id_of(&strange), "--chat=" OTHER_KEY, "It was not answered: not_listed.");
     expect_why_in(id_of(&strange), "--chat=" OTHER_KEY, "What to do: Add his id to adapters.");
     expect_why(id_of(&idle), "It was not answered: not_addressed.");

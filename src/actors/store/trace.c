@@ -64,6 +64,8 @@ static enum sma_err put_message(void *user, const struct sma_state_message *mess
     sma_buf_put_json_member(facts->json, "platform", message->chat->channel);
     sma_buf_put_json_member(facts->json, "messageId", message->event_key);
     sma_buf_put_json_member(facts->json, "userId", message->user_id);
+    if (stored.route.user_name.len > 0)
+        sma_buf_put_json_member(facts->json, "userName", stored.route.user_name);
     put_time(facts->json, "sentAt", stored.wall_ms);
     put_time(facts->json, "acceptedAt", stored.accepted_ms);
     return facts->json->err;
