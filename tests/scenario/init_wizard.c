@@ -312,6 +312,60 @@ static void a_bot_answers_its_owner_after_one_command(void)
     fake_telegram_stop(telegram.fake);
 }
 
+/* An id is shown, a secret is not; what is left out leaves nothing in .env. */
+static void several_platforms_are_asked_one_after_the_other(void)
+{
+    struct place place;
+    struct pty *pty = &place.pty;
+    place_create(&place);
+    begin(&place, "--untested", NULL);
+    pty_answer(pty, "number or name", "offline");
+    (void)pty_await(pty, "Platform to connect:");
+    pty_answer(pty, "number or name", "feishu");
+    pty_answer(pty, "appId of feishu", "cli_seen");
+    pty_answer(pty, "appSecret of feishu", "two words");
+    (void)pty_await(pty, "This cannot be used (FEISHU_APP_SECRET): it holds a blank");
+    pty_answer(pty, "appSecret of feishu", "unseen-of-feishu");
+    pty_answer(pty, "Connect another platform?", "yes");
+    (void)pty_await(pty, "3) qq"); /* what is chosen is not offered again */
+    pty_answer(pty, "number or name", "q");
+    pty_answer(pty, "Use QQ's sandbox?", "yes");
+    pty_answer(pty, "appId of qq", "102030");
+    pty_answer(pty, "appSecret of qq", "unseen-of-qq");
+    pty_answer(pty, "Connect another platform?", "no");
+    pty_answer(pty, "without asking?", "no");
+    pty_answer(pty, "And then?", "4");
+    (void)pty_await(pty, "On feishu: start it, write to the bot, and become its owner");
+    CHECK(pty_end(pty) == 0);
+    CHECK(pty_has(pty, "cli_seen") && !pty_has(pty, "unseen-of"));
+    expect_in(&place, ".env",
+              "FEISHU_APP_ID=cli_seen\nFEISHU_APP_SECRET=unseen-of-feishu\nQQ_APP_ID=102030\n"
+              "QQ_APP_SECRET=unseen-of-qq\n");
+    expect_in(&place, "ship.json", "\"sandbox\": true");
+    place_remove(&place);
+}
+
+static void a_platform_that_fails_can_be_left_out(void)
+{
+    struct place place;
+    struct pty *pty = &place.pty;
+    place_create(&place);
+    begin(&place, "--telegram-api-root", "http://127.0.0.1:1");
+    pty_answer(pty, "number or name", "offline");
+    (void)pty_await(pty, "Platform to connect:");
+    pty_answer(pty, "number or name", "telegram");
+    pty_answer(pty, "botToken of telegram", FAKE_TELEGRAM_TOKEN);
+    (void)pty_await(pty, "FAILED: no connection");
+    pty_answer(pty, "4) leave this platform out", "4");
+    pty_answer(pty, "Connect another platform?", "no");
+    pty_answer(pty, "without asking?", "no");
+    pty_answer(pty, "And then?", "4");
+    CHECK(pty_end(pty) == 0);
+    expect_not_in(&place, ".env", "TELEGRAM");
+    expect_in(&place, "ship.json", "\"telegram\": { \"enabled\": false");
+    place_remove(&place);
+}
+
 /* -- leaving ----------------------------------------------------------------------------------- */
 static const struct
 {
@@ -431,6 +485,8 @@ int main(int argc, char **argv)
     RUN(a_key_of_the_shell_is_offered_by_its_name);
     RUN(keys_that_move_do_no_harm);
     RUN(a_bot_answers_its_owner_after_one_command);
+    RUN(several_platforms_are_asked_one_after_the_other);
+    RUN(a_platform_that_fails_can_be_left_out);
     RUN(leaving_at_any_question_leaves_nothing);
     RUN(leaving_during_a_test_leaves_nothing);
     RUN(the_terminal_is_given_back);
