@@ -269,6 +269,8 @@ static void name_after_folder(struct init_answers *answers)
 
 static int ask(struct init_answers *answers)
 {
+    printf("A new agent in %s. Nothing is written before the end; Ctrl-C leaves.\n\n",
+           answers->dir);
     sma_prompt_open(NOTHING_WRITTEN);
     int status = ask_everything(answers);
     sma_prompt_close();
