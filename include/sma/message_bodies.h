@@ -193,6 +193,8 @@ END
 BODY(sma_await)
     FIELD(uint64_t, seq)
     FIELD(bool, is_peek)
+    /* a message that waits behind a question of its chat is answered, too: WAITING, pending_json */
+    FIELD(bool, ends_at_question)
     TEXT(user_id) /* empty = any; otherwise NOTFOUND unless the run's message came from this user */
 END
 
@@ -206,7 +208,7 @@ BODY(sma_result)
     TEXT(tool_calls_json)                    /* protocols/project.md §4.3: [{tool,input,output}] */
     TEXT(message_id)                         /* the event key it came under */
     TEXT(chat_id)
-    /* PARKED: {"id","type","description","data":{...}} (protocols/project.md §10.5) */
+    /* PARKED, and WAITING behind such a run: {"id","type","description","data":{...}} (protocols/project.md §10.5) */
     TEXT(pending_json)
     FIELD(struct sma_usage, usage)           /* of the whole run; zeros = not known */
     /* DONE, FAILED, CANCELLED: from its acceptance to its end; 0 = not known */

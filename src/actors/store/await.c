@@ -1,6 +1,7 @@
 /* AWAIT and RESULT: who waits for which run. Questions are looked at after the batch they came in,
  * so that no answer tells of a run whose end is not durable. */
 #include "consent.h"
+#include "consent_priv.h"
 #include "facts.h"
 #include "map.h"
 #include "query.h"
@@ -124,6 +125,14 @@ static SMA_CHECKED enum sma_err answer_parked(struct result_facts *facts)
     return answered != SMA_ERR_OK ? answered : err;
 }
 
+/* What a message that waits in this chat waits behind; NULL: nobody is asked. */
+static const struct store_approval *question_before(struct sma_store *store,
+                                                    const struct sma_state_chat *chat)
+{
+    const struct store_chat *live = chat->user;
+    return live == NULL ? NULL : sma_store_approval_of_chat(store, live);
+}
+
 static enum sma_err with_message(void *user, const struct sma_state_message *message)
 {
     struct result_facts *facts = user;
@@ -136,9 +145,14 @@ static enum sma_err with_message(void *user, const struct sma_state_message *mes
     facts->accepted_ms = stored.accepted_ms;
     uint64_t seq =
         message->run_seq != 0 && message->state != SMA_ROW_LINE ? message->run_seq : message->seq;
-    if (message->state ==
-        SMA_ROW_PARKED) { /* what is asked is in other rows: read after this one */
+    if (message->state == SMA_ROW_WAITING && facts->waiter->ends_at_question) {
+        const struct store_approval *asked = question_before(facts->store, message->chat);
+        seq = asked != NULL ? asked->seq : seq;
+        facts->run_seq = asked != NULL ? seq : 0;
+    } else if (message->state == SMA_ROW_PARKED) {
         facts->run_seq = seq;
+    }
+    if (facts->run_seq != 0) { /* what is asked is in other rows: read after this one */
         copy_ids(facts);
         return SMA_ERR_OK;
     }
@@ -216,6 +230,15 @@ static void answer_waiter(struct sma_store *store, const struct store_waiter *wa
                     (unsigned long long)waiter->seq, sma_state_error(store->state)->text);
 }
 
+/* A question has come before it, and that does not concern this waiter. */
+static bool waits_on(struct sma_store *store, const struct store_waiter *waiter)
+{
+    struct sma_state_head head;
+    return !waiter->ends_at_question && !store->is_draining &&
+           sma_state_head_get(store->state, waiter->seq, &head) == SMA_ERR_OK &&
+           head.state == SMA_ROW_WAITING;
+}
+
 void sma_store_answer_waiters(struct sma_store *store, uint64_t seq)
 {
     uint32_t index = (uint32_t)(uintptr_t)sma_store_map_get(&store->query->waiter_heads, seq);
@@ -226,15 +249,19 @@ void sma_store_answer_waiters(struct sma_store *store, uint64_t seq)
         struct store_waiter waiter = store->query->waiters[index - 1];
         store->query->waiters[index - 1] = (struct store_waiter){.next = store->query->waiter_free};
         store->query->waiter_free = index;
-        answer_waiter(store, &waiter);
         index = waiter.next;
+        if (!waits_on(store, &waiter) || !add_waiter(store, &waiter))
+            answer_waiter(store, &waiter);
     }
 }
 
 static void look_at(struct sma_store *store, struct sma_msg *msg)
 {
     const struct sma_await *await = SMA_MSG_BODY(msg, struct sma_await);
-    struct store_waiter waiter = {.seq = await->seq, .ask_id = msg->ask_id, .asker = msg->from};
+    struct store_waiter waiter = {.seq = await->seq,
+                                  .ask_id = msg->ask_id,
+                                  .asker = msg->from,
+                                  .ends_at_question = await->ends_at_question};
     struct sma_state_head head;
     if (await->seq == 0 || sma_state_head_get(store->state, await->seq, &head) != SMA_ERR_OK ||
         (await->user_id.len > 0 && !sma_str_is_equal(await->user_id, head.user_id))) {
@@ -244,6 +271,10 @@ static void look_at(struct sma_store *store, struct sma_msg *msg)
     /* A decided run goes on as soon as there is room for it; one that is not may wait for days. */
     bool is_asking =
         head.state == SMA_ROW_PARKED && sma_store_approval_of_run(store, run_of(&head)) != NULL;
+    if (head.state == SMA_ROW_WAITING && await->ends_at_question) {
+        const struct sma_state_chat *chat = sma_state_chat_by_id(store->state, head.chat_id);
+        is_asking = chat != NULL && question_before(store, chat) != NULL;
+    }
     bool stays =
         sma_row_is_open(head.state) && !is_asking && !await->is_peek && !store->is_draining;
     if (!stays || !add_waiter(store, &waiter))

@@ -102,9 +102,15 @@ static void make_id(struct sma_store *store, char id[SMA_STATE_APPROVAL_ID_BYTES
         snprintf(id + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* It is asked about now, for as long as people like: whoever waits for the result is told so. */
+/* It is asked about now, for as long as people like: whoever waits for the result, or for that of
+ * a message behind it, is told so. */
 static void tell_waiters(struct sma_store *store, const struct store_run *run)
 {
+    uint32_t place = 0;
+    uint64_t seq;
+    bool is_held;
+    while (sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held))
+        sma_store_note_finished(store, seq);
     sma_store_note_finished(store, run->seq);
     for (uint32_t i = 0; i < run->collected_count; i++)
         sma_store_note_finished(store, run->collected[i]);

@@ -14,6 +14,7 @@ struct store_waiter
     uint64_t seq, ask_id;
     uint32_t next;
     uint8_t asker;
+    bool ends_at_question;
 };
 
 struct store_search

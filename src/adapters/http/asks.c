@@ -23,6 +23,8 @@ enum sma_err http_tables_create(struct sma_http *http)
 
 void http_tables_destroy(struct sma_http *http)
 {
+    for (uint32_t i = 0; http->watches != NULL && i < SMA_ASK_AWAIT_COUNT_MAX; i++)
+        http_tale_destroy(http->watches[i].tale);
     free(http->pendings);
     free(http->pending_buckets);
     free(http->watches);

@@ -31,6 +31,7 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
     const char *host = http->config->start_host;
     const struct sma_sys *sys = sma_sys_real();
     sys->random_bytes(sys->self, auth.keys, sizeof auth.keys);
+    sys->random_bytes(sys->self, auth.ticket_keys, sizeof auth.ticket_keys);
     put_name(&auth, 0, "localhost");
     put_name(&auth, 1, "127.0.0.1");
     put_name(&auth, 2, "::1");

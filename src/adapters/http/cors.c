@@ -7,10 +7,6 @@
  */
 #include "http_priv.h"
 
-#include <stdio.h>
-
-#define PREFLIGHT_S 600
-
 bool http_cors_allows(const struct sma_http *http, struct sma_str origin)
 {
     const char *at = http->config->api_cors;
@@ -47,31 +43,4 @@ void http_put_cors(const struct http_conn *conn, struct sma_buf *out)
     sma_buf_put_str(out, (struct sma_str){conn->origin, conn->origin_len});
     sma_buf_put_text(out, "\r\nAccess-Control-Expose-Headers: Location, Retry-After, Allow, "
                           "X-Message-Id, Preference-Applied, WWW-Authenticate\r\n");
-}
-
-bool http_cors_preflight(struct http_conn *conn, const struct sma_http_request *request)
-{
-    struct sma_buf extra;
-    if (request->method != SMA_HTTP_OPTIONS || !request->has_preflight_method ||
-        conn->origin_len == 0)
-        return false;
-    if (request->content_bytes > 0 || request->has_transfer_encoding)
-        conn->closes_after = true;
-    sma_buf_init(&extra, 1024);
-    sma_buf_put_text(&extra, "Access-Control-Allow-Methods: ");
-    bool is_known = http_route_allow(request->path, &extra);
-    sma_buf_printf(&extra,
-                   "\r\nAccess-Control-Allow-Headers: Authorization, X-Api-Token, Content-Type, "
-                   "Accept, Prefer, Idempotency-Key, Last-Event-ID\r\n"
-                   "Access-Control-Max-Age: %d\r\n",
-                   PREFLIGHT_S);
-    sma_buf_put_char(&extra, '\0');
-    if (!is_known)
-        http_respond_not_found(conn, request->path);
-    else if (extra.err == SMA_ERR_OK)
-        http_respond_empty(conn, extra.ptr);
-    else
-        http_conn_close(conn); /* no memory */
-    sma_buf_fini(&extra);
-    return true;
 }

@@ -323,8 +323,10 @@ static void wait_for_result(struct http_conn *conn, const struct sma_accepted *a
                           : conn->has_eof            ? HTTP_HALF_CLOSED_S
                                                      : SMA_HTTP_WAIT_S;
     http_conn_deadline(conn, now + patience_s * SMA_NS_PER_S);
-    if (http_watch_join(conn, accepted->seq) != SMA_ERR_OK)
+    if (http_watch_join(conn, accepted->seq, false) != SMA_ERR_OK)
         http_run_later(conn, "Too many callers are waiting");
+    else if (conn->state == HTTP_WAIT && http_watch_is_behind(conn)) /* known from another caller */
+        http_run_later(conn, "It waits until the question of this chat is answered");
 }
 
 void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,

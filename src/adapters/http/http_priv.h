@@ -97,9 +97,12 @@ enum http_route
     HTTP_ROUTE_CANCEL,
     HTTP_ROUTE_CHATS,
     HTTP_ROUTE_LOGS,
+    HTTP_ROUTE_EVENTS,
+    HTTP_ROUTE_TICKETS,
 };
-#define HTTP_ROUTE_IS_OPEN 1u /* needs no token */
-#define HTTP_ROUTE_IS_WORK 2u /* begins or changes something: not while the service stops */
+#define HTTP_ROUTE_IS_OPEN 1u      /* needs no token */
+#define HTTP_ROUTE_IS_WORK 2u      /* begins or changes something: not while the service stops */
+#define HTTP_ROUTE_TAKES_TICKET 4u /* ?ticket= does in place of the token */
 struct http_route_row
 {
     enum sma_http_method method;
@@ -141,6 +144,10 @@ struct http_conn
     size_t scanned, sent, counted_bytes;
     uint64_t deadline_ns; /* UINT64_MAX = none */
     uint64_t read_ns, wait_end_ns;
+    bool is_feed;     /* GET /api/runs/:id/events */
+    bool feed_resets; /* the next text is told whole */
+    size_t feed_told; /* bytes of the text of now */
+    char last_event[80];
     size_t origin_len; /* of the page that asks, when it is of api.cors; else 0 */
     char origin[HTTP_ORIGIN_BYTES_MAX];
     struct sma_http_chunks chunks; /* of the body, when it comes so */
@@ -187,13 +194,15 @@ struct http_watch
 {
     uint64_t seq;
     uint32_t first_conn, next; /* next in bucket or free list */
+    bool is_behind;            /* a question: its AWAIT goes on over it */
+    struct http_tale *tale;    /* what it has told, when somebody reads its events; or NULL */
 };
 
 #define HTTP_TOKEN_DIGEST_WORDS 2 /* 128 bits */
 struct http_auth
 {
     bool is_any_host;
-    uint8_t keys[HTTP_TOKEN_DIGEST_WORDS][16];
+    uint8_t keys[HTTP_TOKEN_DIGEST_WORDS][16], ticket_keys[HTTP_TOKEN_DIGEST_WORDS][16];
     uint64_t digests[2][HTTP_TOKEN_DIGEST_WORDS]; /* of the tokens that let in */
     size_t digest_count;
     char names[4][256]; /* Host values allowed, without port */
@@ -320,8 +329,6 @@ bool http_cors_allows(const struct sma_http *http, struct sma_str origin);
 void http_cors_note(struct http_conn *conn, const struct sma_http_request *request);
 /** Append the header lines for that page. */
 void http_put_cors(const struct http_conn *conn, struct sma_buf *out);
-/** Answer a browser that asks before it sends the request. false: it is none, or not allowed. */
-bool http_cors_preflight(struct http_conn *conn, const struct sma_http_request *request);
 
 /* -- routes.c ---------------------------------------------------------------------------------- */
 /** Check a complete head before its body is read. false: refused and answered. */
@@ -389,14 +396,42 @@ void http_run_get(struct http_conn *conn, const struct sma_http_request *request
                   struct sma_str id);
 void http_run_peeked(struct sma_http *http, const struct http_pending *pending,
                      struct sma_msg *msg);
-/** Wait for run `seq` on behalf of conn. FULL: too many are waited for. */
-SMA_CHECKED enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq);
+/** Ask for the state of the run with this id, for http_run_peeked; 404 when it is none. */
+void http_run_ask(struct http_conn *conn, struct sma_str id);
+/** Wait for run `seq` on behalf of conn. is_behind: it is known to wait behind a question. FULL:
+ *  too many are waited for. */
+SMA_CHECKED enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq, bool is_behind);
 void http_watch_result(struct sma_http *http, const struct http_pending *pending,
                        struct sma_msg *msg);
 void http_watch_progress(struct sma_http *http, const struct sma_progress *progress);
 /** The caller has waited long enough, or the service stops: say where the result will be. */
 void http_run_later(struct http_conn *conn, const char *why);
 bool http_watch_has_room(const struct sma_http *http);
+
+/* -- tale.c: what a run has told --------------------------------------------------------------- */
+struct http_tale;
+struct http_tale *http_tale_create(uint32_t epoch); /* NULL: no memory */
+void http_tale_destroy(struct http_tale *tale);     /* NULL: nothing */
+
+/* -- feed.c: GET /api/runs/:id/events ---------------------------------------------------------- */
+/** Note what the reader has heard. false: answered; else the run's state is to be asked for. */
+bool http_feed_open(struct http_conn *conn, const struct sma_http_request *request);
+/** The run's state is known: json is the answer of GET /api/runs/:id. false: answered; else the
+ *  run is to be waited for. */
+bool http_feed_peeked(struct http_conn *conn, const struct sma_result *result, struct sma_str json);
+/** It is waited for: tell what there is. */
+void http_feed_begin(struct http_conn *conn, struct sma_str json);
+/** The run has told something, this event; readers of its events hear it. */
+void http_feed_progress(struct sma_http *http, uint32_t watch, const struct sma_progress *progress,
+                        const char *name, struct sma_str json);
+/** The run is over or waits for people; or nothing is known, and the reader comes again. */
+void http_feed_end(struct http_conn *conn, const struct sma_result *result, struct sma_str json);
+
+/* -- tickets.c --------------------------------------------------------------------------------- */
+/** POST /api/tickets */
+void http_ticket_give(struct http_conn *conn, struct sma_str body);
+/** ?ticket= of this request is one for its path, and its time is not over. */
+bool http_ticket_opens(const struct sma_http *http, const struct sma_http_request *request);
 
 /* -- webhooks.c -------------------------------------------------------------------------------- */
 /** The path is /webhooks/<name> of a registered adapter; NULL otherwise. */
@@ -430,6 +465,8 @@ SMA_CHECKED enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_i
 uint32_t http_watch_find(const struct sma_http *http, uint64_t seq);
 uint32_t http_watch_create(struct sma_http *http, uint64_t seq);
 void http_watch_destroy(struct sma_http *http, uint32_t watch);
+/** What the connection waits for stands behind a question. */
+bool http_watch_is_behind(const struct http_conn *conn);
 /** The connection waits for its run no more. */
 void http_watch_leave(struct http_conn *conn);
 

@@ -16,6 +16,8 @@ static const struct http_route_row rows[] = {
     {GET, "/api/runs/:id", HTTP_ROUTE_RUN, 0},
     {DELETE, "/api/runs/:id", HTTP_ROUTE_CANCEL, HTTP_ROUTE_IS_WORK},
     {GET, "/api/runs/:id/trace", HTTP_ROUTE_TRACE, 0},
+    {GET, "/api/runs/:id/events", HTTP_ROUTE_EVENTS, HTTP_ROUTE_TAKES_TICKET},
+    {POST, "/api/tickets", HTTP_ROUTE_TICKETS, 0},
     {GET, "/api/trace", HTTP_ROUTE_TRACE, 0},
     {GET, "/api/chats", HTTP_ROUTE_CHATS, 0},
     {GET, "/api/approvals", HTTP_ROUTE_APPROVALS, 0},
@@ -31,7 +33,7 @@ static const struct http_route_row rows[] = {
     {GET, "/api/history", HTTP_ROUTE_HISTORY, 0},
     {GET, "/api/logs", HTTP_ROUTE_LOGS, 0},
     {GET, "/metrics", HTTP_ROUTE_METRICS, 0},
-    {GET, "/ws", HTTP_ROUTE_PAGE, 0},
+    {GET, "/ws", HTTP_ROUTE_PAGE, HTTP_ROUTE_TAKES_TICKET},
     {GET, "/health", HTTP_ROUTE_HEALTH, HTTP_ROUTE_IS_OPEN},
 #define STATIC_ROW(request, name, type) {GET, request, HTTP_ROUTE_STATIC, HTTP_ROUTE_IS_OPEN},
     SMA_SERVED_FILES(STATIC_ROW)

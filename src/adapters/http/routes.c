@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#define PREFLIGHT_S 600
 #define NO_TOKEN                                                                             \
     "This needs the API token, on this machine too: send Authorization: Bearer <token>; it " \
     "stands in .ship/api-token of the project, readable by the user who runs the service"
@@ -110,6 +111,35 @@ static bool admit_intake(struct http_conn *conn, const struct sma_http_request *
                   "The service is stopping: send it again later");
 }
 
+/* A browser asks before it sends the request of a page; it has no token then. false: it does not
+ * ask, or may not. */
+static bool answer_preflight(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_buf extra;
+    if (request->method != SMA_HTTP_OPTIONS || !request->has_preflight_method ||
+        conn->origin_len == 0)
+        return false;
+    if (request->content_bytes > 0 || request->has_transfer_encoding)
+        conn->closes_after = true;
+    sma_buf_init(&extra, 1024);
+    sma_buf_put_text(&extra, "Access-Control-Allow-Methods: ");
+    bool is_known = http_route_allow(request->path, &extra);
+    sma_buf_printf(&extra,
+                   "\r\nAccess-Control-Allow-Headers: Authorization, X-Api-Token, Content-Type, "
+                   "Accept, Prefer, Idempotency-Key, Last-Event-ID\r\n"
+                   "Access-Control-Max-Age: %d\r\n",
+                   PREFLIGHT_S);
+    sma_buf_put_char(&extra, '\0');
+    if (!is_known)
+        http_respond_not_found(conn, request->path);
+    else if (extra.err == SMA_ERR_OK)
+        http_respond_empty(conn, extra.ptr);
+    else
+        http_conn_close(conn); /* no memory */
+    sma_buf_fini(&extra);
+    return true;
+}
+
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request)
 {
     struct sma_http *http = conn->server;
@@ -126,12 +156,14 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
                       "This Host is not served: use localhost, 127.0.0.1 or the configured "
                       "start.host, with the port");
     http_cors_note(conn, request);
-    if (http_cors_preflight(conn, request))
+    if (answer_preflight(conn, request))
         return false;
     if (!http_auth_allows_origin(request) && conn->origin_len == 0)
         return refuse(conn, request, 403, NULL,
                       "Requests from pages of another origin are not served");
-    bool has_token = http_auth_has_token(&http->auth, request);
+    bool has_token = http_auth_has_token(&http->auth, request) ||
+                     (row != NULL && (row->traits & HTTP_ROUTE_TAKES_TICKET) != 0 &&
+                      http_ticket_opens(http, request));
     conn->is_known |= has_token;
     /* The files of public/ are public content, and a page must be able to load before anybody can
      * type a token into it. */
@@ -234,6 +266,13 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         return;
     case HTTP_ROUTE_RUN:
         http_run_get(conn, request, value);
+        return;
+    case HTTP_ROUTE_EVENTS:
+        if (http_feed_open(conn, request))
+            http_run_ask(conn, value);
+        return;
+    case HTTP_ROUTE_TICKETS:
+        http_ticket_give(conn, body);
         return;
     case HTTP_ROUTE_CANCEL:
     case HTTP_ROUTE_DECIDE:

@@ -27,6 +27,12 @@ static bool is_parked(const struct sma_result *result)
     return result->state == SMA_RUN_PARKED;
 }
 
+/* A message that waits behind such a run of its chat. */
+static bool is_behind(const struct sma_result *result)
+{
+    return result->state == SMA_RUN_WAITING && result->pending_json.len > 0;
+}
+
 static void put_seq(struct sma_buf *buf, uint64_t seq)
 {
     sma_buf_put_json_key(buf, "runId");
@@ -65,6 +71,10 @@ static void put_result(struct sma_buf *buf, const struct sma_result *result, uin
     }
     sma_buf_put_json_key(buf, "status");
     sma_buf_printf(buf, "\"%s\"", state_name(result->state));
+    if (is_behind(result))
+        sma_buf_put_text(buf,
+                         ",\"message\":\"It waits until the question of this chat is answered; "
+                         "see pendingApproval\"");
     if (result->state == SMA_RUN_WAITING) {
         sma_buf_put_json_key(buf, "position");
         sma_buf_put_u64(buf, result->position);
@@ -82,7 +92,7 @@ static void put_result(struct sma_buf *buf, const struct sma_result *result, uin
     }
     if (is_final(result))
         put_usage(buf, &result->usage);
-    if (is_parked(result)) {
+    if (is_parked(result) || is_behind(result)) {
         sma_buf_put_json_key(buf, "pendingApproval");
         sma_buf_put_str(buf, result->pending_json.len > 0 ? result->pending_json : SMA_STR("null"));
     }
@@ -96,22 +106,27 @@ static struct sma_str message_id_of(const struct http_conn *conn)
 
 /* -- waiting ----------------------------------------------------------------------------------- */
 
-bool http_watch_has_room(const struct sma_http *http)
+/* is_behind: the question that it waits behind is known, and the answer is to be the run's. */
+static SMA_CHECKED enum sma_err ask_await(struct sma_http *http, uint64_t seq, bool is_behind)
 {
-    return http->free_watch != HTTP_NONE;
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg =
+        sma_msg_make_await(&(struct sma_await){.seq = seq, .ends_at_question = !is_behind});
+    if (msg == NULL)
+        return SMA_ERR_FULL;
+    return http_ask_store(http, HTTP_ASK_AWAIT, NULL, seq, &msg);
 }
 
-enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq)
+enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq, bool is_behind)
 {
     struct sma_http *http = conn->server;
     uint32_t watch = http_watch_find(http, seq);
     if (watch == HTTP_NONE) {
-        SMA_AUTO(sma_msg_destroyp)
-        struct sma_msg *msg = sma_msg_make_await(&(struct sma_await){.seq = seq});
-        if (msg == NULL || !http_watch_has_room(http))
+        if (!http_watch_has_room(http))
             return SMA_ERR_FULL;
-        SMA_TRY(http_ask_store(http, HTTP_ASK_AWAIT, NULL, seq, &msg));
+        SMA_TRY(ask_await(http, seq, is_behind));
         watch = http_watch_create(http, seq);
+        http->watches[watch].is_behind = is_behind;
     }
     conn->watch = watch;
     conn->watch_previous = HTTP_NONE;
@@ -138,6 +153,8 @@ static void tell_result(struct http_conn *conn, const struct sma_result *result)
     if (json.err != SMA_ERR_OK) {
         http_respond_error(conn, 500, NULL, "The result of run %llu cannot be shown: %s",
                            (unsigned long long)conn->seq, sma_err_text(json.err));
+    } else if (conn->state == HTTP_STREAM && conn->is_feed) {
+        http_feed_end(conn, result, sma_buf_str(&json));
     } else if (conn->state == HTTP_STREAM) {
         end_stream(conn, sma_buf_str(&json));
     } else if (conn->is_poll || is_final(result) || is_parked(result) ||
@@ -153,6 +170,10 @@ void http_run_later(struct http_conn *conn, const char *why)
 {
     char extra[128];
     struct sma_buf json;
+    if (conn->is_feed) { /* it comes again */
+        http_conn_finish(conn);
+        return;
+    }
     sma_buf_init(&json, 16384);
     sma_buf_put_text(&json, "{\"success\":true,\"status\":\"running\"");
     put_seq(&json, conn->seq);
@@ -173,6 +194,50 @@ void http_run_later(struct http_conn *conn, const char *why)
     sma_buf_fini(&json);
 }
 
+/* 202, or 200 to who asks for the state: others have to speak first, and that may take days. */
+static void respond_behind(struct http_conn *conn, struct sma_str json)
+{
+    char extra[128];
+    snprintf(extra, sizeof extra, "Location: /api/runs/%llu\r\n", (unsigned long long)conn->seq);
+    http_respond(conn, conn->is_poll ? 200 : 202, HTTP_JSON, json, extra);
+}
+
+/* A stream hears what its message waits for, and goes on; whoever waits for an answer gets that. */
+static void tell_question(struct sma_http *http, uint32_t watch, const struct sma_result *result)
+{
+    uint64_t seq = http->watches[watch].seq;
+    uint32_t index = http->watches[watch].first_conn;
+    while (index != HTTP_NONE) {
+        struct http_conn *conn = http->conns[index];
+        struct sma_buf json;
+        index = conn->watch_next;
+        sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
+        put_result(&json, result, seq, message_id_of(conn));
+        if (json.err != SMA_ERR_OK) {
+            http_conn_close(conn); /* no memory */
+        } else if (conn->state == HTTP_STREAM) {
+            http_put_event(conn, "waiting", sma_buf_str(&json));
+            http_conn_flush(conn);
+        } else {
+            respond_behind(conn, sma_buf_str(&json));
+        }
+        sma_buf_fini(&json);
+    }
+    http->watches[watch].is_behind = true;
+    if (http->watches[watch].first_conn == HTTP_NONE) {
+        http_watch_destroy(http, watch);
+        return;
+    }
+    if (ask_await(http, seq, true) == SMA_ERR_OK)
+        return;
+    while (http->watches[watch].first_conn != HTTP_NONE) {
+        struct http_conn *conn = http->conns[http->watches[watch].first_conn];
+        http_watch_leave(conn);
+        http_run_later(conn, "Too many callers are waiting");
+    }
+    http_watch_destroy(http, watch);
+}
+
 void http_watch_result(struct sma_http *http, const struct http_pending *pending,
                        struct sma_msg *msg)
 {
@@ -180,6 +245,10 @@ void http_watch_result(struct sma_http *http, const struct http_pending *pending
     uint32_t watch = http_watch_find(http, pending->seq);
     if (watch == HTTP_NONE)
         return;
+    if (is_behind(result) && !http->is_intake_off && !http->is_closing) {
+        tell_question(http, watch, result);
+        return;
+    }
     /* Telling ends each one's wait (http_conn_finish leaves the watch), so the first one is always
      * the next one. */
     while (http->watches[watch].first_conn != HTTP_NONE) {
@@ -190,6 +259,24 @@ void http_watch_result(struct sma_http *http, const struct http_pending *pending
     http_watch_destroy(http, watch);
 }
 
+/* @return the name of its event */
+static const char *put_progress(struct sma_buf *json, const struct sma_progress *progress)
+{
+    if (progress->kind == SMA_PROGRESS_COMPACTION) {
+        sma_buf_put_str(json, progress->text); /* JSON of ours */
+        return "compaction";
+    }
+    if (progress->kind == SMA_PROGRESS_STARTED) {
+        sma_buf_put_text(json, "{\"status\":\"running\"}");
+        return "progress";
+    }
+    bool is_tool = progress->kind == SMA_PROGRESS_TOOL;
+    sma_buf_put_text(json, is_tool ? "{\"name\":" : "{\"text\":");
+    sma_buf_put_json_string(json, progress->text);
+    sma_buf_put_char(json, '}');
+    return is_tool ? "tool" : "progress";
+}
+
 void http_watch_progress(struct sma_http *http, const struct sma_progress *progress)
 {
     uint32_t watch = http_watch_find(http, progress->seq);
@@ -197,25 +284,17 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
         return;
     struct sma_buf json;
     sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
-    bool is_tool = progress->kind == SMA_PROGRESS_TOOL;
-    bool is_compaction = progress->kind == SMA_PROGRESS_COMPACTION;
-    const char *name = is_tool ? "tool" : is_compaction ? "compaction" : "progress";
-    if (is_compaction) {
-        sma_buf_put_str(&json, progress->text); /* JSON of ours */
-    } else if (progress->kind == SMA_PROGRESS_STARTED) {
-        sma_buf_put_text(&json, "{\"status\":\"running\"}");
-    } else {
-        sma_buf_put_text(&json, is_tool ? "{\"name\":" : "{\"text\":");
-        sma_buf_put_json_string(&json, progress->text);
-        sma_buf_put_char(&json, '}');
-    }
+    const char *name = put_progress(&json, progress);
+    http->watches[watch].is_behind = false;
+    if (json.err == SMA_ERR_OK)
+        http_feed_progress(http, watch, progress, name, sma_buf_str(&json));
     uint32_t index = json.err == SMA_ERR_OK ? http->watches[watch].first_conn : HTTP_NONE;
     while (index != HTTP_NONE) {
         struct http_conn *conn = http->conns[index];
         index = conn->watch_next;
         /* Progress replaces progress: a client that reads too slowly misses some of it, never the
          * result. */
-        if (conn->state != HTTP_STREAM ||
+        if (conn->state != HTTP_STREAM || conn->is_feed ||
             conn->out.len + conn->sending.len > HTTP_STREAM_BACKLOG_BYTES)
             continue;
         http_put_event(conn, name, sma_buf_str(&json));
@@ -241,14 +320,18 @@ static uint32_t wait_of(const struct sma_http_request *request, bool *ret_is_bad
 
 void http_run_get(struct http_conn *conn, const struct sma_http_request *request, struct sma_str id)
 {
-    int64_t seq = 0;
     bool is_bad = false;
     conn->wait_s = wait_of(request, &is_bad);
-    if (is_bad) {
+    if (is_bad)
         http_respond_error(conn, 400, NULL, "wait must be a number of seconds, %d at most",
                            HTTP_POLL_S_MAX);
-        return;
-    }
+    else
+        http_run_ask(conn, id);
+}
+
+void http_run_ask(struct http_conn *conn, struct sma_str id)
+{
+    int64_t seq = 0;
     if (id.len == 0 || id.ptr[0] < '0' || id.ptr[0] > '9' ||
         sma_parse_i64(id, 1, INT64_MAX, &seq) != SMA_ERR_OK) {
         http_respond_error(conn, 404, NULL, "No such run");
@@ -256,14 +339,31 @@ void http_run_get(struct http_conn *conn, const struct sma_http_request *request
     }
     conn->seq = (uint64_t)seq;
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg =
-        sma_msg_make_await(&(struct sma_await){.seq = conn->seq, .is_peek = true});
+    struct sma_msg *msg = sma_msg_make_await(
+        &(struct sma_await){.seq = conn->seq, .is_peek = true, .ends_at_question = true});
     enum sma_err err = msg == NULL
                            ? SMA_ERR_NOMEM
                            : http_ask_store(conn->server, HTTP_ASK_PEEK, conn, conn->seq, &msg);
     if (err != SMA_ERR_OK)
         http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
                            sma_err_text(err));
+}
+
+static void peek_feed(struct http_conn *conn, const struct sma_result *result)
+{
+    struct sma_buf json;
+    sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
+    put_result(&json, result, conn->seq, message_id_of(conn));
+    if (json.err != SMA_ERR_OK)
+        http_respond_error(conn, 500, NULL, "The state of run %llu cannot be shown: %s",
+                           (unsigned long long)conn->seq, sma_err_text(json.err));
+    else if (!http_feed_peeked(conn, result, sma_buf_str(&json)))
+        ; /* it is over */
+    else if (http_watch_join(conn, conn->seq, is_behind(result)) == SMA_ERR_OK)
+        http_feed_begin(conn, sma_buf_str(&json));
+    else
+        http_conn_finish(conn); /* too many wait: it comes again */
+    sma_buf_fini(&json);
 }
 
 void http_run_peeked(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)
@@ -276,15 +376,19 @@ void http_run_peeked(struct sma_http *http, const struct http_pending *pending, 
         http_respond_error(conn, 404, NULL, "No such run");
         return;
     }
+    if (conn->is_feed) {
+        peek_feed(conn, result);
+        return;
+    }
     conn->is_poll = true;
-    if (is_final(result) || is_parked(result) || conn->wait_s == 0 || conn->has_eof ||
-        http->is_closing) {
+    if (is_final(result) || is_parked(result) || is_behind(result) || conn->wait_s == 0 ||
+        conn->has_eof || http->is_closing) {
         tell_result(conn, result);
         return;
     }
     conn->state = HTTP_WAIT;
     conn->wait_end_ns = http_now(http) + conn->wait_s * SMA_NS_PER_S;
     http_conn_deadline(conn, conn->wait_end_ns);
-    if (http_watch_join(conn, conn->seq) != SMA_ERR_OK)
+    if (http_watch_join(conn, conn->seq, false) != SMA_ERR_OK)
         tell_result(conn, result);
 }

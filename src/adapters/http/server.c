@@ -126,6 +126,7 @@ static void begin_request(struct http_conn *conn)
 {
     conn->state = HTTP_HEAD;
     conn->message_id_len = 0;
+    conn->is_feed = conn->is_poll = false;
     conn->read_ns = http_now(conn->server);
     http_conn_deadline(conn,
                        conn->read_ns + (conn->in.len > 0 ? conn->server->request_deadline_ns

@@ -9,6 +9,11 @@ uint32_t http_watch_find(const struct sma_http *http, uint64_t seq)
     return watch;
 }
 
+bool http_watch_has_room(const struct sma_http *http)
+{
+    return http->free_watch != HTTP_NONE;
+}
+
 uint32_t http_watch_create(struct sma_http *http, uint64_t seq)
 {
     uint32_t watch = http->free_watch;
@@ -31,10 +36,17 @@ void http_watch_destroy(struct sma_http *http, uint32_t watch)
         link = &http->watches[*link].next;
     }
     SMA_ASSERT(http->watches[watch].first_conn == HTTP_NONE);
+    http_tale_destroy(http->watches[watch].tale);
+    http->watches[watch].tale = NULL;
     *link = http->watches[watch].next;
     http->watches[watch].next = http->free_watch;
     http->free_watch = watch;
     http->watch_count--;
+}
+
+bool http_watch_is_behind(const struct http_conn *conn)
+{
+    return conn->watch != HTTP_NONE && conn->server->watches[conn->watch].is_behind;
 }
 
 void http_watch_leave(struct http_conn *conn)

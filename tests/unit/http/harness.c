@@ -97,6 +97,8 @@ static void answer_result(struct fake_store *store, struct sma_ctx *ctx, enum sm
         result->tool_calls_json =
             sma_msg_dup(msg, SMA_STR("[{\"tool\":\"t\",\"input\":{},\"output\":\"o\"}]"));
     }
+    if (state == SMA_RUN_WAITING)
+        result->pending_json = sma_msg_dup(msg, SMA_STR("{\"id\":\"0b\",\"type\":\"exec_shell\"}"));
     if (state == SMA_RUN_PARKED) {
         result->output = sma_msg_dup(msg, SMA_STR("Run this command? yes / no"));
         result->pending_json = sma_msg_dup(msg, SMA_STR("{\"id\":\"0a\",\"type\":\"exec_shell\"}"));
@@ -125,9 +127,11 @@ static void release(struct fake_store *store, struct sma_ctx *ctx, unsigned stat
     store->held_count = 0;
 }
 
-static void order_progress(struct sma_ctx *ctx, uint64_t seq, unsigned adapter)
+/* text: "t" and the text so far, "u" and a tool; "" = both of a kind. */
+static void order_progress(struct sma_ctx *ctx, uint64_t seq, unsigned adapter, const char *text)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DELIVER, struct sma_deliver, 0);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DELIVER, struct sma_deliver, strlen(text) + 1);
+    SMA_MSG_BODY(msg, struct sma_deliver)->text = sma_msg_dup(msg, sma_str(text));
     SMA_MSG_BODY(msg, struct sma_deliver)->seq = seq;
     SMA_MSG_BODY(msg, struct sma_deliver)->route.adapter = (uint8_t)adapter;
     CHECK_OK(sma_ctx_send(ctx, SMA_ACTOR_DISPATCHER, &msg));
@@ -181,7 +185,12 @@ static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma
              in->text.ptr);
     note_newest(store, in);
     atomic_fetch_add(&store->accepted_count, 1);
-    run->is_held = begins(in->text, "later") || begins(in->text, "progress");
+    run->is_held =
+        begins(in->text, "later") || begins(in->text, "progress") || begins(in->text, "behind");
+    unsigned told;
+    int at = 0;
+    if (sscanf(run->text, "tell %u %n", &told, &at) == 1 && at > 0)
+        order_progress(ctx, told, msg->from, run->text + at);
     if (begins(in->text, "silent")) {
         hold(store, msg, seq, true);
         return;
@@ -203,7 +212,10 @@ static void on_await(struct fake_store *store, struct sma_msg *msg, struct sma_c
         return;
     }
     struct run *run = &store->runs[ask->seq - 1];
-    if (strncmp(run->text, "park", 4) == 0) {
+    bool is_behind = run->is_held && strncmp(run->text, "behind", 6) == 0;
+    if (is_behind && ask->ends_at_question && !store->is_stopping) {
+        answer_result(store, ctx, asker, msg->ask_id, ask->seq, SMA_RUN_WAITING);
+    } else if (strncmp(run->text, "park", 4) == 0) {
         answer_result(store, ctx, asker, msg->ask_id, ask->seq, SMA_RUN_PARKED);
     } else if (!run->is_held) {
         answer_result(store, ctx, asker, msg->ask_id, ask->seq, SMA_RUN_DONE);
@@ -212,7 +224,7 @@ static void on_await(struct fake_store *store, struct sma_msg *msg, struct sma_c
     } else {
         hold(store, msg, ask->seq, false);
         if (strncmp(run->text, "progress", 8) == 0)
-            order_progress(ctx, ask->seq, msg->from);
+            order_progress(ctx, ask->seq, msg->from, "");
     }
 }
 
@@ -315,6 +327,12 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
     (void)state;
     if ((*msg)->kind == SMA_MSG_DELIVER) {
         const struct sma_deliver *order = SMA_MSG_BODY(*msg, struct sma_deliver);
+        if (order->text.len > 0) {
+            send_progress(ctx, order,
+                          order->text.ptr[0] == 't' ? SMA_PROGRESS_TEXT : SMA_PROGRESS_TOOL,
+                          order->text.ptr + 1);
+            return;
+        }
         send_progress(ctx, order, SMA_PROGRESS_TEXT, "so far\nso good");
         send_progress(ctx, order, SMA_PROGRESS_TOOL, "chat_send");
     } else if ((*msg)->kind == SMA_MSG_LIFE) {

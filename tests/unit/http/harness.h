@@ -8,6 +8,8 @@
  *   "silent ..."   not even ACCEPTED before "release"
  *   "busy" "refuse" "ignore"  that verdict
  *   "park ..."     accepted; its run waits for people
+ *   "behind ..."   like later; it waits behind a question of its chat, for who wants to know that
+ *   "tell 3 tX"    done at once; run 3 tells that its text is X by now, with u that it uses tool X
  *   anything else  accepted, done at once with output "echo: " + text
  * A decision is answered with its id as status when that is a number of three digits, else 200; its
  * text says what was asked. What the fake platform adapter ("fake") does with a webhook stands in
