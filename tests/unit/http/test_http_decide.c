@@ -62,14 +62,14 @@ static void the_store_says_how_it_ended(void)
 static void wrong_requests_are_named(void)
 {
     static const char approve[] = "/api/approvals/abcdef/approve";
-    check_decided(approve, "{", 400, "no JSON");
+    check_decided(approve, "{", 400, "not JSON");
     check_decided(approve, "[]", 400, "JSON object");
     check_decided(approve, "\"yes\"", 400, "JSON object");
     check_decided(approve, "{\"items\":[]}", 400, "list of item numbers");
     check_decided(approve, "{\"items\":1}", 400, "list of item numbers");
-    check_decided(approve, "{\"items\":[0]}", 400, "no number from 1 to 32");
-    check_decided(approve, "{\"items\":[33]}", 400, "no number from 1 to 32");
-    check_decided(approve, "{\"items\":[\"1\"]}", 400, "no number from 1 to 32");
+    check_decided(approve, "{\"items\":[0]}", 400, "not a number from 1 to 32");
+    check_decided(approve, "{\"items\":[33]}", 400, "not a number from 1 to 32");
+    check_decided(approve, "{\"items\":[\"1\"]}", 400, "not a number from 1 to 32");
     check_decided(approve, "{\"item\":[1]}", 400, "Unknown member \\\"item\\\"");
     check_decided(approve, "{\"role\":\"owner\"}", 400, "Unknown member \\\"role\\\"");
     static const char *const grants[] = {"0",          "-1",           "2592001", "\"\"", "\"m\"",
