@@ -20,7 +20,14 @@ install(FILES packaging/shipmyagent.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/ba
     RENAME shipmyagent)
 install(CODE "file(CREATE_LINK shipmyagent
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/sma\" SYMBOLIC)")
-install(FILES packaging/shipmyagent.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _shipmyagent)
+# zsh of Debian looks into one folder for packages, and into another for what an administrator installs.
+install(CODE "if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+    set(zsh_folder vendor-completions)
+else()
+    set(zsh_folder site-functions)
+endif()
+file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${zsh_folder}\" TYPE FILE
+    RENAME _shipmyagent FILES \"${CMAKE_CURRENT_SOURCE_DIR}/packaging/shipmyagent.zsh\")")
 install(FILES packaging/shipmyagent.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # The documents in their folders, so that the links between them lead somewhere.
 file(GLOB documents CONFIGURE_DEPENDS *.md)

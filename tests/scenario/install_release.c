@@ -49,6 +49,8 @@ static void everything_is_installed(void)
                                         "lib/systemd/system/shipmyagent@.service",
                                         "share/bash-completion/completions/shipmyagent",
                                         "share/bash-completion/completions/sma",
+                                        "share/zsh/vendor-completions/_shipmyagent",
+                                        "share/fish/vendor_completions.d/shipmyagent.fish",
                                         "share/doc/shipmyagent/README.md",
                                         "share/doc/shipmyagent/LICENSE",
                                         "share/doc/shipmyagent/copyright",
