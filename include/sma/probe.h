@@ -37,6 +37,7 @@ struct sma_probe_result
     enum sma_probe_state state; /* the worst of the lines */
     struct sma_probe_line lines[SMA_PROBE_LINE_COUNT_MAX];
     size_t line_count;
+    bool is_lost;  /* some question had no answer at all */
     char who[128]; /* who we are there: "@helper_bot"; "" = not told */
     /* The server's clock less ours, by the header Date; its resolution is a second. */
     bool has_clock;

@@ -126,6 +126,25 @@ static void say_clock(struct doctor *doctor, const struct sma_probe_result *resu
                    best_s > 0 ? "behind" : "ahead of");
 }
 
+/* -- the proxy --------------------------------------------------------------------------------- */
+/* What the shell has is not what the service takes: worth a line where something is not reached. */
+static void say_proxy(struct doctor *doctor, const struct sma_probe_result *results, size_t count)
+{
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    const char *found = NULL;
+    bool is_lost = false;
+    for (size_t i = 0; i < count; i++)
+        is_lost = is_lost || results[i].is_lost;
+    for (size_t i = 0; i < SMA_COUNT_OF(names) && found == NULL; i++)
+        found = getenv(names[i]) != NULL && getenv(names[i])[0] != '\0' ? names[i] : NULL;
+    const char *used = doctor->config->proxy;
+    if (is_lost && found != NULL && (used == NULL || used[0] == '\0'))
+        doctor_say(&doctor->report, SMA_PROBE_WARNING, "proxy",
+                   "if this network needs it, set \"proxy\": \"environment\" in ship.json, or the "
+                   "proxy itself (a service of systemd does not have your shell's variables)",
+                   "%s is set, and ship.json does not say that it is to be used", found);
+}
+
 /* -- all at once ------------------------------------------------------------------------------- */
 static void say_results(struct doctor *doctor, const struct sma_probe_result *results, size_t count)
 {
@@ -133,6 +152,7 @@ static void say_results(struct doctor *doctor, const struct sma_probe_result *re
         for (size_t k = 0; k < results[i].line_count; k++)
             doctor_say_line(&doctor->report, &results[i].lines[k]);
     say_clock(doctor, results, count);
+    say_proxy(doctor, results, count);
 }
 
 void doctor_look_at_network(struct doctor *doctor)

@@ -342,6 +342,11 @@ static void what_is_wrong_on_the_way_is_told(void)
     write_project(&world);
     run(&world, NULL);
     expect(&world, "error", "model custom/house-model", "(DNS)", "resolv.conf");
+    CHECK(strstr(world.output, "_proxy is set") == NULL);
+    CHECK_INT(0, setenv("https_proxy", "http://proxy.example:3128", 1));
+    run(&world, NULL);
+    expect(&world, "warning", "proxy", "https_proxy is set", "\"proxy\": \"environment\"");
+    CHECK_INT(0, unsetenv("https_proxy"));
     snprintf(world.proxy, sizeof world.proxy, ",\"proxy\":\"http://127.0.0.1:1\"");
     write_project(&world);
     run(&world, NULL);
@@ -534,6 +539,28 @@ static void a_running_service_is_asked_and_goes_on(void)
     close_world(&world);
 }
 
+static void a_service_that_hangs_or_was_killed_is_told(void)
+{
+    struct world world;
+    struct service service;
+    open_world(&world);
+    struct telegram telegram = {.fake = fake_telegram_start(0)};
+    world.telegram_port = fake_telegram_port(telegram.fake);
+    write_project(&world);
+    service_start(&service, binary, &world.folder);
+    CHECK_INT(0, kill(service.pid, SIGSTOP));
+    long long begin_ms = process_now_ms();
+    run(&world, "--offline"); /* nothing of the folder changes while it stands still */
+    CHECK(process_now_ms() - begin_ms < 25000);
+    CHECK_INT(1, world.status);
+    expect(&world, "error", "service", "does not tell its status", "a restart costs no message");
+    service_kill(&service);
+    run(&world, "--offline");
+    expect(&world, "ok", "service", "not running", "");
+    fake_telegram_stop(telegram.fake);
+    close_world(&world);
+}
+
 /* Told by the service while it runs, read from state.db when it does not. */
 static void an_owner_who_was_paired_is_known(void)
 {
@@ -589,6 +616,11 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     CHECK_INT(0, setenv("SSL_CERT_DIR", "/tmp", 1)); /* a machine without ca-certificates */
     CHECK_INT(0, unsetenv("LLM_API_KEY"));
+    CHECK_INT(0, unsetenv("https_proxy"));
+    CHECK_INT(0, unsetenv("HTTPS_PROXY"));
+    CHECK_INT(0, unsetenv("all_proxy"));
+    CHECK_INT(0, unsetenv("ALL_PROXY"));
+    CHECK_INT(0, unsetenv("SSL_CERT_FILE"));
     CHECK_INT(0, unsetenv("TELEGRAM_BOT_TOKEN"));
     RUN(all_is_well_and_nothing_is_changed);
     RUN(what_is_wrong_with_the_model_is_told);
@@ -603,6 +635,7 @@ int main(int argc, char **argv)
     RUN(a_full_disk_is_told);
     RUN(what_is_no_project_is_told);
     RUN(a_running_service_is_asked_and_goes_on);
+    RUN(a_service_that_hangs_or_was_killed_is_told);
     RUN(an_owner_who_was_paired_is_known);
     RUN(start_names_doctor_where_it_fails);
     return check_summary();

@@ -149,6 +149,7 @@ bool sma_probing_is_lost(struct sma_probing *probing, const struct sma_net_answe
 {
     if (answer->end == SMA_NET_ANSWERED)
         return false;
+    probing->options.result->is_lost = true;
     sma_probing_say(probing, SMA_PROBE_ERROR, name, remedy_for(answer), "%s: %s",
                     what_failed(answer->cause), answer->error);
     return true;
