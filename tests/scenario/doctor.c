@@ -471,6 +471,37 @@ static void without_bubblewrap_the_package_is_named(void)
     close_world(&world);
 }
 
+/* The file that systemd would read, in a mount namespace of its own. */
+static void run_with_unit(struct world *world, const char *unit)
+{
+    char preparation[512];
+    folder_write(&world->folder, "unit", unit);
+    snprintf(preparation, sizeof preparation,
+             "mount -t tmpfs none /etc/systemd && mkdir /etc/systemd/system && cp '%s/unit' "
+             "/etc/systemd/system/shipmyagent@.service",
+             world->folder.path);
+    run_without(world, preparation);
+}
+
+static void a_unit_that_breaks_the_sandbox_is_told(void)
+{
+    struct world world;
+    open_world(&world);
+    if (can_unshare() && access("/etc/systemd", X_OK) == 0) {
+        run_with_unit(&world, "[Service]\nExecStart=/usr/bin/shipmyagent start --sandbox require "
+                              "%f\nRestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX\n");
+        expect(&world, "warning", "systemd unit", "no AF_NETLINK", "daemon-reload");
+        run_with_unit(&world, "[Service]\nExecStart=/usr/bin/shipmyagent start %f\n");
+        expect(&world, "warning", "systemd unit", "without a sandbox, too", "daemon-reload");
+        run_with_unit(&world, "[Service]\nExecStart=/usr/bin/shipmyagent start --sandbox require "
+                              "%f\nRestrictAddressFamilies=AF_INET AF_UNIX AF_NETLINK\n");
+        expect(&world, "ok", "systemd unit", "lets the sandbox work", "");
+    } else {
+        fputs("left out: no namespaces, or no systemd on this machine\n", stderr);
+    }
+    close_world(&world);
+}
+
 static void a_full_disk_is_told(void)
 {
     struct world world;
@@ -632,6 +663,7 @@ int main(int argc, char **argv)
     RUN(a_port_that_a_stranger_holds_is_told_with_its_name);
     RUN(open_files_and_a_missing_owner_are_told);
     RUN(without_bubblewrap_the_package_is_named);
+    RUN(a_unit_that_breaks_the_sandbox_is_told);
     RUN(a_full_disk_is_told);
     RUN(what_is_no_project_is_told);
     RUN(a_running_service_is_asked_and_goes_on);
