@@ -118,6 +118,9 @@ static const char *const migrations[] = {
     "CREATE TABLE pasts(chat INTEGER PRIMARY KEY, seq INTEGER NOT NULL, first INTEGER NOT NULL,"
     " data BLOB NOT NULL);"
     "CREATE INDEX pasts_seq ON pasts(seq);",
+    /* for /usage: of one person or chat, without the rows of all */
+    "CREATE INDEX usage_person ON usage(person,day);"
+    "CREATE INDEX usage_chat ON usage(chat,day);",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

@@ -462,3 +462,11 @@ const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
     decoded->finish = finish_of(decoder);
     return decoded;
 }
+
+void sma_decode_set_prompt(struct sma_usage *usage, uint64_t prompt, uint64_t cached,
+                           uint64_t written)
+{
+    usage->cached = cached < prompt ? cached : prompt;
+    usage->written = written < prompt - usage->cached ? written : prompt - usage->cached;
+    usage->input = prompt - usage->cached - usage->written;
+}

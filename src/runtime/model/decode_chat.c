@@ -27,9 +27,7 @@ static void on_usage(struct sma_decoder *decoder, const json_t *usage)
         written = sma_json_get_u64(details, "cache_creation_input_tokens"); /* DashScope */
     uint64_t apart = total > prompt + output ? total - prompt - output : 0;
     struct sma_usage *sum = &decoder->decoded.usage;
-    sum->input = prompt > cached + written ? prompt - cached - written : 0;
-    sum->cached = cached;
-    sum->written = written;
+    sma_decode_set_prompt(sum, prompt, cached, written);
     sum->output = output + apart;
     sum->reasoning = reasoning > apart ? reasoning : apart;
     double cost = json_number_value(json_object_get(usage, "cost")); /* OpenRouter: US dollars */

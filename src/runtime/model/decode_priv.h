@@ -136,6 +136,11 @@ void sma_decode_odd_reason(struct sma_decoder *decoder, struct sma_str reason);
 /** May the calls of this answer run? */
 bool sma_decode_has_calls(const struct sma_decoder *decoder);
 
+/** Of all that was sent, what came from the cache and went into it; no more than all, whatever the
+ *  server says. */
+void sma_decode_set_prompt(struct sma_usage *usage, uint64_t prompt, uint64_t cached,
+                           uint64_t written);
+
 /* -- decode_repair.c --------------------------------------------------------------------------- */
 /** Make broken arguments an object where that can be meant in one way only. false: not possible;
  *  *fixed is then undefined. */

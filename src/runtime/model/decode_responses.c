@@ -10,9 +10,8 @@ static void on_usage(struct sma_decoder *decoder, const json_t *usage)
     const json_t *details = json_object_get(usage, "input_tokens_details");
     uint64_t prompt = sma_json_get_u64(usage, "input_tokens");
     struct sma_usage *sum = &decoder->decoded.usage;
-    sum->cached = sma_json_get_u64(details, "cached_tokens");
-    sum->written = sma_json_get_u64(details, "cache_write_tokens");
-    sum->input = prompt > sum->cached + sum->written ? prompt - sum->cached - sum->written : 0;
+    sma_decode_set_prompt(sum, prompt, sma_json_get_u64(details, "cached_tokens"),
+                          sma_json_get_u64(details, "cache_write_tokens"));
     sum->output = sma_json_get_u64(usage, "output_tokens");
     sum->reasoning =
         sma_json_get_u64(json_object_get(usage, "output_tokens_details"), "reasoning_tokens");

@@ -160,6 +160,7 @@ static void a_key_does_not_follow_to_another_address(void)
             "\"fallbacks\":[{\"provider\":\"deepseek\"}]}}",
             "OPENAI_API_KEY=k\n");
     refuse("llm.fallbacks.0.apiKey is not set, nor is DEEPSEEK_API_KEY");
+    refuse("put DEEPSEEK_API_KEY=... into .env and \"apiKey\": \"${DEEPSEEK_API_KEY}\" here");
 }
 
 static void the_judge_thinks_as_little_as_its_model_can(void)

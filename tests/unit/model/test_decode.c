@@ -624,8 +624,36 @@ static void empty_end_turns_send_nothing_back(void)
     sma_decoder_destroy(decoder);
 }
 
+/* A server may count nonsense; one answer may not use up everybody's budget by it. */
+static void no_more_comes_from_a_cache_than_was_sent(void)
+{
+    static const struct
+    {
+        enum sma_llm_api api;
+        const char *body;
+    } rows[] = {
+        {SMA_LLM_CHAT,
+         "{\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}],\"usage\":"
+         "{\"prompt_tokens\":100,\"completion_tokens\":1,\"prompt_tokens_details\":"
+         "{\"cached_tokens\":10000000,\"cache_write_tokens\":5}}}"},
+        {SMA_LLM_RESPONSES,
+         "{\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"role\":\"assistant\","
+         "\"content\":[{\"type\":\"output_text\",\"text\":\"x\"}]}],\"usage\":{\"input_tokens\":"
+         "100,"
+         "\"output_tokens\":1,\"input_tokens_details\":{\"cached_tokens\":10000000}}}"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_decoder *decoder = decode(rows[i].api, rows[i].body);
+        const struct sma_decoded *decoded = sma_decoder_finish(decoder);
+        CHECK_INT(SMA_DECODED_OK, decoded->status);
+        CHECK_INT(100, decoded->usage.cached);
+        CHECK_INT(0, decoded->usage.input + decoded->usage.written);
+        sma_decoder_destroy(decoder);
+    }
+}
+
 int main(void)
 {
+    RUN(no_more_comes_from_a_cache_than_was_sent);
     RUN(every_vector_decodes_however_it_is_split);
     RUN(a_cut_stream_never_yields_calls);
     RUN(a_reason_to_stop_is_enough_without_done);
