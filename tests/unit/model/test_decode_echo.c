@@ -338,7 +338,7 @@ static void usage_of_every_shape_becomes_one(void)
         {SMA_LLM_CHAT,
          "{\"prompt_tokens\":10,\"completion_tokens\":2,\"prompt_tokens_details\":{\"cached_"
          "tokens\":99}}",
-         {.input = 0, .cached = 99, .output = 2}},
+         {.input = 0, .cached = 10, .output = 2}}, /* no more than was sent */
         {SMA_LLM_RESPONSES,
          "{\"input_tokens\":100,\"output_tokens\":9,\"input_tokens_details\":{\"cached_tokens\":50,"
          "\"cache_write_tokens\":20},\"output_tokens_details\":{\"reasoning_tokens\":4}}",
