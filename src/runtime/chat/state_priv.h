@@ -280,8 +280,8 @@
     X(USAGE_COUNT, "SELECT count(*) FROM usage WHERE day=?1")                                      \
     X(USAGE_FORGET, "DELETE FROM usage WHERE day<?1")                                              \
     X(USAGE_BY_DAY, "SELECT day,''," SMA_USAGE_SUMS "GROUP BY day ORDER BY day DESC LIMIT ?3")     \
-    X(USAGE_BY_CHAT, "SELECT chat,''," SMA_USAGE_SUMS "GROUP BY chat" SMA_USAGE_ORDER)             \
-    X(USAGE_BY_PERSON, "SELECT 0,person," SMA_USAGE_SUMS "GROUP BY person" SMA_USAGE_ORDER)        \
+    X(USAGE_BY_CHAT, "SELECT chat,''," SMA_USAGE_SUMS "GROUP BY +chat" SMA_USAGE_ORDER)            \
+    X(USAGE_BY_PERSON, "SELECT 0,person," SMA_USAGE_SUMS "GROUP BY +person" SMA_USAGE_ORDER)       \
     X(USAGE_BY_PLATFORM, "SELECT 0,platform," SMA_USAGE_SUMS "GROUP BY platform" SMA_USAGE_ORDER)  \
     X(USAGE_BY_TARGET, "SELECT 0,target," SMA_USAGE_SUMS "GROUP BY target" SMA_USAGE_ORDER)        \
     X(USAGE_OF_DAY,                                                                                \
@@ -303,7 +303,7 @@
     X(SPENT_CLEAR, "DELETE FROM spent")                                                            \
     X(SPENT_FILL_PERSONS,                                                                          \
       "INSERT INTO spent SELECT 1,person,day,sum(input+cached+written+output),sum(cost),0 "        \
-      "FROM usage WHERE day>=?1 AND person<>'' GROUP BY day,person")                               \
+      "FROM usage WHERE day>=?1 AND person<>'' GROUP BY day,+person")                              \
     X(SPENT_FILL_CHATS,                                                                            \
       "INSERT INTO spent SELECT 2,chat,day,sum(input+cached+written+output),sum(cost),0 "          \
       "FROM usage WHERE day>=?1 AND chat<>0 GROUP BY day,chat")                                    \

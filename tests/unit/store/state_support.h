@@ -22,7 +22,7 @@
     "asides; DROP TABLE hours; DROP TABLE grants; "                                          \
     "ALTER TABLE runs DROP COLUMN "                                                          \
     "total;"                                                                                 \
-    "DROP INDEX usage_person; DROP INDEX usage_chat;" \
+    "DROP INDEX usage_person; DROP INDEX usage_chat;"                                        \
     "PRAGMA user_version=5"
 
 struct fixture

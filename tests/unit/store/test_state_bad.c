@@ -73,7 +73,7 @@ static void a_newer_schema_is_not_touched(void)
     make_database(&f);
     execute(&f, "PRAGMA user_version=99");
     refuse(&f, SMA_ERR_UNSUPPORTED, "newer");
-    execute(&f, "PRAGMA user_version=8");
+    execute(&f, "PRAGMA user_version=9");
     fixture_open(&f);
     CHECK_INT(2000, sma_state_open_count(f.state));
     fixture_fini(&f);
