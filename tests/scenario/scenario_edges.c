@@ -84,7 +84,7 @@ static void alias_never_eats_what_is_not_its_own(void)
     CHECK(access(path, F_OK) != 0);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL && fwrite("a=1\0b=2\n", 1, 8, file) == 8 && fclose(file) == 0);
-    EXPECT(1, "no text file", "alias", "--shell", "zsh");
+    EXPECT(1, "not a text file", "alias", "--shell", "zsh");
     struct stat status;
     CHECK(stat(path, &status) == 0 && status.st_size == 8);
     folder_remove(&home);
