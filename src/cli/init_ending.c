@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 bool init_ask_ending(struct init_answers *answers)
@@ -43,11 +44,16 @@ static void print_key_step(const struct init_answers *answers)
     char key[INIT_SECRET_BYTES_MAX];
     bool may_need_none =
         strcmp(model->provider, "custom") == 0 || strcmp(model->provider, "ollama") == 0;
-    if (strcmp(model->provider, "offline") == 0 ||
-        init_secrets_find(&answers->secrets, answers->dir, model->variable, key, sizeof key))
+    bool is_there =
+        init_secrets_find(&answers->secrets, answers->dir, model->variable, key, sizeof key);
+    if (strcmp(model->provider, "offline") == 0 || model->is_key_given || model->key[0] != '\0')
         return;
-    printf("  (umask 077; echo '%s=...' >> %s/.env)     your provider's key%s\n", model->variable,
-           answers->dir, may_need_none ? ", if it wants one" : "");
+    if (is_there && getenv(model->variable) != NULL)
+        printf("  Its key is %s of this shell; what is started elsewhere needs it in %s/.env.\n",
+               model->variable, answers->dir);
+    else if (!is_there)
+        printf("  (umask 077; echo '%s=...' >> %s/.env)     your provider's key%s\n",
+               model->variable, answers->dir, may_need_none ? ", if it wants one" : "");
 }
 
 /* What a bot needs before it answers its owner. */

@@ -205,14 +205,18 @@ static enum sma_err move_file(struct init_stage *stage, size_t index, const char
 {
     char from[PATH_MAX], aside[PATH_MAX];
     struct stat status;
+    SMA_CRASH_POINT("init.before_aside");
     SMA_TRY(join(from, stage->root, stage->items[index].name, error));
     SMA_TRY(aside_path(stage, index, aside));
     if (lstat(to, &status) == 0) {
+        if (S_ISDIR(status.st_mode)) /* nobody means to lose what is in it */
+            return sma_fail(error, SMA_ERR_IO, "%s is a folder", to);
         /* By a second name, so that whenever the power goes there is one file or the other. */
         if (link(to, aside) != 0 && rename(to, aside) != 0)
             return fail_errno(error, to);
         stage->items[index].is_put_aside = true;
     }
+    SMA_CRASH_POINT("init.before_move");
     if (rename(from, to) != 0)
         return fail_errno(error, to);
     stage->items[index].is_made = true;

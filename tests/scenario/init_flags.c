@@ -138,6 +138,24 @@ static void no_other_key_of_the_shell_is_used_instead(void)
     place_remove(&place);
 }
 
+/* Without a word about it nothing of the shell is copied; where it is is said. */
+static void a_key_of_the_shell_stays_there(void)
+{
+    struct place place;
+    place_create(&place);
+    setenv("DEEPSEEK_API_KEY", KEY, 1);
+    EXPECT(0, "Its key is DEEPSEEK_API_KEY of this shell", place.path, "--yes", "--model",
+           "deepseek-flash");
+    unsetenv("DEEPSEEK_API_KEY");
+    expect_in(&place, "ship.json", "\"${DEEPSEEK_API_KEY}\"");
+    char *env = read_made(&place, ".env");
+    CHECK(env == NULL);
+    EXPECT(0, "echo 'LLM_API_KEY=...'", place.path, "--yes", "--force", "--model",
+           "deepseek-flash");
+    expect_in(&place, "ship.json", "\"${LLM_API_KEY}\"");
+    place_remove(&place);
+}
+
 /* -- refusals ---------------------------------------------------------------------------------- */
 static void what_is_refused_leaves_nothing(void)
 {
@@ -239,6 +257,50 @@ static void links_of_others_lead_root_nowhere(void)
     CHECK(unlink(link) == 0);
     EXPECT(0, "Wrote", MODEL(&place), "--key-file", place.key_file);
     CHECK(stat(link, &status) == 0 && status.st_uid == 65534);
+    place_remove(&place);
+}
+
+/* Killed at any file: each is the old or the new one, and whole; what is kept is kept. */
+static void a_kill_leaves_every_file_whole(void)
+{
+    static const char *const points[] = {"init.before_aside", "init.before_move"};
+    struct place place;
+    char text[64];
+    place_create(&place);
+    EXPECT(0, "Wrote", MODEL(&place), "--key-file", place.key_file);
+    folder_write(&place.parent, "bot/.env", "MINE=1\n");
+    for (size_t i = 0; i < 2; i++)
+        for (int at = 1, is_over = 0; !is_over; at++) {
+            char *argv[] = {binary,
+                            (char *)"init",
+                            place.path,
+                            (char *)"--yes",
+                            (char *)"--force",
+                            (char *)"--provider",
+                            (char *)"offline",
+                            (char *)"--secret-file",
+                            NULL,
+                            NULL};
+            char *output = NULL, secret[300];
+            snprintf(secret, sizeof secret, "OTHER=%s", place.key_file);
+            argv[8] = secret;
+            snprintf(text, sizeof text, "%s:%d", points[i], at);
+            setenv("SMA_CRASH_AT", text, 1);
+            int status = run_to_end(argv, "", &output, 60000);
+            unsetenv("SMA_CRASH_AT");
+            is_over = status == 0;
+            CHECK(status == 0 || status == 128 + SIGKILL);
+            free(output);
+            char *json = read_made(&place, "ship.json");
+            json_t *root = json_loads(json, 0, NULL);
+            CHECK(root != NULL && json_object_get(root, "llm") != NULL && at < 20);
+            json_decref(root);
+            free(json);
+            expect_in(&place, ".env", "MINE=1\n");
+            expect_in(&place, "Agent.md", "## Idempotency Policy");
+            expect_in(&place, ".ship/mcp/mcp.json", "servers");
+            expect_in(&place, ".gitignore", ".env\n");
+        }
     place_remove(&place);
 }
 
@@ -418,10 +480,12 @@ int main(int argc, char **argv)
     unsetenv("TELEGRAM_BOT_TOKEN");
     RUN(keys_come_by_name_or_file);
     RUN(no_other_key_of_the_shell_is_used_instead);
+    RUN(a_key_of_the_shell_stays_there);
     RUN(what_is_refused_leaves_nothing);
     RUN(a_full_disk_leaves_nothing);
     RUN(files_that_are_there_are_kept);
     RUN(links_of_others_lead_root_nowhere);
+    RUN(a_kill_leaves_every_file_whole);
     RUN(each_project_gets_a_port_of_its_own);
     RUN(several_platforms_are_connected_at_once);
     RUN(it_ends_in_a_service_that_answers);

@@ -153,6 +153,21 @@ static void files_of_others_are_kept(void)
     remove_all();
 }
 
+static void a_folder_is_never_replaced(void)
+{
+    struct init_stage stage;
+    CHECK_INT(0, mkdir(project, 0755));
+    CHECK_INT(0, mkdir(at(project, "ship.json"), 0755));
+    write_file(at(project, "ship.json/mine"), "old");
+    CHECK_INT(SMA_ERR_OK, init_stage_begin(&stage, project, &error));
+    add_all(&stage);
+    CHECK_INT(SMA_ERR_IO, init_stage_commit(&stage, &error));
+    init_stage_end(&stage);
+    expect_text("ship.json/mine", "old");
+    CHECK_INT(1, count_entries(project));
+    remove_all();
+}
+
 /* The signals that end a program wait while there is something to take back. */
 static void signals_wait_for_the_end(void)
 {
@@ -202,6 +217,7 @@ int main(void)
     RUN(a_failed_commit_puts_back_what_was_there);
     RUN(files_of_others_are_kept);
     RUN(root_in_somebodys_folder_is_that_somebody);
+    RUN(a_folder_is_never_replaced);
     RUN(signals_wait_for_the_end);
     CHECK_INT(0, rmdir(parent));
     return 0;
