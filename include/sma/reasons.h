@@ -67,9 +67,9 @@ enum sma_reason_kind
     X(RATE, REFUSED, "rate", "Its author writes faster than limits.perPersonPerMinute.",           \
       "Wait a minute, or raise limits.perPersonPerMinute.")                                        \
     X(BUDGET, REFUSED, "budget", "A budget of tokens, cost or runs is used up.",                   \
-      "See `shipmyagent status`, raise limits.budget, or wait until the period is over.")          \
+      "See `shipmyagent status`, raise it in `budgets`, or wait until the period is over.")        \
     X(CHAT_FULL, REFUSED, "chat_full", "Too many messages of this chat or of all chats wait.",     \
-      "Wait until some are answered; see `shipmyagent runs --open`.")                              \
+      "Wait until some are answered (queue.chatWaitingMax); see `shipmyagent runs --open`.")       \
     X(QUEUE_FULL, REFUSED, "queue_full",                                                           \
       "Too many messages wait; it was not taken, and its platform brings it again.",               \
       "Wait, raise agent.concurrency or queue.waitingMax; see `shipmyagent runs --open`.")         \

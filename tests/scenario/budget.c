@@ -164,6 +164,10 @@ static void over_is_429_and_survives(void)
     service_start(&world.service, binary, &world.folder);
     expect_429(&world, "m4", "budget");
     CHECK_INT((int)tokens, (int)used(&world, "tokens"));
+    for (long long until = process_now_ms() + TALK_MS; /* whose it is stands in the log */
+         !world_log_has(&world, ", detail of the person\n"); process_pause_ms(5))
+        CHECK(process_now_ms() < until);
+    CHECK(world_log_has(&world, "message refused #"));
     json_t *answer = talk_execute(world.service.port, 200, "a", "m5", "/usage");
     CHECK(strstr(talk_text(answer, "output"), "0 of 2 left (number of tasks)") != NULL);
     json_decref(answer);

@@ -198,6 +198,51 @@ static void the_log_tells_it_while_nothing_runs(void)
     platform_world_await_ready(&world);
 }
 
+/* What has no row is in the log alone. */
+static void a_bots_message_is_known_from_the_log(void)
+{
+#if defined(WHY_TELEGRAM)
+    platform_tell(&world.client, "{s:s,s:i,s:b}", "do", "user", "id", 1009, "is_bot", 1);
+    chat_say(&world, TEAM, 1009, "beep");
+#elif defined(WHY_QQ)
+    json_decref(platform_do(&world.client, "{s:s,s:s,s:s,s:b}", "do", "say", "chat", TEAM, "text",
+                            "beep", "is_bot", 1));
+#endif
+#if !defined(WHY_FEISHU)
+    await_log_line("\"bot_message\"");
+    expect_why(TEAM_KEY, "reason bot_message");
+    expect_why(TEAM_KEY, "  Another bot or program wrote it.\n");
+#endif
+}
+
+/* Each in a project of its own: these stand in the way of everybody. */
+static void expect_refused(const struct platform_options *options, unsigned count,
+                           const char *reason, const char *remedy)
+{
+    struct chat_message said = {"", 0};
+    char part[128];
+    platform_world_start(&world, &KIND, binary, fake_model, options);
+    for (unsigned i = 0; i < count; i++)
+        said = chat_say(&world, OTHER_CHAT, OTHER, "may I?");
+    snprintf(part, sizeof part, "\"reason\":\"%s\"", reason);
+    await_log_line(part);
+    platform_settle(&world);
+    snprintf(part, sizeof part, "It was not answered: %s.", reason);
+    expect_why_in(id_of(&said), "--chat=" OTHER_KEY, part);
+    expect_why_in(id_of(&said), "--chat=" OTHER_KEY, remedy);
+    restart();
+    expect_why_in(id_of(&said), "--chat=" OTHER_KEY, part);
+    platform_world_stop(&world);
+}
+
+static void strangers_and_those_who_write_too_fast_are_told_apart(void)
+{
+    expect_refused(&(struct platform_options){.access = "\"paired\""}, 1, "not_paired",
+                   "shipmyagent pair approve CODE");
+    expect_refused(&(struct platform_options){.root = ",\"limits\":{\"perPersonPerMinute\":1}"}, 2,
+                   "rate", "raise limits.perPersonPerMinute");
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -206,8 +251,10 @@ int main(int argc, char **argv)
     platform_world_start(&world, &KIND, binary, fake_model,
                          &(struct platform_options){.access = "[\"" USER_ID "\"]"});
     RUN(a_message_is_answered_or_it_is_told_why_not);
+    RUN(a_bots_message_is_known_from_the_log);
     RUN(the_reason_is_known_after_a_restart);
     RUN(the_log_tells_it_while_nothing_runs);
     platform_world_stop(&world);
+    RUN(strangers_and_those_who_write_too_fast_are_told_apart);
     return check_summary();
 }

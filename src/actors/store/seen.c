@@ -42,6 +42,18 @@ void sma_store_count_refused(const struct sma_store *store, unsigned actor)
     count_message(store, actor, MESSAGE_REFUSED);
 }
 
+/* Which budget is used up; NULL: none is. */
+static const char *whose_budget(const struct sma_accepted *accepted)
+{
+    static const char *const words[SMA_BUDGET_SCOPE_COUNT] = {
+        [SMA_BUDGET_PERSON] = "of the person",
+        [SMA_BUDGET_CHAT] = "of the chat",
+        [SMA_BUDGET_PLATFORM] = "of the platform",
+        [SMA_BUDGET_TOTAL] = "of all chats together"};
+    SMA_ASSERT(accepted->over.scope < SMA_BUDGET_SCOPE_COUNT);
+    return accepted->why == SMA_REASON_BUDGET ? words[accepted->over.scope] : NULL;
+}
+
 void sma_store_log_accepted(struct sma_store *store, const struct store_accepted_log *log)
 {
     static const uint8_t counts[] = {
@@ -53,6 +65,7 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_accepted
     if (accepted->verdict != SMA_VERDICT_ACCEPTED) {
         sma_store_log_unanswered(store, log->to,
                                  &(struct sma_unanswered){.reason = (enum sma_reason)accepted->why,
+                                                          .more = whose_budget(accepted),
                                                           .seq = accepted->seq,
                                                           .chat_key = accepted->chat_key,
                                                           .user_id = accepted->user_id,
