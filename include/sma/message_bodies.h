@@ -738,5 +738,6 @@ BODY(sma_progress)
     FIELD(uint8_t, kind)                     /* enum sma_progress_kind */
     PART(sma_route, route)
     TEXT(text)
+    TEXT(detail)                             /* of TOOL: on what; cut, may be empty */
 END
     /* clang-format on */

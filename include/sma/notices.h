@@ -80,6 +80,7 @@
       "Running. Waiting here: %u, waiting in all: %u, waiting for the model: %u, answered since " \
       "start: %u.", \
       "运行中。本会话等待 %u 条，全部等待 %u 条，等待语言模型 %u 条，启动以来已回复 %u 条。") \
+    X(STATUS_ASKS, "I am waiting for a decision about: %s.", "正在等待确认：%s。") \
     X(USAGE, "This chat: today %s, this month %s.", "本会话：今天 %s；本月 %s。") \
     X(USAGE_ALL, "All chats: today %s, this month %s.", "全部会话：今天 %s；本月 %s。") \
     X(USAGE_SUM, "%s requests and %s tokens", "%s 次请求、%s 个 token") \

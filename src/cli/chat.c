@@ -186,6 +186,13 @@ static void on_error(struct chat *chat, const json_t *root, const struct sma_wir
         prompt(chat);
 }
 
+/* A pipe goes on waiting: its answer is the answer. */
+static void on_waiting(struct chat *chat, const json_t *root)
+{
+    struct sma_str text = sma_wire_text(root, "text");
+    say_error(chat, "%.*s", (int)(text.len < 900 ? text.len : 900), text.ptr);
+}
+
 static void end_with_error(struct chat *chat, const char *text)
 {
     if (chat->status != STATUS_RUNNING)
@@ -212,6 +219,8 @@ static void on_event(void *user, enum sma_wire_event event, const json_t *root,
         on_error(chat, root, message);
     else if (event == WIRE_TAKEN && message != NULL)
         chat->seq = message->seq;
+    else if (event == WIRE_WAITING)
+        on_waiting(chat, root);
     else if (event == WIRE_LOST)
         end_with_error(chat, "the service has closed the connection");
     else if (event == WIRE_STRANGE)

@@ -43,15 +43,29 @@ static void on_welcome(struct sma_chat_ui *ui, const json_t *root)
 }
 
 /* -- progress ---------------------------------------------------------------------------------- */
-static void on_tool(struct sma_chat_ui *ui, struct sma_str name)
+/* "exec_shell  ls -la": one line, whatever there is. */
+static void put_tool(struct sma_buf *line, struct sma_str name, struct sma_str detail)
 {
+    struct sma_buf clean;
+    sma_buf_init(&clean, 65536);
+    sma_chat_put_clean(&clean, name);
+    sma_buf_put_text(&clean, detail.len > 0 ? "  " : "");
+    sma_chat_put_clean(&clean, detail);
+    for (size_t i = 0; i < clean.len; i++)
+        sma_buf_put_char(line, clean.ptr[i] == '\n' ? ' ' : clean.ptr[i]);
+    sma_buf_fini(&clean);
+}
+
+static void on_tool(struct sma_chat_ui *ui, const json_t *root)
+{
+    struct sma_str name = sma_wire_text(root, "text");
     struct sma_buf *line = &ui->scratch;
     ui_keep_progress(ui); /* what it said before it took the tool is delivered nowhere else */
     if (sma_str_is_equal(name, SMA_STR("chat_send")))
         return; /* its text is seen */
     sma_buf_clear(line);
     sma_buf_put_text(line, "· ");
-    sma_chat_put_clean(line, name);
+    put_tool(line, name, sma_wire_text(root, "detail"));
     ui_print(ui, "\x1b[2m", sma_buf_str(line));
     sma_buf_clear(&ui->working);
     sma_chat_put_clean(&ui->working, name);
@@ -68,7 +82,7 @@ static void on_progress(struct sma_chat_ui *ui, const json_t *root)
         sma_buf_put_str(&ui->progress, text);
         ui->progress_seq = seq_of(root);
     } else if (is_member(root, "kind", "tool")) {
-        on_tool(ui, text);
+        on_tool(ui, root);
     } else if (is_member(root, "kind", "finished")) {
         sma_buf_clear(&ui->working);
     }

@@ -138,16 +138,22 @@ static void a_question_is_answered_by_one_key(void)
     type(&chat, WANT_COUNT "\r");
     await(&chat, "y/1 Approve");
     CHECK_INT(0, lines(&world));
+    type(&chat, "hello?\r");
+    type(&chat, "/status\r");
+    await(&chat, "Running. Waiting here: 1");
+    await(&chat, "I am waiting for a decision about: echo done >> count.");
     process_pause_ms(700); /* the calm before a key decides: time is what is meant */
     type(&chat, "y");
     await(&chat, "> Approve");
     await(&chat, "Approved: ");
+    await(&chat, "· exec_shell  echo done >> count");
     await_line(&chat, ">");
     long long until = process_now_ms() + PATIENCE_AWAIT_MS;
     while (lines(&world) == 0 && process_now_ms() < until)
         (void)pull(&chat, 20);
     CHECK_INT(1, lines(&world));
     CHECK_INT(1, count_of(&chat, "Approved"));
+    await(&chat, "You said: hello?");
     type(&chat, "and now?\r"); /* the chat goes on */
     await(&chat, "You said: and now?");
     chat_end(&chat);

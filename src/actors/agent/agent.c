@@ -380,7 +380,7 @@ static void on_delta(struct sma_agent *agent, const struct sma_model_delta *delt
 {
     struct agent_run *entry = agent_run_find(agent, delta->seq);
     if (entry != NULL && sma_run_waits_for_model(entry->run))
-        agent_progress(agent, entry, SMA_PROGRESS_TEXT, delta->text);
+        agent_progress(agent, entry, SMA_PROGRESS_TEXT, delta->text, SMA_STR(""));
 }
 
 /* -- life -------------------------------------------------------------------------------------- */

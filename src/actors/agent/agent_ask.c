@@ -282,13 +282,14 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry,
 }
 
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
-                    enum sma_progress_kind kind, struct sma_str text)
+                    enum sma_progress_kind kind, struct sma_str text, struct sma_str detail)
 {
     struct sma_msg *msg =
         sma_msg_make_progress(&(struct sma_progress){.seq = entry->seq,
                                                      .kind = (uint8_t)kind,
                                                      .route = sma_run_order_of(entry->run)->route,
-                                                     .text = text});
+                                                     .text = text,
+                                                     .detail = detail});
     if (msg != NULL) /* a signal may be lost */
         sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
 }
@@ -358,7 +359,8 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
     case SMA_RUN_PROGRESS:
         if (action->progress == SMA_PROGRESS_COMPACTION)
             log_compaction(agent, entry, action->text);
-        agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text);
+        agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text,
+                       action->detail);
         break;
     case SMA_RUN_WAIT:
         agent_retry_add(agent, entry, sma_ctx_now(agent->ctx) + AGENT_RETRY_NS);

@@ -146,7 +146,7 @@ bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *r
 struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg);
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
-                    enum sma_progress_kind kind, struct sma_str text);
+                    enum sma_progress_kind kind, struct sma_str text, struct sma_str detail);
 
 /* agent_judge.c */
 void agent_judge_on_answer(struct sma_agent *agent, struct sma_msg **msg);

@@ -163,6 +163,7 @@ static enum sma_err show_status(struct sma_store *store, const struct store_comm
                       sma_queue_chat_waiting(store->queue, command->chat->id),
                       sma_queue_waiting(store->queue), store->runs->wait_count,
                       (unsigned)sma_store_answered_count(store));
+    SMA_TRY(sma_store_put_asked(store, command->chat, command->language, command->text));
     return command->text->err;
 }
 

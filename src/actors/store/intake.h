@@ -71,6 +71,9 @@ SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sm
                                         uint64_t seq, struct sma_str text);
 /** Who brought it sees for himself what becomes of it. */
 bool sma_store_is_channel_quiet(const struct sma_route *route);
+/** Append a line with what is asked in this chat; nothing where nothing is. */
+SMA_CHECKED enum sma_err sma_store_put_asked(struct sma_store *store, struct store_chat *chat,
+                                             enum sma_language language, struct sma_buf *buf);
 /** What a parked chat waits for, once for each request. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_route *route, uint64_t seq);

@@ -109,6 +109,36 @@ enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *c
     return sma_store_deliver_text(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
+/* What this request asks for, in a sentence. CORRUPT: it cannot be read; the end of the batch gives
+ * it up. */
+static enum sma_err put_question(struct sma_store *store, struct store_approval *approval,
+                                 enum sma_language language, enum sma_notice notice,
+                                 struct sma_buf *buf)
+{
+    struct store_case it;
+    SMA_TRY(sma_store_case_open(store, approval, &it));
+    uint64_t mask = sma_store_case_mask(&it);
+    struct sma_str title = mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
+    char about[256];
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
+             title.len == 0 ? "" : title.ptr);
+    sma_store_case_fini(&it);
+    sma_notice_format(buf, language, notice, about);
+    return buf->err;
+}
+
+enum sma_err sma_store_put_asked(struct sma_store *store, struct store_chat *chat,
+                                 enum sma_language language, struct sma_buf *buf)
+{
+    struct store_approval *approval = sma_store_approval_of_chat(store, chat);
+    if (approval == NULL)
+        return SMA_ERR_OK;
+    sma_buf_put_char(buf, '\n');
+    enum sma_err err = put_question(store, approval, language, SMA_NOTICE_STATUS_ASKS, buf);
+    buf->len -= err == SMA_ERR_CORRUPT;
+    return err == SMA_ERR_CORRUPT ? SMA_ERR_OK : err;
+}
+
 /* What a chat waits for, once for each request. */
 enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                               const struct sma_route *route, uint64_t seq)
@@ -117,20 +147,12 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
     if (approval == NULL || sma_store_approval_is_told(approval) ||
         sma_store_is_channel_quiet(route))
         return SMA_ERR_OK;
-    struct store_case it;
-    enum sma_err err = sma_store_case_open(store, approval, &it);
-    if (err != SMA_ERR_OK)
-        return err == SMA_ERR_CORRUPT ? SMA_ERR_OK : err; /* the end of the batch gives it up */
-    uint64_t mask = sma_store_case_mask(&it);
-    struct sma_str title = mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
-    char about[256];
-    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
-             title.len == 0 ? "" : title.ptr);
-    sma_store_case_fini(&it);
-    sma_store_approval_note_told(approval);
     sma_buf_clear(&store->scratch.text);
-    sma_notice_format(&store->scratch.text, sma_store_language(store, route),
-                      SMA_NOTICE_APPROVAL_WAITING, about);
+    enum sma_err err = put_question(store, approval, sma_store_language(store, route),
+                                    SMA_NOTICE_APPROVAL_WAITING, &store->scratch.text);
+    if (err != SMA_ERR_OK)
+        return err == SMA_ERR_CORRUPT ? SMA_ERR_OK : err;
+    sma_store_approval_note_told(approval);
     return sma_store_deliver_text(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 

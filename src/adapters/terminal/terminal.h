@@ -16,8 +16,9 @@
  *   hello: who answers in its chat
  *   server: {"type":"accepted","id":"..","seq":7,"verdict":"accepted","position":0}   durable from
  *   here on
- *   server: {"type":"progress","seq":7,"kind":"started|text|tool|finished","text":".."}
- *           text is everything so far; may be missing at any time
+ *   server: {"type":"progress","seq":7,"kind":"started|text|tool|finished","text":"..",
+ *            "detail":".."}
+ *           text is everything so far, or the tool, and detail on what; may be missing at any time
  *   server: {"type":"message","seq":7,"intent":"text|notice|error","text":".."} a delivery; always
  *   whole server:
  *   {"type":"message","seq":7,"intent":"approval|outcome","id":"..","title":"..",
@@ -26,6 +27,8 @@
  *            or were; text is Markdown,
  *           plain also says how to answer: in words, by the next message of the chat. Buttons need
  *           not be shown
+ *   server: {"type":"waiting","id":"..","seq":7,"text":".."}                    it waits behind a
+ *   question to people, which text names
  *   server: {"type":"done","id":"..","seq":7,"success":true,"state":"done","output":".."}   the run
  *   is over, or "parked"; comes
  *           after its messages

@@ -67,7 +67,7 @@ static void on_hello(struct client *client, const json_t *root)
     snprintf(client->user, sizeof client->user, "%s", user);
     client->is_greeted = true;
     sma_terminal_put_welcome(client);
-    sma_terminal_let_held_go(client->terminal);
+    sma_ctx_request_batch_end(client->terminal->ctx); /* what was held for this chat goes out */
 }
 
 /* An id that the client may have given. NULL in *ret_id: none. false: a bad one. */

@@ -41,6 +41,7 @@ struct run
 {
     uint8_t phase;              /* enum run_phase */
     bool is_control, is_silent; /* silent: the client gave no id (stop) and hears nothing */
+    bool is_behind;             /* a question that its client was told of */
     uint64_t ask_id, seq, hold_until_ns;
     struct sma_msg *result; /* RESULT, while held; NULL for control messages */
     char id[TERMINAL_ID_BYTES_MAX + 1];

@@ -6,6 +6,7 @@
  */
 #include "terminal_priv.h"
 
+#include "sma/notices.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -269,6 +270,29 @@ void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg 
 }
 
 /* -- the end of the run ------------------------------------------------------------------------ */
+/* What the question is about, of {"id","type","description","data"}. */
+static void put_waiting(struct client *client, const struct run *run, struct sma_str pending)
+{
+    const struct sma_config *config = client->terminal->config;
+    json_t *root = json_loadb(pending.ptr, pending.len, 0, NULL);
+    const char *about = json_string_value(json_object_get(root, "description"));
+    struct sma_buf buf, text;
+    sma_buf_init(&text, 65536);
+    sma_notice_format(&text, sma_notice_language(config->language, SMA_STR(""), false),
+                      SMA_NOTICE_APPROVAL_WAITING, about == NULL ? "?" : about);
+    sma_buf_init(&buf, 8 * 65536);
+    sma_buf_put_text(&buf, "{\"type\":\"waiting\"");
+    sma_buf_put_json_member(&buf, "id", sma_str(run->id));
+    sma_buf_put_json_number(&buf, "seq", run->seq);
+    sma_buf_put_json_member(&buf, "text", text.len == 0 ? SMA_STR("") : sma_buf_str(&text));
+    sma_buf_put_text(&buf, "}\n");
+    if (buf.err == SMA_ERR_OK)
+        (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
+    sma_buf_fini(&buf);
+    sma_buf_fini(&text);
+    json_decref(root);
+}
+
 void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
 {
     const struct sma_result *result = SMA_MSG_BODY(*msg, struct sma_result);
@@ -276,6 +300,12 @@ void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
     struct run *run = find_run(terminal, (*msg)->ask_id, &client);
     if (run == NULL)
         return;
+    if (result->state == SMA_RUN_WAITING && result->pending_json.len > 0) {
+        put_waiting(client, run, result->pending_json);
+        run->is_behind = true;
+        await_run(terminal, client, run);
+        return;
+    }
     bool is_over = result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED ||
                    result->state == SMA_RUN_CANCELLED;
     bool is_parked = result->state == SMA_RUN_PARKED; /* people are asked; it goes on by itself */

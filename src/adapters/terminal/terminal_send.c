@@ -252,6 +252,8 @@ void sma_terminal_take_progress(struct terminal *terminal, const struct sma_prog
     sma_buf_put_json_string(&buf, sma_str(kinds[progress->kind]));
     sma_buf_put_json_key(&buf, "text");
     sma_buf_put_json_string(&buf, progress->text);
+    if (progress->detail.len > 0)
+        sma_buf_put_json_member(&buf, "detail", progress->detail);
     sma_buf_put_text(&buf, "}\n");
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++) {
         struct client *client = &terminal->clients[i];

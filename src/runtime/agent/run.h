@@ -166,7 +166,7 @@ struct sma_run_action
         struct
         {
             uint8_t progress; /* enum sma_progress_kind */
-            struct sma_str text;
+            struct sma_str text, detail;
         };
         struct
         {

@@ -1,6 +1,8 @@
 /* run_act.c — what a run asks for: actions, progress, the end of its work. See run_priv.h. */
 #include "run_priv.h"
 
+#include "sma/text.h"
+
 #include <stdlib.h>
 
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind)
@@ -20,6 +22,22 @@ void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_s
     struct sma_run_action *action = run_act(run, SMA_RUN_PROGRESS);
     action->progress = (uint8_t)kind;
     action->text = text;
+}
+
+#define DETAIL_BYTES_MAX 200
+
+/* Who watches sees what is being done, and on what. */
+void run_progress_call(struct sma_run *run, uint32_t index)
+{
+    const struct sma_tool_args *args = &run->calls[index].args;
+    const struct sma_str *const said[] = {&args->command, &args->path, &args->pattern,
+                                          &args->keyword, &args->user_name};
+    run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
+    struct sma_run_action *action = &run->actions->list[run->actions->count - 1];
+    for (size_t i = 0; i < SMA_COUNT_OF(said) && action->detail.len == 0; i++)
+        if (said[i]->len > 0)
+            action->detail =
+                (struct sma_str){said[i]->ptr, sma_utf8_cut(*said[i], DETAIL_BYTES_MAX)};
 }
 
 void run_wait(struct sma_run *run)

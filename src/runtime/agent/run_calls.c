@@ -217,7 +217,7 @@ void run_begin_commands(struct sma_run *run)
         struct run_call *call = run_close_call(run, i, CALL_TURN);
         if (call == NULL)
             continue;
-        run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[i].name);
+        run_progress_call(run, i);
         if (run->is_draining)
             run_set_error(call, SMA_STR("Not carried out: the program is stopping."));
         else
@@ -234,7 +234,7 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         run_open_call(run, index, CALL_TURN);
         return;
     }
-    run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
+    run_progress_call(run, index);
     if (tool == SMA_TOOL_LOAD_HISTORY)
         ask_history(run, index);
     else if (tool == SMA_TOOL_CONTACT_LOOKUP)

@@ -234,6 +234,8 @@ struct sma_run
 /* run.c */
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind);
 void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_str text);
+/** TOOL: this call is carried out. */
+void run_progress_call(struct sma_run *run, uint32_t index);
 void run_store_results(struct sma_run *run);
 void run_wait(struct sma_run *run);
 /* Draining: end now, or when the step that is on its way has been answered. */

@@ -123,7 +123,7 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
             run_begin_call(run, i);
             continue;
         }
-        run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[i].name);
+        run_progress_call(run, i);
         if (call->delivery > step->delivery_count)
             run_set_error(call, SMA_STR("The message could not be queued."));
         else

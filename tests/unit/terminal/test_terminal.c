@@ -1,7 +1,6 @@
 /*
  * Aim: the terminal adapter keeps its protocol; bad, slow and vanished clients hold nothing up.
- * Method: real threads and a real socket; the real dispatcher; a store and an agent that do what a
- * message's text says.
+ * Method: a real socket, the real dispatcher; store and agent do what a message's text says.
  */
 #include "adapters/terminal/terminal.h"
 #include "sma/actors.h"
