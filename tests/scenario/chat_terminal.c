@@ -138,7 +138,8 @@ static void a_question_is_answered_by_one_key(void)
     type(&chat, WANT_COUNT "\r");
     await(&chat, "y/1 Approve");
     CHECK_INT(0, lines(&world));
-    type(&chat, "hello?\r");
+    type(&chat, "hello?\r"); /* what waits behind a question is told so */
+    await(&chat, "I am waiting for a decision about: echo done >> count. I have your message");
     type(&chat, "/status\r");
     await(&chat, "Running. Waiting here: 1");
     await(&chat, "I am waiting for a decision about: echo done >> count.");

@@ -215,7 +215,8 @@ static void hold(struct terminal *terminal, struct client *client, struct run *r
 static void await_run(struct terminal *terminal, struct client *client, struct run *run)
 {
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = sma_msg_make_await(&(struct sma_await){.seq = run->seq});
+    struct sma_msg *msg = sma_msg_make_await(
+        &(struct sma_await){.seq = run->seq, .ends_at_question = !run->is_behind});
     if (msg == NULL ||
         sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &run->ask_id) != SMA_ERR_OK) {
         sma_terminal_put_error(client, run->id,
