@@ -208,7 +208,8 @@ BODY(sma_result)
     TEXT(tool_calls_json)                    /* protocols/project.md §4.3: [{tool,input,output}] */
     TEXT(message_id)                         /* the event key it came under */
     TEXT(chat_id)
-    /* PARKED, and WAITING behind such a run: {"id","type","description","data":{...}} (protocols/project.md §10.5) */
+    /* PARKED, and WAITING behind such a run: {"id","type","description","data":{...}}
+     * (protocols/project.md §10.5) */
     TEXT(pending_json)
     FIELD(struct sma_usage, usage)           /* of the whole run; zeros = not known */
     /* DONE, FAILED, CANCELLED: from its acceptance to its end; 0 = not known */

@@ -198,7 +198,7 @@ static enum sma_err choose_keys(const struct place *place)
                         "%s: %s uses ${%s}, which is not set; put %s=... into .env or the "
                         "environment (provider \"offline\" needs no key)",
                         loading->file, path, missing, missing);
-    /* LLM_API_KEY is the first model's; another's key is looked for under its own provider's name */
+    /* LLM_API_KEY is the first model's; another's is looked for under its own provider's name */
     const char *own = sma_provider_variables(llm->provider)[0];
     const char *name = strcmp(path, "llm.apiKey") == 0 ? "LLM_API_KEY" : own;
     return sma_fail(loading->error, SMA_ERR_BADINPUT,
