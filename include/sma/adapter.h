@@ -36,7 +36,8 @@ struct sma_adapter_setup
     const char
         *members; /* JSON members of its block, secrets as placeholders; NULL = no platform */
     const char
-        *variables; /* that .env must set, for people: "FEISHU_APP_ID and FEISHU_APP_SECRET" */
+        *variables;     /* that .env must set, for people: "FEISHU_APP_ID and FEISHU_APP_SECRET" */
+    const char *source; /* who gives them out: "@BotFather (/newbot)" */
     const char *switch_key, *switch_question; /* one more member, true or false; NULL = none */
 };
 

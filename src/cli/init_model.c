@@ -395,6 +395,27 @@ static const char *take_key(struct init_answers *answers, const struct sma_provi
     return fault;
 }
 
+/* Where people get one; NULL: they know, or there is none. */
+static const char *key_source(const struct sma_provider *provider)
+{
+    static const struct
+    {
+        enum sma_host host;
+        const char *url;
+    } rows[] = {{SMA_HOST_ANTHROPIC, "https://console.anthropic.com/settings/keys"},
+                {SMA_HOST_OPENAI, "https://platform.openai.com/api-keys"},
+                {SMA_HOST_DEEPSEEK, "https://platform.deepseek.com/api_keys"},
+                {SMA_HOST_MOONSHOT, "https://platform.moonshot.cn/console/api-keys"},
+                {SMA_HOST_QWEN, "https://bailian.console.aliyun.com"},
+                {SMA_HOST_ZHIPU, "https://open.bigmodel.cn/usercenter/apikeys"},
+                {SMA_HOST_GEMINI, "https://aistudio.google.com/apikey"},
+                {SMA_HOST_OPENROUTER, "https://openrouter.ai/keys"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows) && provider != NULL; i++)
+        if (rows[i].host == provider->host)
+            return rows[i].url;
+    return NULL;
+}
+
 static bool type_key(struct init_answers *answers, const struct sma_provider *provider)
 {
     struct init_model *chosen = &answers->model;
@@ -403,6 +424,8 @@ static bool type_key(struct init_answers *answers, const struct sma_provider *pr
     char question[INIT_ANSWER_BYTES_MAX + 64], why[256];
     snprintf(question, sizeof question, "Key for %s%s", chosen->provider,
              is_optional ? ", empty if it wants none" : "");
+    if (key_source(provider) != NULL)
+        printf("Keys come from %s\n", key_source(provider));
     for (;;) {
         chosen->variable[0] = '\0';
         if (!sma_prompt_secret(question, chosen->key, sizeof chosen->key))

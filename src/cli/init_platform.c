@@ -227,10 +227,17 @@ static bool ask_owner(struct init_answers *answers, const struct init_platform *
     return is_going;
 }
 
+static void show_source(const struct sma_adapter_ops *ops)
+{
+    if (ops->setup.source != NULL)
+        printf("Its credentials come from %s.\n", ops->setup.source);
+}
+
 static bool ask_one(struct init_answers *answers, struct init_platform *platform, bool *ret_is_left)
 {
     struct sma_probe_result result;
     *ret_is_left = false;
+    show_source(platform->ops);
     if (!ask_switch(answers, platform))
         return false;
     for (enum init_step step = INIT_STEP_CHANGE, first = step;; first = INIT_STEP_AGAIN) {

@@ -131,6 +131,7 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .channel = "qq",
     .setup = {.members = "\"appId\": \"${QQ_APP_ID}\", \"appSecret\": \"${QQ_APP_SECRET}\"",
               .variables = "QQ_APP_ID and QQ_APP_SECRET",
+              .source = "q.qq.com, development settings",
               .switch_key = "sandbox",
               .switch_question = "Use QQ's sandbox?"},
     .actor = &actor_ops,
