@@ -201,9 +201,11 @@ static const struct sma_param ROWS[] = {
     {"llm", OBJECT, LIVE, .members = &config_llm_params},
     {"chats", OBJECT, .traits = SMA_PARAM_LIVE | SMA_PARAM_MAP, KEPT(chats),
      .members = &config_chat_params, .words = "object: pattern and what is different there",
-     .doc = "what is different in chats that the pattern fits: `telegram:group:*`, "
-            "`feishu:chat:oc_1`, `qq`; a chat's key or its kind, `*` for any bytes; the most exact "
-            "one counts, for each member by itself"},
+     .doc =
+         "what is different in chats that the pattern fits: `telegram:group:*`, "
+         "`feishu:chat:oc_1`, `qq`; a chat's key or its kind, `*` for any bytes; the most exact "
+         "one counts, for each member by itself. Of several bots a pattern without an id speaks of "
+         "all, `telegram@support:*` of one"},
     {"agent", OBJECT},
     {"agent.concurrency", SMA_PARAM_INTEGER(1, SMA_CONCURRENCY_MAX, 1), LIVE, AT(agent_concurrency),
      .doc = "runs at once, of different chats; never two of one chat"},

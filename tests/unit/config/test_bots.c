@@ -220,6 +220,11 @@ static void two_bots_never_have_one_account(void)
     refuse("\"feishu\":[{\"id\":\"a\",\"enabled\":true,\"appId\":\"cli_1\"},"
            "{\"id\":\"b\",\"enabled\":true,\"appId\":\"cli_1\"}]",
            "", "feishu@a and feishu@b have one appId");
+    refuse("\"telegram\":[{\"enabled\":true,\"botToken\":\"1:x\",\"webhookSecret\":"
+           "\"0123456789abcdef\"},"
+           "{\"id\":\"b\",\"enabled\":true,\"botToken\":\"2:x\",\"webhookSecret\":"
+           "\"0123456789abcdef\"}]",
+           "", "telegram and telegram@b have one webhookSecret");
     /* one of them is off: nobody else takes its messages */
     sma_config_destroy(load("\"telegram\":[{\"enabled\":true,\"botToken\":\"1:x\"},"
                             "{\"id\":\"b\",\"enabled\":false,\"botToken\":\"1:x\"}]",

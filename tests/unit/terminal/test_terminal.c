@@ -239,8 +239,7 @@ static enum sma_err try_open_service(struct sma_error *error)
     service.config.name = "Ada";
     service.config.llm =
         (struct sma_config_llm){.name = "", .provider = "offline", .model = "echo"};
-    struct sma_system_options options = {0};
-    service.system = sma_system_create(&options);
+    service.system = sma_system_create(&(struct sma_system_options){0});
     CHECK_OK(sma_terminal_adapter_ops.create(&service.config, NULL, &service.terminal, error));
     service.adapter =
         (struct sma_adapter){&sma_terminal_adapter_ops, service.terminal, ADAPTER_ID, NULL};
