@@ -115,7 +115,7 @@ _shipmyagent() {
         "chat --attach" | "chat -a") kind=file list="" ;;
         "init --name") kind=text list="" ;;
         "init --provider") kind=words list="anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline" ;;
-        "init --model") kind=text list="" ;;
+        "init --model") kind=words list="claude-sonnet-5-5 claude-opus-5-5 claude-haiku-5-5 claude-fable-5-2 gpt-6.1-sol gpt-6.1-terra gpt-6-luna gpt-6-astra gpt-5.6-terra deepseek-flash deepseek-v4-pro kimi-k3.1-pro kimi-k3 kimi-k2.6 qwen3.8-max qwen3.8-flash qwen3.7-plus glm-5.3 glm-5.3-flash glm-4.7 gemini-3.8-flash gemini-4-argon gemini-3.5-flash-lite anthropic/claude-sonnet-5.5 openai/gpt-6.1-sol deepseek/deepseek-flash offline" ;;
         "init --base-url") kind=text list="" ;;
         "init --key-env") kind=text list="" ;;
         "init --key-file") kind=file list="" ;;

@@ -26,7 +26,7 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l yes -s y -d 'as
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l force -d 'overwrite an existing Agent.md and ship.json'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l name -x -d 'name of the agent (default: name of the folder)'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l provider -x -a 'anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline' -d 'anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,'
-complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l model -x -d 'e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash'
+complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l model -x -a 'claude-sonnet-5-5 claude-opus-5-5 claude-haiku-5-5 claude-fable-5-2 gpt-6.1-sol gpt-6.1-terra gpt-6-luna gpt-6-astra gpt-5.6-terra deepseek-flash deepseek-v4-pro kimi-k3.1-pro kimi-k3 kimi-k2.6 qwen3.8-max qwen3.8-flash qwen3.7-plus glm-5.3 glm-5.3-flash glm-4.7 gemini-3.8-flash gemini-4-argon gemini-3.5-flash-lite anthropic/claude-sonnet-5.5 openai/gpt-6.1-sol deepseek/deepseek-flash offline' -d 'e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l base-url -x -d 'where the provider answers'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l key-env -x -d 'the variable of this shell that holds the provider\'s key'
 complete -c shipmyagent -n '__fish_seen_subcommand_from init' -l key-file -r -F -d 'the file that holds it in its first line; - is stdin'

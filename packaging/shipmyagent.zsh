@@ -78,7 +78,7 @@ _shipmyagent() {
             '--force[overwrite an existing Agent.md and ship.json]' \
             '--name=[name of the agent (default\: name of the folder)]:text: ' \
             '--provider=[anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
-            '--model=[e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash]:text: ' \
+            '--model=[e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash]:words:(claude-sonnet-5-5 claude-opus-5-5 claude-haiku-5-5 claude-fable-5-2 gpt-6.1-sol gpt-6.1-terra gpt-6-luna gpt-6-astra gpt-5.6-terra deepseek-flash deepseek-v4-pro kimi-k3.1-pro kimi-k3 kimi-k2.6 qwen3.8-max qwen3.8-flash qwen3.7-plus glm-5.3 glm-5.3-flash glm-4.7 gemini-3.8-flash gemini-4-argon gemini-3.5-flash-lite anthropic/claude-sonnet-5.5 openai/gpt-6.1-sol deepseek/deepseek-flash offline)' \
             '--base-url=[where the provider answers]:text: ' \
             '--key-env=[the variable of this shell that holds the provider'\''s key]:text: ' \
             '--key-file=[the file that holds it in its first line; - is stdin]:file:_files' \

@@ -19,11 +19,11 @@
       "send it again later.", \
       "这里等待的消息太多了。这一条已记录但不会回复，请稍后再发。") \
     X(LATE_MINUTES, \
-      "A message of %u minutes ago has reached me only now. I have noted it and do not answer " \
+      "A message of %u minutes ago has reached me only now. I have noted it and will not answer " \
       "it; please send it again if you still need an answer.", \
       "一条 %u 分钟前的消息现在才送达。我已记录但不会回复；如仍需要回复，请重新发送。") \
     X(LATE_HOURS, \
-      "A message of %u hours ago has reached me only now. I have noted it and do not answer it; " \
+      "A message of %u hours ago has reached me only now. I have noted it and will not answer it; " \
       "please send it again if you still need an answer.", \
       "一条 %u 小时前的消息现在才送达。我已记录但不会回复；如仍需要回复，请重新发送。") \
     X(STOPPED, "Stopped.", "已停止。") \
@@ -43,7 +43,7 @@
     X(HELP, "Commands:%s\nAnything else is a message to me.", \
       "命令：%s\n其他内容都会作为消息处理。") \
     X(HELLO, \
-      "Hello, I am %s. Write to me as to a person; in a group, mention me. Commands:%s", \
+      "Hello, I am %s. Just write to me; in a group, mention me. Commands:%s", \
       "你好，我是 %s。直接给我发消息即可，在群里请 @我。命令：%s") \
     X(WHOAMI, "You are %s, id %s, role %s. This chat is %s.", \
       "你是 %s，ID：%s，角色：%s。本会话：%s。") \
@@ -89,8 +89,8 @@
     X(USAGE_TOP, "Most this month: %s", "本月用量最多：%s") \
     X(BUDGET_LEFT, "%s for %s: %s of %s left (%s)", "%s%s的额度：剩余 %s / %s（%s）") \
     X(BUDGET_OVER, \
-      "%s for %s is used up (%s). I have noted this message and do not answer it. The budget is " \
-      "renewed in %s.", \
+      "%s for %s is used up (%s). I have noted this message and will not answer it. The budget " \
+      "is renewed in %s.", \
       "%s%s的额度已用完（%s）。这条消息已记录但不会回复，额度将在 %s后恢复。") \
     X(BUDGET_ENDED, \
       "[%s for %s is used up (%s), so I stop here. What I did is kept. The budget is renewed in " \
@@ -109,8 +109,8 @@
     X(BUDGET_HOURS, "%u hours", " %u 小时") \
     X(BUDGET_DAYS, "%u days", " %u 天") \
     X(TOO_FAST, \
-      "You may send me %u messages a minute. I have noted this one and do not answer it; please " \
-      "send it again in a minute.", \
+      "You may send me %u messages a minute. I have noted this one and will not answer it; " \
+      "please send it again in a minute.", \
       "每分钟最多处理你的 %u 条消息。这一条已记录但不会回复，请一分钟后再发。") \
     X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", \
       "未知命令。发送 /帮助 查看可用命令。") \

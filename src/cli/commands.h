@@ -22,6 +22,7 @@ enum sma_value
     SMA_VALUE_BOOL,  /* true or false, and may be left out: --name[=BOOL] */
     SMA_VALUE_PROVIDER,
     SMA_VALUE_ADAPTER,
+    SMA_VALUE_MODEL, /* one of the models that the wizard offers, or any other */
     SMA_VALUE_COMMAND,
     SMA_VALUE_APPROVAL, /* from here on the running service is asked: a row each in values.c */
     SMA_VALUE_GRANT,

@@ -13,13 +13,11 @@
 
 /* The word by which a script names a kind of value. */
 static const char *const KINDS[] = {
-    [SMA_VALUE_NONE] = "none",      [SMA_VALUE_TEXT] = "text",
-    [SMA_VALUE_FILE] = "file",      [SMA_VALUE_FOLDER] = "folder",
-    [SMA_VALUE_WORDS] = "words",    [SMA_VALUE_BOOL] = "words",
-    [SMA_VALUE_PROVIDER] = "words", [SMA_VALUE_ADAPTER] = "words",
-    [SMA_VALUE_COMMAND] = "words",  [SMA_VALUE_APPROVAL] = "approval",
-    [SMA_VALUE_GRANT] = "grant",    [SMA_VALUE_PAIRING] = "pairing",
-    [SMA_VALUE_RUN] = "run",        [SMA_VALUE_CHAT] = "chat",
+    [SMA_VALUE_NONE] = "none",       [SMA_VALUE_TEXT] = "text",         [SMA_VALUE_FILE] = "file",
+    [SMA_VALUE_FOLDER] = "folder",   [SMA_VALUE_WORDS] = "words",       [SMA_VALUE_BOOL] = "words",
+    [SMA_VALUE_PROVIDER] = "words",  [SMA_VALUE_ADAPTER] = "words",     [SMA_VALUE_MODEL] = "words",
+    [SMA_VALUE_COMMAND] = "words",   [SMA_VALUE_APPROVAL] = "approval", [SMA_VALUE_GRANT] = "grant",
+    [SMA_VALUE_PAIRING] = "pairing", [SMA_VALUE_RUN] = "run",           [SMA_VALUE_CHAT] = "chat",
 };
 
 static void put_word(struct sma_buf *buf, const char *word)
@@ -45,6 +43,9 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     const struct sma_provider *providers = sma_provider_all(&count);
     for (size_t i = 0; value == SMA_VALUE_PROVIDER && i < count; i++)
         put_word(buf, providers[i].name);
+    for (size_t i = 0; value == SMA_VALUE_MODEL && i < count; i++)
+        for (size_t k = 0; providers[i].menu[k] != NULL; k++)
+            put_word(buf, providers[i].menu[k]);
     if (value != SMA_VALUE_ADAPTER)
         return;
     put_word(buf, "none");

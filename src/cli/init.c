@@ -336,7 +336,7 @@ static const struct sma_cli_command_option OPTIONS[] = {
     {"provider", 'o', false, SMA_VALUE_PROVIDER, NULL, "NAME",
      "anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,\n"
      "openrouter, ollama, custom, offline (default: by model)"},
-    {"model", 'm', false, SMA_VALUE_TEXT, NULL, "NAME",
+    {"model", 'm', false, SMA_VALUE_MODEL, NULL, "NAME",
      "e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash"},
     {"base-url", 'u', false, SMA_VALUE_TEXT, NULL, "URL", "where the provider answers"},
     {"key-env", 'K', false, SMA_VALUE_TEXT, NULL, "NAME",

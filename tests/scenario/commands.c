@@ -181,6 +181,7 @@ static void bash_completes_words_and_values(void)
         {"shipmyagent init --adapter t", "telegram\n"},
         {"shipmyagent init --adapter n", "none\n"},
         {"shipmyagent init --provider deep", "deepseek\n"},
+        {"shipmyagent init --model deepseek-f", "deepseek-flash\n"},
         {"shipmyagent chat /tmp --provider off", "offline\n"},
         {"shipmyagent pair approve X --role o", "owner\n"},
         {"shipmyagent pair app", "approve\n"},

@@ -58,7 +58,7 @@ static void what_is_over_is_recorded_and_told_once(void)
     begin_world(&(struct sma_config_budgets){.person.tokens_day = 10000}, 0);
     ends(begins("a", "1", "u1"), 10000);
     refused("a", "2", "u1", SMA_BUDGET_PERSON);
-    CHECK_TEXT("Your budget for today is used up (tokens). I have noted this message and do not "
+    CHECK_TEXT("Your budget for today is used up (tokens). I have noted this message and will not "
                "answer it. The budget is renewed in 24 hours.",
                said(&w));
     refused("a", "3", "u1", SMA_BUDGET_PERSON);
@@ -350,7 +350,7 @@ static void a_day_ends_at_local_midnight(void)
     struct sma_accepted answer = say_now("a", "2", NULL);
     CHECK(answer.over.left_ms > 29 * 60000 && answer.over.left_ms <= 30 * 60000);
     CHECK_TEXT("The budget of this chat for today is used up (number of tasks). I have noted this "
-               "message and do not answer it. The budget is renewed in 30 minutes.",
+               "message and will not answer it. The budget is renewed in 30 minutes.",
                said(&w));
     set_clock(&w, 2026, 11, 24, 0, 0);
     ends(begins("a", "3", NULL), 10);
@@ -547,7 +547,7 @@ static void a_person_has_so_many_messages_a_minute(void)
     struct sma_accepted answer = say_now("b", "4", "u1");
     CHECK_INT(SMA_VERDICT_BUSY, answer.verdict);
     CHECK_INT(SMA_BUDGET_MESSAGES, answer.over.kind);
-    CHECK_TEXT("You may send me 3 messages a minute. I have noted this one and do not answer it; "
+    CHECK_TEXT("You may send me 3 messages a minute. I have noted this one and will not answer it; "
                "please send it again in a minute.",
                said(&w));
     refused("a", "5", "u1", SMA_BUDGET_PERSON);
