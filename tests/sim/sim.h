@@ -212,6 +212,8 @@ uint64_t world_now(const struct world *world);
 bool parts_come_with(const struct world *world, const struct event *event);
 struct sma_part parts_said(char path[PARTS_PATH_SIZE], const struct event *event);
 struct sma_part parts_fetched(char path[PARTS_PATH_SIZE], struct sma_str message_id);
+/** A life ends: for whose pictures nobody waits any more is not asked again in the next one. */
+void parts_note_given_up(struct world *world);
 void parts_judge(struct world *world, const struct sma_run_order *order);
 /* What the model is asked. */
 void parts_judge_request(struct world *world, const struct sma_model_ask *ask);

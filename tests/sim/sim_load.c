@@ -325,6 +325,7 @@ void load_forget_questions(struct world *world)
 {
     for (uint32_t i = 0; i < world->event_count; i++)
         world->events[i].ask_id = 0;
+    parts_note_given_up(world);
     while (world->prepare_count > 0)
         sma_msg_destroy(world->prepares[--world->prepare_count]);
 }

@@ -59,6 +59,13 @@ static bool is_given_up(const struct world *world, uint64_t seq)
     return false;
 }
 
+void parts_note_given_up(struct world *world)
+{
+    for (uint32_t i = 0; i < world->event_count; i++)
+        if (world->events[i].seq != 0 && is_given_up(world, world->events[i].seq))
+            world->events[i].has_run_without = true;
+}
+
 /* -- /retry ------------------------------------------------------------------------------------ */
 static bool is_retry(const struct event *event)
 {
