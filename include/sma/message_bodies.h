@@ -130,6 +130,7 @@ END
 
 BODY(sma_accepted)
     FIELD(uint8_t, verdict)                  /* enum sma_verdict */
+    FIELD(uint64_t, outbox_id)               /* SAY: of its delivery */
     FIELD(uint64_t, seq)                     /* 0 when REFUSED */
     FIELD(uint32_t, position)                /* waiting messages before it, 0 = next */
     FIELD(uint32_t, retry_after_ms)          /* REFUSED, BUSY */

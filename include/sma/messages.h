@@ -61,6 +61,7 @@ enum sma_event_kind
     SMA_EVENT_CONTROL,  /* /stop /clear /status /help: does not wait in the queue */
     SMA_EVENT_CALLBACK, /* a button was pressed: text = its data; see ACCEPTED notice */
     SMA_EVENT_NOTE,     /* claimed and recorded only (join, leave, edit) */
+    SMA_EVENT_SAY,      /* the owner's program says it to the chat: delivered, nothing runs */
 };
 /* What an event says of a message that came before it. */
 enum sma_change
@@ -119,6 +120,7 @@ enum sma_verdict
     SMA_VERDICT_CONFLICT, /* same event key, other body_hash: HTTP 409 */
     /* not durable: do not acknowledge, the platform delivers again; reason says why */
     SMA_VERDICT_REFUSED,
+    SMA_VERDICT_NO_CHAT, /* SAY: not durable; there is no such chat, or no way to it is known */
 };
 
 /* -- results and lists ------------------------------------------------------------------------- */
@@ -158,6 +160,8 @@ enum sma_query_kind
      * whose number is below `before` (0: all); chat_key narrows when not empty. Members as in
      * docs/http-api.md */
     SMA_QUERY_RUNS,
+    /* chat_key = the number of a delivery: its state as in a trace, and its chat; {}: unknown */
+    SMA_QUERY_DELIVERY,
     /* {"chats":[{...}],"next":"17"}: by number, the newest record first; limit, before likewise */
     SMA_QUERY_CHATS,
 };

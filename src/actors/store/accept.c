@@ -443,6 +443,8 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     if (is_without_place(store, in))
         return make_wait(store, *msg);
+    if (in->kind == SMA_EVENT_SAY)
+        return sma_store_say(store, *msg);
     if (in->change != SMA_CHANGE_NONE)
         return sma_store_change(store, *msg);
     enum sma_err err = sma_store_begin(store);

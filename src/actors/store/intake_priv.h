@@ -170,4 +170,8 @@ SMA_CHECKED enum sma_err sma_store_deliver_text(struct sma_store *store,
                                                 const struct sma_route *route, uint64_t seq,
                                                 struct sma_str text, bool is_about_cards);
 
+/* -- say.c ------------------------------------------------------------------------------------- */
+/** An event of kind SAY that is new. */
+SMA_CHECKED enum sma_err sma_store_say(struct sma_store *store, const struct sma_msg *msg);
+
 #endif

@@ -238,6 +238,8 @@ void sma_store_accept_later(struct sma_store *store, const struct sma_msg *quest
     struct sma_accepted body = *accepted;
     body.chat_key = ingress->route.chat_key;
     body.user_id = ingress->route.user_id;
+    if (ingress->kind == SMA_EVENT_SAY && body.seq != 0)
+        body.outbox_id = sma_state_outbox_id(body.seq, STORE_NOTICE_STEP, 0);
     body.message_id = ingress->event_key;
     struct sma_msg *answer = sma_store_made(store, sma_msg_make_accepted(&body));
     sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);

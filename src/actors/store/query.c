@@ -215,6 +215,8 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
     sma_buf_init(&buf, is_trace ? HISTORY_JSON_BYTES_MAX : STATUS_BYTES_MAX);
     if (is_trace)
         sma_store_put_trace(store, &buf, query->chat_key);
+    else if (query->kind == SMA_QUERY_DELIVERY)
+        sma_store_put_delivery(store, &buf, query->chat_key);
     else if (query->kind == SMA_QUERY_STATUS)
         put_status(store, &buf);
     answer_json(store, *msg, buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("{}"));

@@ -136,6 +136,8 @@ const char *sma_store_state_name(const struct sma_store *store, const struct sma
 /** Append position, approvalId and waitsFor of an open message, as far as they are known. */
 void sma_store_put_waits(struct sma_store *store, struct sma_buf *json,
                          const struct sma_state_head *head);
+/** Append what became of one delivery, {} when there is none: docs/http-api.md. */
+void sma_store_put_delivery(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
 /** In the open transaction, add to the sums only: the run is over, or has not begun. NOTFOUND when
  *  its row is gone. */
 SMA_CHECKED enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,

@@ -59,9 +59,12 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_accepted
     static const uint8_t counts[] = {
         [SMA_VERDICT_ACCEPTED] = MESSAGE_ACCEPTED,  [SMA_VERDICT_DUPLICATE] = MESSAGE_DUPLICATE,
         [SMA_VERDICT_IGNORED] = MESSAGE_IGNORED,    [SMA_VERDICT_BUSY] = MESSAGE_BUSY,
-        [SMA_VERDICT_CONFLICT] = MESSAGE_DUPLICATE, [SMA_VERDICT_REFUSED] = MESSAGE_REFUSED};
+        [SMA_VERDICT_CONFLICT] = MESSAGE_DUPLICATE, [SMA_VERDICT_REFUSED] = MESSAGE_REFUSED,
+        [SMA_VERDICT_NO_CHAT] = MESSAGE_REFUSED};
     const struct sma_accepted *accepted = SMA_MSG_BODY(log->answer, struct sma_accepted);
     count_message(store, log->to, (enum message_word)counts[accepted->verdict]);
+    if (accepted->verdict == SMA_VERDICT_NO_CHAT)
+        return; /* the program that asked has been told */
     if (accepted->verdict != SMA_VERDICT_ACCEPTED) {
         sma_store_log_unanswered(store, log->to,
                                  &(struct sma_unanswered){.reason = (enum sma_reason)accepted->why,

@@ -9,6 +9,7 @@
 #include "store.h"
 
 #include "runtime/agent/trace.h"
+#include "runtime/chat/state_read.h"
 #include "sma/reasons.h"
 
 #define TRACE_LOOK_COUNT 100000 /* newest messages among which an id of a platform is looked for */
@@ -205,4 +206,22 @@ void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct s
     json->len = begun;
     json->err = SMA_ERR_OK;
     sma_buf_put_text(json, "{}");
+}
+
+void sma_store_put_delivery(struct sma_store *store, struct sma_buf *json, struct sma_str asked)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_delivery delivery;
+    struct trace_facts facts = {.json = json};
+    int64_t id;
+    if (sma_parse_i64(asked, 1, INT64_MAX, &id) != SMA_ERR_OK ||
+        sma_state_delivery_read(store->state, (uint64_t)id, &rows, &delivery) != SMA_ERR_OK) {
+        sma_buf_put_text(json, "{}");
+        return;
+    }
+    if (put_delivery(&facts, &delivery) != SMA_ERR_OK)
+        return;
+    json->len--; /* its brace */
+    sma_buf_put_json_member(json, "chatKey", delivery.chat->key);
+    sma_buf_put_char(json, '}');
 }

@@ -31,6 +31,12 @@ void http_tables_destroy(struct sma_http *http)
     free(http->watch_buckets);
 }
 
+/* Begins or changes something: what has to be over before the service goes. */
+static bool is_work(enum http_ask kind)
+{
+    return kind == HTTP_ASK_INGRESS || kind == HTTP_ASK_DECIDE || kind == HTTP_ASK_SAY;
+}
+
 static uint32_t take_place(struct sma_http *http)
 {
     uint32_t index = http->free_pending;
@@ -86,7 +92,7 @@ enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const str
                                 .kind = kind,
                                 .to = SMA_ACTOR_STORE};
     SMA_TRY(ask(http, &like, 0, msg));
-    if (kind == HTTP_ASK_INGRESS || kind == HTTP_ASK_DECIDE)
+    if (is_work(kind))
         http->pending_ingress_count++;
     return SMA_ERR_OK;
 }
@@ -105,7 +111,7 @@ enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
     *ret_pending = *pending;
     pending->next = http->free_pending;
     http->free_pending = index;
-    if (ret_pending->kind == HTTP_ASK_INGRESS || ret_pending->kind == HTTP_ASK_DECIDE)
+    if (is_work(ret_pending->kind))
         http->pending_ingress_count--;
     return SMA_ERR_OK;
 }

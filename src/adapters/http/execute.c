@@ -113,9 +113,8 @@ static void set_message_id(struct http_conn *conn, struct sma_str id)
 }
 
 /* The message's id: of the header Idempotency-Key, or of the body. */
-static SMA_CHECKED enum sma_err choose_id(struct http_conn *conn,
-                                          const struct sma_http_request *request,
-                                          struct sma_str body_id, struct sma_error *error)
+enum sma_err http_choose_id(struct http_conn *conn, const struct sma_http_request *request,
+                            struct sma_str body_id, struct sma_error *error)
 {
     struct sma_str id = body_id;
     conn->has_idempotency_key = request->has_idempotency_key;
@@ -144,7 +143,7 @@ static SMA_CHECKED enum sma_err read_body(struct http_conn *conn,
     struct http_execute_body body;
     struct http_attachments *files = NULL;
     SMA_TRY(http_execute_parse(text, &body, error));
-    enum sma_err err = choose_id(conn, request, body.message_id, error);
+    enum sma_err err = http_choose_id(conn, request, body.message_id, error);
     if (err != SMA_ERR_OK) {
         http_execute_fini(&body);
         return err;

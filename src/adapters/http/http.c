@@ -256,10 +256,14 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     case HTTP_ASK_PAGES:
     case HTTP_ASK_RUNS:
     case HTTP_ASK_CHATS:
+    case HTTP_ASK_DELIVERY:
         http_query_result(http, &pending, msg);
         break;
     case HTTP_ASK_WEBHOOK:
         http_webhook_answered(http, &pending, msg);
+        break;
+    case HTTP_ASK_SAY:
+        http_said(http, &pending, msg);
         break;
     case HTTP_ASK_DECIDE:
         http_decided(http, &pending, msg);

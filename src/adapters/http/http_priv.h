@@ -99,6 +99,8 @@ enum http_route
     HTTP_ROUTE_LOGS,
     HTTP_ROUTE_EVENTS,
     HTTP_ROUTE_TICKETS,
+    HTTP_ROUTE_SAY,
+    HTTP_ROUTE_DELIVERY,
 };
 #define HTTP_ROUTE_IS_OPEN 1u      /* needs no token */
 #define HTTP_ROUTE_IS_WORK 2u      /* begins or changes something: not while the service stops */
@@ -175,6 +177,8 @@ enum http_ask
     HTTP_ASK_PAGES,
     HTTP_ASK_RUNS,
     HTTP_ASK_CHATS,
+    HTTP_ASK_SAY,
+    HTTP_ASK_DELIVERY,
 };
 struct http_pending
 {
@@ -351,6 +355,8 @@ const struct http_route_row *http_route_rows(size_t *ret_count);
 bool http_query_is_route(enum http_route route);
 void http_query_ask(struct http_conn *conn, enum http_route route,
                     const struct sma_http_request *request);
+/** The one thing of this id. */
+void http_query_one(struct http_conn *conn, enum http_ask ask, struct sma_str id);
 void http_query_result(struct sma_http *http, const struct http_pending *pending,
                        struct sma_msg *msg);
 
@@ -390,6 +396,10 @@ bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *as
 /* -- execute.c and runs.c: messages in, results out -------------------------------------------- */
 void http_execute(struct http_conn *conn, const struct sma_http_request *request,
                   struct sma_str body);
+/** The id of a message, of the header Idempotency-Key or of its body, made up without either. */
+SMA_CHECKED enum sma_err http_choose_id(struct http_conn *conn,
+                                        const struct sma_http_request *request,
+                                        struct sma_str body_id, struct sma_error *error);
 void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,
                            struct sma_msg *msg);
 void http_run_get(struct http_conn *conn, const struct sma_http_request *request,
@@ -432,6 +442,11 @@ void http_feed_end(struct http_conn *conn, const struct sma_result *result, stru
 void http_ticket_give(struct http_conn *conn, struct sma_str body);
 /** ?ticket= of this request is one for its path, and its time is not over. */
 bool http_ticket_opens(const struct sma_http *http, const struct sma_http_request *request);
+
+/* -- say.c: messages to chats ------------------------------------------------------------------ */
+void http_say(struct http_conn *conn, const struct sma_http_request *request, struct sma_str part,
+              struct sma_str body);
+void http_said(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
 
 /* -- webhooks.c -------------------------------------------------------------------------------- */
 /** The path is /webhooks/<name> of a registered adapter; NULL otherwise. */

@@ -167,6 +167,11 @@ void http_query_ask(struct http_conn *conn, enum http_route route,
         ask_row(conn, row_of(route), request->query);
 }
 
+void http_query_one(struct http_conn *conn, enum http_ask ask, struct sma_str id)
+{
+    send_query(conn, ask, &(struct sma_query){.kind = SMA_QUERY_DELIVERY, .chat_key = id});
+}
+
 /* -- the answer -------------------------------------------------------------------------------- */
 static void respond_status(struct http_conn *conn, struct sma_str store_json)
 {
@@ -192,7 +197,9 @@ void http_query_result(struct sma_http *http, const struct http_pending *pending
         respond_status(conn, result->json);
     else if (pending->kind == HTTP_ASK_TRACE)
         http_respond_trace(conn, result->json);
-    else if (pending->kind == HTTP_ASK_RUNS)
+    else if (pending->kind == HTTP_ASK_DELIVERY && result->json.len <= 2)
+        http_respond_error(conn, 404, NULL, "No such delivery");
+    else if (pending->kind == HTTP_ASK_RUNS || pending->kind == HTTP_ASK_DELIVERY)
         http_respond_clean(conn, result->json);
     else
         http_respond(conn, 200, HTTP_JSON,

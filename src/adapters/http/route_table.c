@@ -20,6 +20,8 @@ static const struct http_route_row rows[] = {
     {POST, "/api/tickets", HTTP_ROUTE_TICKETS, 0},
     {GET, "/api/trace", HTTP_ROUTE_TRACE, 0},
     {GET, "/api/chats", HTTP_ROUTE_CHATS, 0},
+    {POST, "/api/chats/:chatKey/messages", HTTP_ROUTE_SAY, HTTP_ROUTE_IS_WORK},
+    {GET, "/api/deliveries/:id", HTTP_ROUTE_DELIVERY, 0},
     {GET, "/api/approvals", HTTP_ROUTE_APPROVALS, 0},
     {POST, "/api/approvals/:id/approve", HTTP_ROUTE_DECIDE, HTTP_ROUTE_IS_WORK},
     {POST, "/api/approvals/:id/reject", HTTP_ROUTE_DECIDE, HTTP_ROUTE_IS_WORK},

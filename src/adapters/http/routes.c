@@ -271,6 +271,12 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         if (http_feed_open(conn, request))
             http_run_ask(conn, value);
         return;
+    case HTTP_ROUTE_SAY:
+        http_say(conn, request, value, body);
+        return;
+    case HTTP_ROUTE_DELIVERY:
+        http_query_one(conn, HTTP_ASK_DELIVERY, value);
+        return;
     case HTTP_ROUTE_TICKETS:
         http_ticket_give(conn, body);
         return;

@@ -576,6 +576,18 @@ enum sma_err sma_state_contact_get(struct sma_state *state, int64_t id, sma_stat
     return err;
 }
 
+enum sma_err sma_state_contact_in(struct sma_state *state, struct sma_str chat_key,
+                                  sma_state_contact_fn *each, void *user)
+{
+    uint64_t id;
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CONTACT_IN);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, chat_key, true);
+    SMA_TRY(sma_state_ask_number(state, stmt, &id));
+    return sma_state_contact_get(state, (int64_t)id, each, user);
+}
+
 enum sma_err sma_state_contact_times(struct sma_state *state, int64_t after_id,
                                      struct sma_state_contact_time *times, uint32_t max,
                                      uint32_t *ret_count)

@@ -75,7 +75,8 @@ static void answer_accepted(struct fake_store *store, struct sma_ctx *ctx, enum 
     struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     accepted->verdict = (uint8_t)verdict;
     accepted->seq = seq;
-    if (verdict == SMA_VERDICT_BUSY || verdict == SMA_VERDICT_REFUSED) {
+    if (verdict == SMA_VERDICT_BUSY || verdict == SMA_VERDICT_REFUSED ||
+        verdict == SMA_VERDICT_NO_CHAT) {
         accepted->retry_after_ms = 2500;
         accepted->reason = sma_msg_dup(msg, sma_str(why));
     }
@@ -172,6 +173,10 @@ static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma
                             i + 1);
             return;
         }
+    if (sma_str_is_equal(in->route.chat_key, SMA_STR("nowhere"))) {
+        answer_accepted(store, ctx, asker, msg->ask_id, SMA_VERDICT_NO_CHAT, 0);
+        return;
+    }
     if (begins(in->text, "refuse")) {
         answer_accepted(store, ctx, asker, msg->ask_id, SMA_VERDICT_REFUSED, 0);
         return;
@@ -239,6 +244,12 @@ static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
                  query->chat_key.ptr);
     else if (query->kind == SMA_QUERY_GRANTS)
         snprintf(json, sizeof json, "{\"grants\":[]}");
+    else if (query->kind == SMA_QUERY_DELIVERY)
+        snprintf(json, sizeof json, "%s",
+                 sma_str_is_equal(query->chat_key, SMA_STR("17"))
+                     ? "{\"outboxId\":17,\"step\":0,\"platform\":\"telegram\",\"state\":\"sent\","
+                       "\"attempts\":1,\"parts\":1,\"chatKey\":\"telegram:chat:1\"}"
+                     : "{}");
     else if (query->kind == SMA_QUERY_PAIRINGS)
         snprintf(json, sizeof json, "{\"pairings\":[],\"people\":[]}");
     else if (query->kind == SMA_QUERY_RUNS || query->kind == SMA_QUERY_CHATS)

@@ -150,6 +150,56 @@ static void a_run_is_cancelled_by_its_number(void)
     CHECK_INT(400, request_status(harness, "DELETE /api/runs/17", "", "{\"reason\":\"x\"}"));
 }
 
+static void say(const char *path, const char *headers, const char *body, int status,
+                const char *part)
+{
+    char line[200];
+    snprintf(line, sizeof line, "POST %s", path);
+    struct reply reply = request_once(harness, line, headers, body);
+    if (reply.status != status || !reply_has(&reply, part))
+        fprintf(stderr, "%s %s: %d %s\n", path, body, reply.status, reply.body);
+    CHECK_INT(status, reply.status);
+    CHECK(reply_has(&reply, part));
+    reply_free(&reply);
+}
+
+static void a_message_to_a_chat_is_taken(void)
+{
+#define TO "/api/chats/telegram%3Achat%3A-100+1/messages"
+    char parts[2048], text[401];
+    say(TO, "", "{\"text\":\"backup is done\",\"messageId\":\"n1\"}", 202,
+        "\"messageId\":\"n1\",\"outboxId\":");
+    say("/api/chats/telegram:chat:-100%2B1/messages", "Idempotency-Key: n1\r\n",
+        "{\"text\":\"backup is done\"}", 202, "\"status\":\"duplicate\""); /* the same key */
+    harness_newest(harness, parts, text);
+    CHECK_TEXT("backup is done", text);
+    say(TO, "Idempotency-Key: \"n1\"\r\n", "{\"text\":\"backup is done\"}", 202, "duplicate");
+    say(TO, "Idempotency-Key: \"n1\"\r\n", "{\"text\":\"other\"}", 422, "");
+    say(TO, "", "{\"text\":\"other\",\"messageId\":\"n1\"}", 409, "");
+    say(TO, "", "{\"text\":\"refuse\"}", 503, "told by the fake");
+    say("/api/chats/nowhere/messages", "", "{\"text\":\"x\"}", 404, "told by the fake");
+    say("/api/chats/%ff/messages", "", "{\"text\":\"x\"}", 404, "no such chat");
+    say("/api/chats/a%00b/messages", "", "{\"text\":\"x\"}", 404, "no such chat");
+    say("/api/chats/%zz/messages", "", "{\"text\":\"x\"}", 404, "no such chat");
+    static const char *const wrong[] = {"",
+                                        "{}",
+                                        "{\"text\":\" \"}",
+                                        "{\"text\":7}",
+                                        "[\"x\"]",
+                                        "{\"text\":null}",
+                                        "{\"Text\":\"x\"}",
+                                        "{\"text\":\"x\",\"chatId\":\"y\"}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
+        say(TO, "", wrong[i], 400, "\"success\":false");
+    check_asked("GET /api/deliveries/17", "\"state\":\"sent\"");
+    CHECK_INT(404, request_status(harness, "GET /api/deliveries/18", "", NULL));
+    harness_stop(harness);
+    harness =
+        harness_start(&(struct harness_options){.permissions = "{\"send_elsewhere\":\"refuse\"}"});
+    say(TO, "", "{\"text\":\"x\"}", 403, "send_elsewhere");
+    CHECK_INT(0, harness_accepted_count(harness));
+}
+
 int main(void)
 {
     harness = harness_start(&(struct harness_options){0});
@@ -158,6 +208,7 @@ int main(void)
     unknown_paths_of_the_api_are_404_as_json();
     lists_of_runs_and_chats_can_be_narrowed();
     a_run_is_cancelled_by_its_number();
+    a_message_to_a_chat_is_taken();
     harness_stop(harness);
     return 0;
 }
