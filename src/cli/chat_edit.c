@@ -142,10 +142,16 @@ static void set_locale(void)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+static void bound(const struct library *library, HistoryW *history)
+{
+    HistEventW event;
+    library->history(history, &event, H_SETSIZE, CHAT_HISTORY_COUNT_MAX);
+    library->history(history, &event, H_SETUNIQUE, 1);
+}
+
 static void configure(struct sma_chat_edit *edit)
 {
     const struct library *library = &edit->library;
-    HistEventW event;
     library->set(edit->line, EL_EDITOR, L"emacs");
     library->set(edit->line, EL_SIGNAL, 0);
     library->set(edit->line, EL_PROMPT, no_prompt);
@@ -156,8 +162,7 @@ static void configure(struct sma_chat_edit *edit)
         library->set(edit->line, EL_BIND, key, bindings[i].name, NULL);
     }
     library->set(edit->line, EL_UNBUFFERED, 1);
-    library->history(edit->history, &event, H_SETSIZE, CHAT_HISTORY_COUNT_MAX);
-    library->history(edit->history, &event, H_SETUNIQUE, 1);
+    bound(library, edit->history);
 }
 
 enum sma_err sma_chat_edit_create(struct sma_chat_edit **ret_edit, struct sma_error *error)
@@ -391,17 +396,36 @@ static bool history_at(struct sma_chat_edit *edit, unsigned index, HistEventW *r
     return status >= 0;
 }
 
-void sma_chat_edit_remember(struct sma_chat_edit *edit, struct sma_str text)
+/* What providers' keys and passwords look like in a line. */
+static bool looks_secret(struct sma_str text)
+{
+    static const char *const marks[] = {
+        "sk-",       "ghp_",    "github_pat_", "xoxb-", "AKIA",    "Bearer ", "-----BEGIN",
+        "password=", "passwd=", "PASSWORD=",   "_KEY=", "_TOKEN=", "_SECRET="};
+    for (size_t i = 0; i < SMA_COUNT_OF(marks); i++)
+        if (memmem(text.ptr, text.len, marks[i], strlen(marks[i])) != NULL)
+            return true;
+    return false;
+}
+
+static void enter(const struct library *library, HistoryW *history, struct sma_str text)
 {
     HistEventW event;
     size_t count;
-    edit->recalled = 0;
-    if (sma_str_trim(text).len == 0 || text.ptr[0] == ' ' || text.len > CHAT_HISTORY_LINE_BYTES_MAX)
-        return;
     wchar_t *wide = widen(text, &count);
     if (wide != NULL)
-        edit->library.history(edit->history, &event, H_ENTER, wide);
+        library->history(history, &event, H_ENTER, wide);
     free(wide);
+}
+
+bool sma_chat_edit_remember(struct sma_chat_edit *edit, struct sma_str text)
+{
+    edit->recalled = 0;
+    if (sma_str_trim(text).len == 0 || text.ptr[0] == ' ' ||
+        text.len > CHAT_HISTORY_LINE_BYTES_MAX || looks_secret(text))
+        return false;
+    enter(&edit->library, edit->history, text);
+    return true;
 }
 
 bool sma_chat_edit_recall(struct sma_chat_edit *edit, int direction)
@@ -443,35 +467,51 @@ const char *sma_chat_edit_search(struct sma_chat_edit *edit, struct sma_str part
     return NULL;
 }
 
-void sma_chat_edit_load(struct sma_chat_edit *edit, const char *path)
+static void load(const struct library *library, HistoryW *history, const char *path)
 {
     HistEventW event;
     struct stat status;
     if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
-        (void)edit->library.history(edit->history, &event, H_LOAD, path); /* or none */
+        (void)library->history(history, &event, H_LOAD, path); /* or none */
 }
 
-enum sma_err sma_chat_edit_save(struct sma_chat_edit *edit, const char *path,
+void sma_chat_edit_load(struct sma_chat_edit *edit, const char *path)
+{
+    load(&edit->library, edit->history, path);
+}
+
+static bool write_history(const struct library *library, HistoryW *history, FILE *file)
+{
+    HistEventW event;
+    bool is_written = library->history(history, &event, H_SAVE_FP, file) >= 0;
+    return fclose(file) == 0 && is_written;
+}
+
+enum sma_err sma_chat_edit_save(struct sma_chat_edit *edit, const char *path, struct sma_str text,
                                 struct sma_error *error)
 {
     char temporary[PATH_MAX];
-    HistEventW event;
     int len = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    if (len < 0 || (size_t)len >= sizeof temporary)
+    HistoryW *all = edit->library.history_init();
+    if (len < 0 || (size_t)len >= sizeof temporary || all == NULL)
         return sma_fail(error, SMA_ERR_TOOBIG, "%.200s: the path is too long", path);
     int fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600 */
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (file == NULL) {
-        int os_errno = errno;
-        if (fd >= 0)
-            close(fd);
-        return sma_fail_os(error, os_errno, "cannot write %.200s", path);
-    }
-    bool is_written = edit->library.history(edit->history, &event, H_SAVE_FP, file) >= 0;
-    is_written = fclose(file) == 0 && is_written;
-    if (is_written && rename(temporary, path) == 0)
-        return SMA_ERR_OK;
     int os_errno = errno;
-    (void)unlink(temporary);
+    bool is_written = false;
+    if (file != NULL) {
+        bound(&edit->library, all);
+        load(&edit->library, all, path);
+        enter(&edit->library, all, text);
+        is_written = write_history(&edit->library, all, file) && rename(temporary, path) == 0;
+        os_errno = errno;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    edit->library.history_end(all);
+    if (is_written)
+        return SMA_ERR_OK;
+    if (fd >= 0)
+        (void)unlink(temporary);
     return sma_fail_os(error, os_errno, "cannot write %.200s", path);
 }

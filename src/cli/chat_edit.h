@@ -59,8 +59,9 @@ struct sma_str sma_chat_edit_text(struct sma_chat_edit *edit, size_t *ret_cursor
 void sma_chat_edit_set(struct sma_chat_edit *edit, struct sma_str text);
 
 /* -- history ----------------------------------------------------------------------------------- */
-/** Remember a line, unless it is long, empty, as the last one, or begins with a blank. */
-void sma_chat_edit_remember(struct sma_chat_edit *edit, struct sma_str text);
+/** Remember a line, unless it is long, empty, as the last one, begins with a blank, or looks like
+ *  it holds a key or a password. @return whether it is */
+bool sma_chat_edit_remember(struct sma_chat_edit *edit, struct sma_str text);
 /** Show the line before (-1) or behind (1) the one that is shown. What was being written is the
  *  last one. false: there is none. */
 bool sma_chat_edit_recall(struct sma_chat_edit *edit, int direction);
@@ -69,8 +70,9 @@ bool sma_chat_edit_recall(struct sma_chat_edit *edit, int direction);
 const char *sma_chat_edit_search(struct sma_chat_edit *edit, struct sma_str part, unsigned skip);
 /** Take the lines of a file, if there is one. */
 void sma_chat_edit_load(struct sma_chat_edit *edit, const char *path);
-/** Write the lines to a file with mode 0600, in place of the old one at once. */
+/** Add a line to those of a file, mode 0600, in place of the old one at once: what other chats
+ *  added meanwhile stays. */
 SMA_CHECKED enum sma_err sma_chat_edit_save(struct sma_chat_edit *edit, const char *path,
-                                            struct sma_error *error);
+                                            struct sma_str text, struct sma_error *error);
 
 #endif

@@ -38,9 +38,9 @@ static void print_own(struct sma_chat_ui *ui, struct sma_str text)
 static void remember(struct sma_chat_ui *ui, struct sma_str text)
 {
     struct sma_error error;
-    sma_chat_edit_remember(ui->edit, text);
-    if (ui->options.history_path != NULL &&
-        sma_chat_edit_save(ui->edit, ui->options.history_path, &error) != SMA_ERR_OK) {
+    bool is_kept = sma_chat_edit_remember(ui->edit, text);
+    if (is_kept && ui->options.history_path != NULL &&
+        sma_chat_edit_save(ui->edit, ui->options.history_path, text, &error) != SMA_ERR_OK) {
         ui_say(ui, "shipmyagent chat: %s; this chat's lines are not remembered", error.text);
         ui->options.history_path = NULL;
     }
@@ -144,6 +144,10 @@ void ui_choose(struct sma_chat_ui *ui)
     ui_print(ui, "", sma_buf_str(&name));
     sma_buf_fini(&name);
     clear_line(ui);
+    /* One key, one decision; should it be too late, the service says so. */
+    const json_t *card = sma_chat_cards_top(&ui->cards);
+    if (sma_chat_cards_drop(&ui->cards, sma_wire_text(card, "id"), ui_now()))
+        ui_print_card(ui, sma_chat_cards_top(&ui->cards));
 }
 
 /* -- searching --------------------------------------------------------------------------------- */

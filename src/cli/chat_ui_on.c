@@ -89,13 +89,6 @@ static void on_progress(struct sma_chat_ui *ui, const json_t *root)
 }
 
 /* -- deliveries -------------------------------------------------------------------------------- */
-void ui_print_card(struct sma_chat_ui *ui, const json_t *root)
-{
-    sma_buf_clear(&ui->scratch);
-    sma_chat_card_put(&ui->scratch, root, ui->options.is_styled);
-    ui_print(ui, "", sma_buf_str(&ui->scratch));
-}
-
 static void on_outcome(struct sma_chat_ui *ui, const json_t *root)
 {
     struct sma_buf line;
@@ -142,6 +135,15 @@ static void on_done(struct sma_chat_ui *ui, const json_t *root,
     if (ui->progress_seq == seq_of(root))
         ui_keep_progress(ui); /* it was stopped: what there is stays */
     ui->is_stop_sent = ui->is_stop_sent && sma_wire_open_count(ui->options.wire) > 1;
+}
+
+/* What who pressed a button is shown: "Already decided by Ann." */
+static void on_taken(struct sma_chat_ui *ui, const json_t *root)
+{
+    sma_buf_clear(&ui->scratch);
+    put_clean_member(&ui->scratch, root, "notice");
+    if (ui->scratch.len > 0)
+        ui_print(ui, "\x1b[2m", sma_buf_str(&ui->scratch));
 }
 
 static void on_waiting(struct sma_chat_ui *ui, const json_t *root)
@@ -193,6 +195,7 @@ void sma_chat_ui_on(struct sma_chat_ui *ui, enum sma_wire_event event, const jso
         on_waiting(ui, root);
         break;
     case WIRE_TAKEN:
+        on_taken(ui, root);
         break;
     case WIRE_DONE:
         on_done(ui, root, message);

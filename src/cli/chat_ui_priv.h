@@ -56,15 +56,13 @@ void ui_show(struct sma_chat_ui *ui);
 void ui_print(struct sma_chat_ui *ui, const char *style, struct sma_str clean);
 /** Print a text of the model: Markdown where styles are wanted. */
 void ui_print_answer(struct sma_chat_ui *ui, struct sma_str text);
+void ui_print_card(struct sma_chat_ui *ui, const json_t *root);
 /** Print the text in progress as one that stays, if there is one. */
 void ui_keep_progress(struct sma_chat_ui *ui);
 /** A sentence of the program's that stays, dim. */
 void ui_say(struct sma_chat_ui *ui, const char *format, ...) SMA_PRINTF(2, 3);
 /** A sentence that goes away. */
 void ui_hint(struct sma_chat_ui *ui, const char *text);
-
-/* -- chat_ui_on.c ------------------------------------------------------------------------------ */
-void ui_print_card(struct sma_chat_ui *ui, const json_t *root);
 
 /* -- chat_ui_keys.c ---------------------------------------------------------------------------- */
 void ui_on_key(struct sma_chat_ui *ui, enum sma_chat_key key, struct sma_str text);

@@ -81,6 +81,13 @@ void ui_print_answer(struct sma_chat_ui *ui, struct sma_str text)
     sma_buf_fini(&styled);
 }
 
+void ui_print_card(struct sma_chat_ui *ui, const json_t *root)
+{
+    sma_buf_clear(&ui->scratch);
+    sma_chat_card_put(&ui->scratch, root, ui->options.is_styled);
+    ui_print(ui, "", sma_buf_str(&ui->scratch));
+}
+
 void ui_keep_progress(struct sma_chat_ui *ui)
 {
     if (ui->progress.len > 0)

@@ -15,7 +15,7 @@
  *   server: {"type":"welcome","agent":"..","model":".."}                        after the client's
  *   hello: who answers in its chat
  *   server: {"type":"accepted","id":"..","seq":7,"verdict":"accepted","position":0}   durable from
- *   here on
+ *   here on; after a press it may have a "notice" for who pressed
  *   server: {"type":"progress","seq":7,"kind":"started|text|tool|finished","text":"..",
  *            "detail":".."}
  *           text is everything so far, or the tool, and detail on what; may be missing at any time

@@ -135,6 +135,8 @@ static void put_accepted(struct client *client, const struct run *run,
     sma_buf_put_json_string(&buf, sma_str(verdict_names[accepted->verdict]));
     sma_buf_put_json_key(&buf, "position");
     sma_buf_put_u64(&buf, accepted->position);
+    if (accepted->notice.len > 0)
+        sma_buf_put_json_member(&buf, "notice", accepted->notice);
     sma_buf_put_text(&buf, "}\n");
     if (buf.err == SMA_ERR_OK)
         (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */

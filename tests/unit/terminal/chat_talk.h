@@ -270,6 +270,10 @@ static void finish(struct talk *talk, int wanted)
         fprintf(stderr, "strange bytes: %s\n", talk->vt->strange);
     CHECK(!talk->vt->has_strange);
     CHECK(!talk->vt->is_paste_on && !talk->vt->is_cursor_hidden && !talk->vt->is_wrap_off);
+    struct termios after;
+    CHECK(tcgetattr(talk->master, &after) == 0);
+    CHECK_INT(talk->before.c_lflag, after.c_lflag);
+    CHECK_INT(talk->before.c_iflag, after.c_iflag);
 }
 
 static void end(struct talk *talk)

@@ -95,8 +95,8 @@ static void lines_of_before_come_back_also_in_the_next_chat(void)
     struct talk *talk = start_and_greet();
     exchange(talk, "first\r", "first", "ok one", "ok one");
     exchange(talk, "\x1b[200~a\nb\x1b[201~\r", "a\nb", "ok two", "ok two");
-    exchange(talk, " secret\r", " secret", "ok three",
-             "ok three"); /* a blank in front: not remembered */
+    exchange(talk, " secret\r", " secret", "ok three", "ok three");         /* a blank: not kept */
+    exchange(talk, "use sk-12345\r", "use sk-12345", "ok four", "ok four"); /* nor is a key */
     type(talk, "half\x1b[A");
     wait_line(talk, "  b");
     type(talk, "\x1b[A\x1b[A"); /* to its first line, to the one before */
@@ -433,6 +433,54 @@ static void a_question_is_answered_by_one_key(void)
     leave(talk);
 }
 
+static void several_questions_are_answered_one_by_one(void)
+{
+    struct talk *talk = start_and_greet();
+    put_card(talk, 7, "one");
+    put_card(talk, 7, "two");
+    wait_row(talk, "y/1 Approve");
+    usleep(700000);
+    type(talk, "n");
+    expect_press(talk, "sa1:two:1:n:s"); /* the newest; the other one is shown anew */
+    usleep(700000);
+    type(talk, "1");
+    json_t *press = receive(talk);
+    CHECK_TEXT("sa1:one:1:y:s", json_string_value(json_object_get(press, "data")));
+    put_line(talk, json_pack("{s:s, s:s, s:i, s:s, s:s}", "type", "accepted", "id",
+                             json_string_value(json_object_get(press, "id")), "seq", 9, "verdict",
+                             "accepted", "notice", "Already decided by ann."));
+    json_decref(press);
+    wait_row(talk, "Already decided by ann.");
+    wait_no_row(talk, "y/1 Approve");
+    char *text = all(talk);
+    CHECK_INT(3, count_of(text, "Approval needed"));
+    free(text);
+    leave(talk);
+}
+
+static void two_chats_keep_the_lines_of_both(void)
+{
+    char path[1200], text[4096] = "";
+    struct talk *first = start_and_greet();
+    struct talk *second = start_sized(80, 24);
+    greet(second);
+    wait_row(second, "Ada answers with");
+    exchange(first, "from first\r", "from first", "ok", "ok");
+    exchange(second, "from second\r", "from second", "ok", "ok");
+    exchange(first, "first again\r", "first again", "well", "well");
+    type(second, "\x04");
+    finish(second, 0);
+    end(second);
+    leave(first);
+    snprintf(path, sizeof path, "%s/.ship/chat-history", dir);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    CHECK(strstr(text, "from\\040first\nfrom\\040second\nfirst\\040again\n") != NULL);
+    CHECK(unlink(path) == 0);
+}
+
 static void who_types_a_sentence_decides_nothing(void)
 {
     struct talk *talk = start_and_greet();
@@ -605,6 +653,8 @@ int main(void)
     RUN(ten_thousand_lines_arrive);
     RUN(a_window_that_changes_its_size_loses_nothing);
     RUN(a_question_is_answered_by_one_key);
+    RUN(several_questions_are_answered_one_by_one);
+    RUN(two_chats_keep_the_lines_of_both);
     RUN(who_types_a_sentence_decides_nothing);
     RUN(a_service_that_comes_back_gets_everything_once);
     RUN(what_a_stopping_service_refuses_goes_to_its_successor);
