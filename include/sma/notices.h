@@ -23,8 +23,8 @@
       "it; please send it again if you still need an answer.", \
       "一条 %u 分钟前的消息现在才送达。我已记录但不会回复；如仍需要回复，请重新发送。") \
     X(LATE_HOURS, \
-      "A message of %u hours ago has reached me only now. I have noted it and will not answer it; " \
-      "please send it again if you still need an answer.", \
+      "A message of %u hours ago has reached me only now. I have noted it and will not answer " \
+      "it; please send it again if you still need an answer.", \
       "一条 %u 小时前的消息现在才送达。我已记录但不会回复；如仍需要回复，请重新发送。") \
     X(STOPPED, "Stopped.", "已停止。") \
     X(NOTHING_TO_STOP, "Nothing is running here.", "当前没有正在进行的任务。") \
