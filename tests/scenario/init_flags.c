@@ -386,6 +386,8 @@ static void it_ends_in_a_service_that_answers(void)
     struct place place;
     struct folder made;
     place_create(&place);
+    char number[16]; /* other tests make projects at the same time */
+    snprintf(number, sizeof number, "%d", process_free_port());
     char *argv[] = {binary,
                     (char *)"init",
                     place.path,
@@ -399,6 +401,8 @@ static void it_ends_in_a_service_that_answers(void)
                     (char *)"--key-file",
                     place.key_file,
                     (char *)"--start",
+                    (char *)"--port",
+                    number,
                     NULL};
     char log[300];
     snprintf(log, sizeof log, "%s/log", place.parent.path);
@@ -428,6 +432,16 @@ static void it_ends_in_a_service_that_answers(void)
         fprintf(stderr, "%s\n", said);
     CHECK(strstr(said, "WARN") == NULL && strstr(said, "shipmyagent: ") == NULL);
     free(said);
+    place_remove(&place);
+}
+
+/* Two lines of a shell script: a project, and its first answer. */
+static void it_ends_in_a_chat_with_what_comes_in(void)
+{
+    struct place place;
+    place_create(&place);
+    expect(0, "Is anybody home?", "Is anybody home?\n",
+           (const char *const[]){MODEL(&place), "--key-file", place.key_file, "--chat", NULL});
     place_remove(&place);
 }
 
@@ -489,6 +503,7 @@ int main(int argc, char **argv)
     RUN(each_project_gets_a_port_of_its_own);
     RUN(several_platforms_are_connected_at_once);
     RUN(it_ends_in_a_service_that_answers);
+    RUN(it_ends_in_a_chat_with_what_comes_in);
     RUN(a_unit_of_systemd_is_made_and_started);
     return 0;
 }

@@ -51,7 +51,10 @@ static void place_remove(struct place *place)
 
 static void begin(struct place *place, const char *option, const char *value)
 {
-    char *argv[] = {binary, (char *)"init", place->path, (char *)option, (char *)value, NULL};
+    char port[16]; /* other tests make projects at the same time */
+    snprintf(port, sizeof port, "%d", process_free_port());
+    char *argv[] = {binary, (char *)"init", place->path,   (char *)"--port",
+                    port,   (char *)option, (char *)value, NULL};
     pty_start(&place->pty, argv, NULL);
 }
 
@@ -349,8 +352,12 @@ static void a_platform_that_fails_can_be_left_out(void)
 {
     struct place place;
     struct pty *pty = &place.pty;
+    char *before = strdup(getenv("PATH"));
     place_create(&place);
+    setenv("PATH", "/nonexistent", 1); /* no systemd here */
     begin(&place, "--telegram-api-root", "http://127.0.0.1:1");
+    setenv("PATH", before, 1);
+    free(before);
     pty_answer(pty, "number or name", "offline");
     (void)pty_await(pty, "Platform to connect:");
     pty_answer(pty, "number or name", "telegram");
@@ -359,6 +366,8 @@ static void a_platform_that_fails_can_be_left_out(void)
     pty_answer(pty, "4) leave this platform out", "4");
     pty_answer(pty, "Connect another platform?", "no");
     pty_answer(pty, "without asking?", "no");
+    pty_answer(pty, "And then?", "3");
+    (void)pty_await(pty, "--service is not possible here"); /* and nothing is lost by it */
     pty_answer(pty, "And then?", "4");
     CHECK(pty_end(pty) == 0);
     expect_not_in(&place, ".env", "TELEGRAM");

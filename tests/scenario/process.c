@@ -8,10 +8,13 @@
 #include "support/check.h"
 #include "support/patience.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -141,6 +144,17 @@ void service_kill(struct service *service)
 {
     kill(service->pid, SIGKILL);
     CHECK(waitpid(service->pid, NULL, 0) == service->pid);
+}
+
+int process_free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0);
+    CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    close(fd);
+    return ntohs(address.sin_port);
 }
 
 int server_start(char *const *argv, pid_t *ret_pid)

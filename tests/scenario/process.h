@@ -36,6 +36,8 @@ void service_start(struct service *service, const char *binary, const struct fol
 int service_stop(struct service *service);
 void service_kill(struct service *service);
 
+/** A port of 127.0.0.1 that nobody has at the moment, of those the kernel gives away. */
+int process_free_port(void);
 /** Start a server that prints `PORT n` first. @return its port */
 int server_start(char *const *argv, pid_t *ret_pid);
 void server_stop(pid_t pid);
