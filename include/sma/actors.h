@@ -86,6 +86,8 @@ struct sma_log_options
 };
 SMA_CHECKED enum sma_err sma_log_create(const struct sma_log_options *options,
                                         struct sma_log **ret_log, struct sma_error *error);
+/** Before the actor starts: a warning that was shown already, into the file alone. */
+void sma_log_note_warning(struct sma_log *log, struct sma_str text);
 void sma_log_destroy(struct sma_log *log);
 extern const struct sma_actor_ops sma_log_actor_ops;
 

@@ -33,6 +33,7 @@ struct sma_service
     size_t reloaded_count;
     struct sma_config_overrides overrides;
     int lock_fd;
+    struct sma_buf start_lines; /* what was warned of before there was a log */
     struct sma_adapter adapters[SMA_ADAPTER_COUNT_MAX];
     struct sma_actor_ops actors[SMA_ADAPTER_COUNT_MAX]; /* the adapters', each under its name */
     char webhook_names[SMA_ADAPTER_COUNT_MAX][SMA_BOT_NAME_BYTES_MAX]; /* "telegram/support" */
@@ -67,7 +68,27 @@ static void warn_on_stderr(void *user, const char *line)
     sma_buf_fini(&clean);
 }
 
-static void warn_without_credentials(const char *name)
+/* What stands in the way of an answer is looked for in the log, later. */
+static void warn_at_start(void *user, const char *line)
+{
+    struct sma_service *service = user;
+    warn_on_stderr(NULL, line);
+    sma_buf_put_text(&service->start_lines, line);
+    sma_buf_put_char(&service->start_lines, '\n');
+}
+
+static void log_start_lines(struct sma_service *service)
+{
+    struct sma_str rest = sma_buf_str(&service->start_lines);
+    for (const char *end; rest.len > 0 && (end = memchr(rest.ptr, '\n', rest.len)) != NULL;) {
+        size_t len = (size_t)(end - rest.ptr);
+        sma_log_note_warning(service->log, (struct sma_str){rest.ptr, len});
+        rest = (struct sma_str){end + 1, rest.len - len - 1};
+    }
+    sma_buf_fini(&service->start_lines);
+}
+
+static void warn_without_credentials(struct sma_service *service, const char *name)
 {
     char line[256];
     snprintf(
@@ -75,7 +96,7 @@ static void warn_without_credentials(const char *name)
         "adapters.%s is enabled, but has no credentials; it is skipped. Give them in ship.json "
         "or .env, or set its \"enabled\" to false",
         name);
-    warn_on_stderr(NULL, line);
+    warn_at_start(service, line);
 }
 
 /* http and terminal are part of the program: on unless switched off. Platforms are on when
@@ -107,7 +128,7 @@ static enum sma_err add_adapter(struct sma_service *service, const struct sma_ad
     enum sma_err err =
         ops->create(service->config, block == NULL ? &no_block : block, &adapter->state, error);
     if (err == SMA_ERR_NOTFOUND) { /* skipped, as in the old program, but not in silence */
-        warn_without_credentials(sma_adapter_name(adapter));
+        warn_without_credentials(service, sma_adapter_name(adapter));
         return SMA_ERR_OK;
     }
     if (err != SMA_ERR_OK)
@@ -142,8 +163,9 @@ static enum sma_err add_adapters(struct sma_service *service,
 
 /* A project may enable a platform that this build does not have: say so instead of staying
  * silent. */
-static void warn_unknown_platforms(const struct sma_config *config)
+static void warn_unknown_platforms(struct sma_service *service)
 {
+    const struct sma_config *config = service->config;
     for (size_t i = 0; i < config->adapter_count; i++) {
         bool is_known = false;
         for (size_t k = 0; sma_adapter_table[k].ops != NULL; k++)
@@ -154,7 +176,7 @@ static void warn_unknown_platforms(const struct sma_config *config)
                  "adapters.%.200s is enabled, but this version has no such adapter; it is skipped",
                  config->adapters[i].name);
         if (config->adapters[i].is_enabled && !is_known)
-            warn_on_stderr(NULL, line);
+            warn_at_start(service, line);
     }
 }
 
@@ -261,16 +283,16 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
 {
     service->overrides = options->overrides;
     service->overrides.platforms = sma_cli_platforms();
-    enum sma_err err = sma_config_load(options->dir, &service->overrides, warn_on_stderr, NULL,
+    enum sma_err err = sma_config_load(options->dir, &service->overrides, warn_at_start, service,
                                        &service->config, error);
     if (err != SMA_ERR_OK)
         return err;
-    warn_unknown_platforms(service->config);
+    warn_unknown_platforms(service);
     name_targets(service->config);
     err = sma_lock_take(service->config->state_dir, &service->lock_fd, error);
     if (err != SMA_ERR_OK)
         return err;
-    sma_private_close(service->config, warn_on_stderr, NULL);
+    sma_private_close(service->config, warn_at_start, service);
     /* The first mailbox registers for membarrier(), which takes the kernel 8 ms once there is a
      * second thread, and the store brings one. */
     struct sma_system_options system = {.sys = sma_sys_real()};
@@ -295,11 +317,13 @@ enum sma_err sma_service_create(const struct sma_service_options *options,
     if (service == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     service->lock_fd = -1;
+    sma_buf_init(&service->start_lines, 65536);
     enum sma_err err = fill(service, options, error);
     if (err != SMA_ERR_OK) {
         sma_service_destroy(service);
         return err;
     }
+    log_start_lines(service);
     *ret_service = service;
     return SMA_ERR_OK;
 }
@@ -406,6 +430,7 @@ void sma_service_destroy(struct sma_service *service)
     for (size_t i = 0; i < service->reloaded_count; i++)
         sma_config_destroy(service->reloaded[i]);
     sma_config_destroy(service->config);
+    sma_buf_fini(&service->start_lines);
     free(service);
 }
 

@@ -447,6 +447,22 @@ static void wait_log_file(const struct world *world, const char *part)
     }
 }
 
+/* A platform that is skipped, a task that nobody runs: weeks later the log still says so. */
+static void what_was_warned_of_at_start_stands_in_the_log(void)
+{
+    struct world world = {0};
+    world_create(&world, fake_model, LLM,
+                 ",\"adapters\":{\"telegram\":{\"enabled\":true}},\"oss\":{\"enabled\":true}");
+    service_start(&world.service, binary, &world.folder);
+    wait_log_file(&world, "adapters.telegram is enabled, but has no credentials");
+    wait_log_file(&world, "found oss, which this version does not use");
+    char *shown = folder_read(&world.folder, "service.log");
+    const char *first = strstr(shown, "has no credentials");
+    CHECK(first != NULL && strstr(first + 1, "has no credentials") == NULL); /* shown once */
+    free(shown);
+    world_stop(&world);
+}
+
 static void hangup_reads_the_configuration_anew(void)
 {
     struct world world = {.may_prefix_move = true}; /* a new Agent.md stands at the head of it */
@@ -581,6 +597,7 @@ int main(int argc, char **argv)
     RUN(collected_messages_are_answered_together);
     RUN(a_restart_finishes_what_was_accepted);
     RUN(another_address_needs_the_token);
+    RUN(what_was_warned_of_at_start_stands_in_the_log);
     RUN(hangup_reads_the_configuration_anew);
     RUN(an_old_project_goes_on);
     return check_summary();

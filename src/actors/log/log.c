@@ -182,8 +182,8 @@ static void put_screen_line(struct sma_log *log, const struct sma_log_line *line
     sma_buf_put_text(out, colour[0] == '\0' ? "\n" : "\033[0m\n");
 }
 
-static void add_line(struct sma_log *log, const struct sma_log_line *line,
-                     const struct sma_sys *sys)
+static void add_to_file(struct sma_log *log, const struct sma_log_line *line,
+                        const struct sma_sys *sys)
 {
     bool is_new_day;
     bool is_open = log_file_open(&log->day, sys, line->wall_ms, &is_new_day);
@@ -194,6 +194,12 @@ static void add_line(struct sma_log *log, const struct sma_log_line *line,
             sma_log_ring_put(
                 (struct sma_str){log->day.batch.ptr + begun, log->day.batch.len - begun});
     }
+}
+
+static void add_line(struct sma_log *log, const struct sma_log_line *line,
+                     const struct sma_sys *sys)
+{
+    add_to_file(log, line, sys);
     int least = log->is_quiet ? SMA_LOG_WARN : log->shows_debug ? SMA_LOG_DEBUG : SMA_LOG_INFO;
     if (line->level >= least)
         put_screen_line(log, line);
@@ -347,6 +353,15 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
     }
     *ret_log = log;
     return SMA_ERR_OK;
+}
+
+void sma_log_note_warning(struct sma_log *log, struct sma_str text)
+{
+    const struct sma_sys *sys = sma_sys_real();
+    const struct sma_log_line line = {
+        .level = SMA_LOG_WARN, .wall_ms = sys->wall_ms(sys->self), .text = text};
+    add_to_file(log, &line, sys);
+    log_file_write(&log->day, sys);
 }
 
 void sma_log_destroy(struct sma_log *log)
