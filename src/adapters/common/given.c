@@ -347,7 +347,8 @@ bool sma_given_put_base64(struct sma_given_sink *sink, struct sma_str base64)
             len = 0;
         }
     }
-    sma_given_put(sink, piece, len);
+    if (len > 0)
+        sma_given_put(sink, piece, len);
     return ends_well(bits, letter_count, padding_count);
 }
 
