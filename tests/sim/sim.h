@@ -199,6 +199,8 @@ struct world
 void complain(struct world *world, const char *format, ...) SMA_PRINTF(2, 3);
 
 /* -- sim_world.c ------------------------------------------------------------------------------- */
+/** "fake" and "fakei"; in some seeds the second is another bot of the first, "fake@i". */
+const char *world_channel(const struct world *world, size_t platform);
 void world_make(struct world *world);
 void world_open(struct world *world);  /* a new life on the folder */
 void world_crash(struct world *world); /* and the folder as it was then becomes the next life's */

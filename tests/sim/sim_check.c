@@ -112,7 +112,7 @@ static void take_line(struct world *world, const char *name, const char *line)
     else if (strcmp(role, "user") == 0)
         take_user_line(world, json_string_value(json_object_get(root, "messageId")), root);
     else
-        said_of(strncmp(key, "fakei:", 6) == 0, chat_of_place(chat), text)->count++;
+        said_of(strncmp(key, "fake:", 5) != 0, chat_of_place(chat), text)->count++;
     json_decref(root);
 }
 
@@ -239,8 +239,7 @@ static bool find_head(struct world *world, const struct event *event,
                       struct sma_state_head *ret_head)
 {
     char key[64];
-    snprintf(key, sizeof key, "%s:chat:%u", world->adapter_ops[event->platform].channel,
-             event->place);
+    snprintf(key, sizeof key, "%s:chat:%u", world_channel(world, event->platform), event->place);
     const struct sma_state_chat *chat = sma_state_chat_get(world->store->state, sma_str(key));
     uint8_t kind = event->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
     if (event->type == EVENT_MOVE)
@@ -502,8 +501,7 @@ static void check_choice(struct world *world, const struct event *event)
                          : strcmp(event->text, "/model second") == 0 ? "second"
                                                                      : "";
     char name[64];
-    snprintf(name, sizeof name, "%s:chat:%u", world->adapter_ops[event->platform].channel,
-             event->place);
+    snprintf(name, sizeof name, "%s:chat:%u", world_channel(world, event->platform), event->place);
     const struct sma_state_chat *chat = sma_state_chat_get(world->store->state, sma_str(name));
     if (chat == NULL)
         return; /* check_event tells */

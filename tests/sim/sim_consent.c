@@ -72,7 +72,7 @@ bool consent_decide(struct world *world)
     unsigned platform = (unsigned)draw(&world->chance, PLATFORM_COUNT);
     struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[platform].actor);
     const struct sma_route route = {.adapter = (uint8_t)sma_ctx_self(ctx),
-                                    .channel = sma_str(world->adapter_ops[platform].channel),
+                                    .channel = sma_str(world_channel(world, platform)),
                                     .user_id = SMA_STR("u0"), /* an owner */
                                     .user_name = SMA_STR("u0")};
     struct sma_msg *msg =

@@ -84,7 +84,7 @@ static void write_text(struct world *world, struct event *event, uint32_t number
 static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
 {
     struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[event->platform].actor);
-    const char *channel = world->adapter_ops[event->platform].channel;
+    const char *channel = world_channel(world, event->platform);
     char chat[8], chat_key[64];
     char former_key[64] = "", name[16];
     /* A name that two people share is nobody's: who is told is of the first platform. */

@@ -180,14 +180,24 @@ static bool drawn_disk(void *user, uint64_t *ret_free_bytes)
 /* The owner's side has let in every group, under both of its ids. */
 #define LET_IN "\"access\":\"anyone\",\"groups\":[1,3,5,7,9,11]"
 
+/* Two platforms, or two bots of one: the store knows them by their channels alone. */
+static bool has_bots(const struct world *world)
+{
+    return world->options.seed >= 5000 && world->options.seed % 4 == 3;
+}
+
+const char *world_channel(const struct world *world, size_t platform)
+{
+    return platform == 0 ? "fake" : has_bots(world) ? "fake@i" : "fakei";
+}
+
 /* Drawn only for some seeds, so that older ones keep what they draw. */
 static void draw_people(struct world *world)
 {
     uint64_t seed = world->options.seed;
-    static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
         world->config.adapters[i] =
-            (struct sma_config_adapter){.name = names[i], .json = "{" LET_IN "}"};
+            (struct sma_config_adapter){.name = world_channel(world, i), .json = "{" LET_IN "}"};
     world->config.adapter_count = PLATFORM_COUNT;
     budget_draw(world);
     world->has_people = seed % 4 == 1 || (seed >= 1000 && seed % 2 == 1);
@@ -263,9 +273,11 @@ static void draw_settings(struct world *world)
         .queue_chat_waiting_max = bounds[draw(chance, 3)],
         .queue_waiting_max = 1000,
         .language = draw(chance, 2) == 0 ? SMA_LANGUAGE_EN : SMA_LANGUAGE_ZH,
-        .permissions_json = "{\"roles\":{\"owner\":[\"fake:u0\",\"fakei:u0\"],\"member\":["
-                            "\"fake:u1\",\"fake:u2\",\"fake:u3\",\"fake:u4\","
-                            "\"fakei:u1\",\"fakei:u2\",\"fakei:u3\",\"fakei:u4\"]}}",
+        .permissions_json =
+            "{\"roles\":{\"owner\":[\"fake:u0\",\"fakei:u0\",\"fake@i:u0\"],\"member\":["
+            "\"fake:u1\",\"fake:u2\",\"fake:u3\",\"fake:u4\","
+            "\"fakei:u1\",\"fakei:u2\",\"fakei:u3\",\"fakei:u4\","
+            "\"fake@i:u1\",\"fake@i:u2\",\"fake@i:u3\",\"fake@i:u4\"]}}",
     };
     world->chat_count = 1 + (uint32_t)draw(chance, CHAT_COUNT_MAX);
     world->life_count = 1 + (world->options.crashes >= 0 ? (uint32_t)world->options.crashes
@@ -288,10 +300,10 @@ static void draw_settings(struct world *world)
 
 static void set_adapters(struct world *world)
 {
-    static const char *const names[] = {"fake", "fakei"};
     for (size_t i = 0; i < PLATFORM_COUNT; i++) {
         world->adapter_ops[i] = fake_adapter_ops;
-        world->adapter_ops[i].name = world->adapter_ops[i].channel = names[i];
+        world->adapter_ops[i].name = world->adapter_ops[i].channel =
+            has_bots(world) ? "fake" : world_channel(world, i);
         world->adapter_ops[i].capabilities.has_idempotency = i == 1;
         if (draw(&world->chance, 3) == 0)
             world->adapter_ops[i].capabilities.chat_per_minute = 20;
@@ -299,6 +311,8 @@ static void set_adapters(struct world *world)
             world->adapter_ops[i].capabilities.adapter_per_second = 5;
         world->adapters[i] = (struct sma_adapter){
             .ops = &world->adapter_ops[i], .actor = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + i)};
+        if (has_bots(world) && i > 0)
+            world->adapters[i].bot = world_channel(world, i);
     }
 }
 
