@@ -36,6 +36,7 @@
 
 #include "support/check.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -68,11 +69,13 @@ static void put_block(char *block, size_t size, const char *account, int port)
     }
 }
 
-static void configure(const struct town *town, const char *access, const char *more)
+/* other: the account of the second; more members may stand behind it. */
+static void configure_second(const struct town *town, const char *other, const char *access,
+                             const char *more)
 {
     char one[1024], two[1024], json[4096];
     put_block(one, sizeof one, ACCOUNT, town->first.client.port);
-    put_block(two, sizeof two, OTHER, town->second.client.port);
+    put_block(two, sizeof two, other, town->second.client.port);
     int len = snprintf(json, sizeof json,
                        "%s,\"queue\":{\"mode\":\"serial\"},\"agent\":{\"concurrency\":4},"
                        "\"access\":%s,\"adapters\":{\"terminal\":{\"enabled\":false},"
@@ -81,6 +84,11 @@ static void configure(const struct town *town, const char *access, const char *m
     CHECK(len > 0 && (size_t)len < sizeof json);
     world_configure(&town->first.world, town->first.world.fake_port,
                     "\"apiKey\":\"" WORLD_API_KEY "\"", json);
+}
+
+static void configure(const struct town *town, const char *access, const char *more)
+{
+    configure_second(town, OTHER, access, more);
 }
 
 /* The first alone, as an object. */
@@ -410,6 +418,32 @@ static void a_contact_is_reached_by_the_bot_that_is_asked(void)
     town_stop(&town);
 }
 
+/* Rules count at once and for the bot that they are written for; an account waits for the start. */
+static void what_is_read_again_is_the_bots_own(void)
+{
+    struct town town = {0};
+    town_start(&town);
+    chat_say(&town.second, BOB, BOB, "[[plain]] before");
+    chat_expect(&town.second, BOB, "before");
+    settle(&town);
+    configure_second(&town, OTHER "\",\"access\":[\"1001\"],\"webhookUrl\":\"", "\"anyone\"", "");
+    CHECK_INT(0, kill(town.first.world.service.pid, SIGHUP));
+    platform_await_log(&town.first, "next start: adapters.telegram@" SECOND ".webhookUrl");
+    chat_say(&town.second, BOB, BOB, "[[plain]] behind it");
+    chat_say(&town.second, ANN, ANN, "[[plain]] listed");
+    chat_expect(&town.second, ANN, "listed");
+    chat_say(&town.first, BOB, BOB, "[[plain]] elsewhere");
+    chat_expect(&town.first, BOB, "elsewhere");
+    settle(&town);
+    CHECK_INT(0, platform_asked(&town.first, "behind it"));
+    configure_second(&town, ACCOUNT, "\"anyone\"", "");
+    CHECK_INT(0, kill(town.first.world.service.pid, SIGHUP));
+    platform_await_log(&town.first, "telegram and telegram@" SECOND " have one botToken");
+    chat_say(&town.second, ANN, ANN, "[[plain]] as it was");
+    chat_expect(&town.second, ANN, "as it was");
+    town_stop(&town);
+}
+
 static int post_update(const struct town *town, const char *path, const char *secret,
                        const char *text)
 {
@@ -515,6 +549,7 @@ int main(int argc, char **argv)
     RUN(pairing_is_each_bots_own);
     RUN(a_second_bot_is_no_second_budget);
     RUN(a_contact_is_reached_by_the_bot_that_is_asked);
+    RUN(what_is_read_again_is_the_bots_own);
     RUN(a_webhook_is_one_bots);
 #endif
 #if !defined(BOTS_FEISHU)
