@@ -188,7 +188,7 @@ static void tell_letter(const struct sink *sink, unsigned code, unsigned modifie
         flush_text(sink, true);
     } else if (is_letter && (modifiers & CTRL) != 0) {
         if (letter == 'j' || letter == 'm')
-            tell(sink, letter == 'j' ? CHAT_KEY_NEWLINE : CHAT_KEY_ENTER);
+            tell(sink, CHAT_KEY_ENTER);
         else if (letter == 'h')
             tell(sink, CHAT_KEY_BACKSPACE);
         else
@@ -320,13 +320,11 @@ static void take_control(const struct sink *sink, char byte)
     keys->state = GROUND;
     if (byte == ESC)
         keys->state = ESCAPED;
-    else if (byte == '\r')
-        tell(sink, CHAT_KEY_ENTER);
-    else if (byte == '\n')
-        tell(sink, CHAT_KEY_NEWLINE);
+    else if (byte == '\r' || (byte == '\n' && !keys->is_after_return))
+        tell(sink, CHAT_KEY_ENTER); /* LF: typed ahead while the terminal was not ours yet */
     else if (byte == 0x7f || byte == 0x08)
         tell(sink, CHAT_KEY_BACKSPACE);
-    else if (byte >= 1 && byte <= 26 && byte != '\t')
+    else if (byte >= 1 && byte <= 26 && byte != '\t' && byte != '\n')
         tell_byte(sink, CHAT_KEY_CONTROL, (char)('a' + byte - 1));
 }
 
@@ -390,8 +388,10 @@ void sma_chat_keys_take(struct sma_chat_keys *keys, struct sma_str bytes, sma_ch
                         void *user)
 {
     struct sink sink = {keys, each, user};
-    for (size_t i = 0; i < bytes.len; i++)
+    for (size_t i = 0; i < bytes.len; i++) {
         take_byte(&sink, bytes.ptr[i]);
+        keys->is_after_return = bytes.ptr[i] == '\r';
+    }
     flush_text(&sink, false);
 }
 

@@ -18,8 +18,8 @@
 
 #define CHAT_PASTE_BYTES_MAX (1024u * 1024)
 #define CHAT_SEQUENCE_BYTES_MAX 64
-#define CHAT_ESCAPE_MS 60  /* an ESC that nothing follows for so long is the key */
-#define CHAT_PASTE_MS 1000 /* a paste that nothing follows for so long is over */
+#define CHAT_ESCAPE_MS 500 /* an ESC that nothing follows for so long is the key: slow lines */
+#define CHAT_PASTE_MS 5000 /* a paste that nothing follows for so long is over */
 
 enum sma_chat_key
 {
@@ -28,7 +28,7 @@ enum sma_chat_key
     CHAT_KEY_CONTROL, /* text: one byte, 'a' to 'z' */
     CHAT_KEY_ALT,     /* text: one byte, 'a' to 'z' */
     CHAT_KEY_ENTER,
-    CHAT_KEY_NEWLINE, /* Shift-, Alt-, Ctrl-Enter, Ctrl-J */
+    CHAT_KEY_NEWLINE, /* Shift-, Alt-, Ctrl-Enter */
     CHAT_KEY_BACKSPACE,
     CHAT_KEY_DELETE,
     CHAT_KEY_ERASE_WORD,
@@ -50,7 +50,8 @@ struct sma_chat_keys
     char sequence[CHAT_SEQUENCE_BYTES_MAX];
     size_t sequence_len;
     size_t string_len;
-    struct sma_buf text; /* a run of text that is not told yet; may end within a character */
+    bool is_after_return; /* a line feed now belongs to it */
+    struct sma_buf text;  /* a run of text that is not told yet; may end within a character */
     struct sma_buf paste;
 };
 

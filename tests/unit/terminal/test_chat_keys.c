@@ -71,7 +71,8 @@ static void text_and_control_keys(void)
 {
     IS("ab\r", "text(ab) enter");
     IS("你\x7f好", "text(你) backspace text(好)");
-    IS("\x01\x05\x08\n", "ctrl(a) ctrl(e) backspace newline");
+    IS("\x01\x05\x08\n", "ctrl(a) ctrl(e) backspace enter");
+    IS("a\r\nb\n", "text(a) enter text(b) enter"); /* CR LF is one */
     IS("a\xff"
        "b\xE4\xBD",
        "text(ab)"); /* half a character at the end never comes */
