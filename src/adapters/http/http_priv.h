@@ -100,6 +100,7 @@ enum http_route
     HTTP_ROUTE_EVENTS,
     HTTP_ROUTE_TICKETS,
     HTTP_ROUTE_SAY,
+    HTTP_ROUTE_OPENAPI,
     HTTP_ROUTE_DELIVERY,
 };
 #define HTTP_ROUTE_IS_OPEN 1u      /* needs no token */

@@ -36,6 +36,7 @@ static const struct http_route_row rows[] = {
     {GET, "/api/logs", HTTP_ROUTE_LOGS, 0},
     {GET, "/metrics", HTTP_ROUTE_METRICS, 0},
     {GET, "/ws", HTTP_ROUTE_PAGE, HTTP_ROUTE_TAKES_TICKET},
+    {GET, "/openapi.json", HTTP_ROUTE_OPENAPI, 0},
     {GET, "/health", HTTP_ROUTE_HEALTH, HTTP_ROUTE_IS_OPEN},
 #define STATIC_ROW(request, name, type) {GET, request, HTTP_ROUTE_STATIC, HTTP_ROUTE_IS_OPEN},
     SMA_SERVED_FILES(STATIC_ROW)

@@ -1,5 +1,6 @@
 /* routes.c — which request is what, who may ask, and the answers that need no run. */
 #include "http_priv.h"
+#include "openapi.h"
 
 #include "runtime/files/served.h"
 #include "sma/health.h"
@@ -270,6 +271,10 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
     case HTTP_ROUTE_EVENTS:
         if (http_feed_open(conn, request))
             http_run_ask(conn, value);
+        return;
+    case HTTP_ROUTE_OPENAPI:
+        http_respond(conn, 200, HTTP_JSON, (struct sma_str){http_openapi_bytes, http_openapi_len},
+                     NULL);
         return;
     case HTTP_ROUTE_SAY:
         http_say(conn, request, value, body);

@@ -1,5 +1,6 @@
 /* harness.c — see harness.h. */
 #include "harness.h"
+#include "support/openapi.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -679,6 +680,21 @@ bool reply_has(const struct reply *reply, const char *text)
            memmem(reply->body, reply->body_len, text, strlen(text)) != NULL;
 }
 
+/* Every answer of the API is one that docs/openapi.json describes. */
+static void check_described(const char *request, const struct reply *reply)
+{
+    char type[100] = "", why[200] = "";
+    const char *at = reply->head == NULL ? NULL : strcasestr(reply->head, "\r\nContent-Type: ");
+    if (reply->status == 0 || reply->status == 100)
+        return;
+    if (at != NULL)
+        snprintf(type, sizeof type, "%.*s", (int)strcspn(at + 16, "\r"), at + 16);
+    bool is_described = openapi_describes(request, reply->status, type, reply->body, why);
+    if (!is_described)
+        fprintf(stderr, "%s: %d %s: %s\n%s\n", request, reply->status, type, why, reply->body);
+    CHECK(is_described);
+}
+
 struct reply request_once(const struct harness *harness, const char *method_path,
                           const char *headers, const char *body)
 {
@@ -704,6 +720,7 @@ struct reply request_once(const struct harness *harness, const char *method_path
         reply = client_read(fd);
     }
     close(fd);
+    check_described(method_path, &reply);
     return reply;
 }
 

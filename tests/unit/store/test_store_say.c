@@ -1,6 +1,6 @@
 /*
- * test_store_say.c — the owner's program says something to a chat: one delivery, however often it is
- * asked for, also after a crash; to chats that are known, and where nobody is asked anything.
+ * test_store_say.c — the owner's program says something to a chat: one delivery, however often it
+ * is asked for, also after a crash; to chats that are known, and where nobody is asked anything.
  */
 #include "approval_support.h"
 
