@@ -73,7 +73,7 @@ void sma_cli_log_local_time(const char *text, char buf[32])
     struct tm local;
     if (ms == 0 || localtime_r(&seconds, &local) == NULL ||
         strftime(buf, 32, "%Y-%m-%d %H:%M:%S", &local) == 0)
-        snprintf(buf, 32, "%.24s", text);
+        snprintf(buf, 32, "%s", text[0] == '\0' ? "" : "?");
 }
 
 static bool parse_ago(const char *text, int64_t now_ms, int64_t *ret_ms)
@@ -141,12 +141,24 @@ static bool is_wanted(const struct sma_cli_log_wanted *wanted, const json_t *roo
            strcmp(wanted->message, sma_cli_log_text(details, "messageId")) == 0;
 }
 
-/* Most lines are not: JSON is read of those alone that may be. */
+/* NULL: nothing is wanted. What JSON may write in another way is not looked for here. */
+static bool may_hold(const char *line, const char *wanted)
+{
+    size_t len = wanted == NULL ? 0 : strlen(wanted);
+    if (len > 0 && wanted[len - 1] == '*')
+        len--; /* of a chat; else one byte less is looked for */
+    for (size_t i = 0; i < len; i++)
+        if (wanted[i] == '"' || wanted[i] == '\\' || wanted[i] == '/' ||
+            (unsigned char)wanted[i] < 0x20 || (unsigned char)wanted[i] >= 0x7f)
+            return true;
+    return len == 0 || memmem(line, strlen(line), wanted, len) != NULL;
+}
+
+/* Most lines are not: JSON is read of those alone that may be. A month of files is 2 GB. */
 static bool may_be_wanted(const struct sma_cli_log_wanted *wanted, const char *line)
 {
-    return (wanted->run == NULL || strstr(line, "\"runId\"") != NULL) &&
-           (wanted->message == NULL || strstr(line, "\"messageId\"") != NULL) &&
-           (wanted->chat == NULL || strstr(line, "\"chatKey\"") != NULL);
+    return may_hold(line, wanted->run) && may_hold(line, wanted->message) &&
+           may_hold(line, wanted->chat);
 }
 
 /* A new reference, or NULL. */

@@ -40,7 +40,7 @@ SMA_CHECKED int sma_cli_log_follow(const char *state_dir, const struct sma_cli_l
 bool sma_cli_log_parse_since(const char *text, int64_t now_ms, int64_t *ret_ms);
 /** "2026-11-22T20:01:02.345Z"; 0 = it is none. */
 int64_t sma_cli_log_parse_time(const char *text);
-/** "2026-11-22 21:01:02", local time, of such a text; text is buf when it is none. */
+/** "2026-11-22 21:01:02", local time, of such a text; "?" of another, "" of none. */
 void sma_cli_log_local_time(const char *text, char buf[32]);
 /** Of a line or of its details; "" when it is not there. */
 const char *sma_cli_log_text(const json_t *object, const char *name);

@@ -117,7 +117,9 @@ static void print_models(const struct why *why)
         const json_t *error = json_object_get(model, "lastError");
         if (error == NULL || strcmp(text_of(model, "state"), "ok") == 0)
             continue;
-        printf("  %s: ", name);
+        fputs("  ", stdout);
+        print_text(name);
+        fputs(": ", stdout);
         print_text(text_of(error, "text"));
         putchar('\n');
     }
@@ -191,7 +193,8 @@ static void print_delivery(const json_t *delivery)
         fputs("  Perhaps delivered: the platform did not say", stdout);
     else
         fputs("  Not delivered yet", stdout);
-    printf(" (%s", text_of(delivery, "platform"));
+    fputs(" (", stdout);
+    print_text(text_of(delivery, "platform"));
     if (attempts > 1)
         printf(", %lld attempts", attempts);
     putchar(')');
@@ -211,7 +214,7 @@ static void print_platform(const struct why *why, const char *name)
     const json_t *platform = json_object_get(json_object_get(status, "platforms"), name);
     const json_t *error = json_object_get(platform, "lastError");
     if (platform != NULL && !json_is_true(json_object_get(platform, "connected")))
-        printf("  %s is not connected.\n", name);
+        puts("  Its platform is not connected.");
     if (error != NULL) {
         printf("  Its last error: ");
         print_text(text_of(error, "text"));
