@@ -301,12 +301,16 @@ static int tell_log(const struct why *why, const struct sma_cli_why_log *asked)
 {
     size_t count = 0;
     int status = sma_cli_why_log(why->api.state_dir, asked, &count);
-    if (status == 0 && count == 0 && !asked->has_rows)
-        return sma_cli_fail("why: neither %s .ship/logs of this project knows %s; is it the "
-                            "platform's id, and did the message reach this bot?",
-                            why->is_running ? "the service nor" : "state.db (nothing runs) nor",
+    if (status != 0 || count > 0 || asked->has_rows)
+        return status;
+    if (!why->is_running)
+        return sma_cli_fail("why: the log files know nothing of %s; state.db may: start the "
+                            "service and ask again",
                             why->what);
-    return status;
+    return sma_cli_fail("why: neither the service nor .ship/logs knows %s: is it the platform's "
+                        "id, and does the platform show this bot what is said there? "
+                        "`shipmyagent doctor` looks",
+                        why->what);
 }
 
 /* The number of this message in a page of its chat; *next: the page before, 0 = there is none. */
