@@ -1,7 +1,7 @@
 /*
  * say.c — the owner's program says something to a chat (POST /api/chats/:chatKey/messages): a
- * claim, a row and a delivery in one transaction. No run comes of it, and no model hears of it but by the
- * history, where the text stands once it is delivered.
+ * claim, a row and a delivery in one transaction. No run comes of it, and no model hears of it but
+ * by the history, where the text stands once it is delivered.
  */
 #include "facts.h"
 #include "intake_priv.h"

@@ -100,6 +100,8 @@ enum http_route
     HTTP_ROUTE_EVENTS,
     HTTP_ROUTE_TICKETS,
     HTTP_ROUTE_SAY,
+    HTTP_ROUTE_FILE,
+    HTTP_ROUTE_OLD_WEBHOOK,
     HTTP_ROUTE_OPENAPI,
     HTTP_ROUTE_DELIVERY,
 };
@@ -448,6 +450,10 @@ bool http_ticket_opens(const struct sma_http *http, const struct sma_http_reques
 void http_say(struct http_conn *conn, const struct sma_http_request *request, struct sma_str part,
               struct sma_str body);
 void http_said(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
+
+/* -- project_files.c: routes that pages of the old program ask for ----------------------------- */
+void http_project_file(struct http_conn *conn, struct sma_str part);
+void http_old_webhook(struct http_conn *conn, struct sma_str type, size_t body_bytes);
 
 /* -- webhooks.c -------------------------------------------------------------------------------- */
 /** The path is /webhooks/<name> of a registered adapter; NULL otherwise. */

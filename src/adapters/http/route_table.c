@@ -34,6 +34,8 @@ static const struct http_route_row rows[] = {
     {GET, "/api/status", HTTP_ROUTE_STATUS, 0},
     {GET, "/api/history", HTTP_ROUTE_HISTORY, 0},
     {GET, "/api/logs", HTTP_ROUTE_LOGS, 0},
+    {GET, "/api/files/*path", HTTP_ROUTE_FILE, 0},
+    {POST, "/webhook/:type", HTTP_ROUTE_OLD_WEBHOOK, HTTP_ROUTE_IS_WORK},
     {GET, "/metrics", HTTP_ROUTE_METRICS, 0},
     {GET, "/ws", HTTP_ROUTE_PAGE, HTTP_ROUTE_TAKES_TICKET},
     {GET, "/openapi.json", HTTP_ROUTE_OPENAPI, 0},

@@ -276,6 +276,12 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         http_respond(conn, 200, HTTP_JSON, (struct sma_str){http_openapi_bytes, http_openapi_len},
                      NULL);
         return;
+    case HTTP_ROUTE_FILE:
+        http_project_file(conn, value);
+        return;
+    case HTTP_ROUTE_OLD_WEBHOOK:
+        http_old_webhook(conn, value, body.len);
+        return;
     case HTTP_ROUTE_SAY:
         http_say(conn, request, value, body);
         return;

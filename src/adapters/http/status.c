@@ -64,6 +64,24 @@ static void put_place(const struct sma_http *http, struct sma_buf *body)
     sma_buf_put_json_number(body, "pid", (uint64_t)getpid());
 }
 
+/* What pages of the old program show: there are no tasks, and the store says how many runs wait for
+ * people. */
+static void put_old_counts(struct sma_buf *body, struct sma_str store_json)
+{
+    static const char mark[] = "\"parked\":";
+    const char *at =
+        store_json.len == 0 ? NULL : memmem(store_json.ptr, store_json.len, mark, sizeof mark - 1);
+    int64_t count = 0;
+    if (at != NULL) {
+        at += sizeof mark - 1;
+        size_t len = strspn(at, "0123456789");
+        if (sma_parse_i64((struct sma_str){at, len}, 0, INT64_MAX, &count) != SMA_ERR_OK)
+            count = 0;
+    }
+    sma_buf_put_json_number(body, "tasksCount", 0);
+    sma_buf_put_json_number(body, "pendingApprovalsCount", (uint64_t)count);
+}
+
 /* The members of the old program first, then the store's own. */
 void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str store_json)
 {
@@ -79,6 +97,7 @@ void http_put_status(struct sma_http *http, struct sma_buf *body, struct sma_str
     sma_buf_put_char(body, '[');
     put_reasons(http, body);
     sma_buf_put_char(body, ']');
+    put_old_counts(body, store_json);
     sma_buf_put_json_key(body, "connections");
     sma_buf_put_u64(body, http->open_count);
     put_place(http, body);

@@ -239,7 +239,7 @@ static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
     const struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
     char json[1200];
     if (query->kind == SMA_QUERY_STATUS)
-        snprintf(json, sizeof json, "{\"queue\":7}");
+        snprintf(json, sizeof json, "{\"queue\":7,\"runs\":{\"parked\":3}}");
     else if (query->kind == SMA_QUERY_APPROVALS)
         snprintf(json, sizeof json, "{\"approvals\":[\"%.*s\"]}", (int)query->chat_key.len,
                  query->chat_key.ptr);

@@ -7,6 +7,8 @@
 #include "adapters/http/http_priv.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static struct harness *harness;
 
@@ -200,6 +202,72 @@ static void a_message_to_a_chat_is_taken(void)
     CHECK_INT(0, harness_accepted_count(harness));
 }
 
+static void write_file(const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", harness_dir(harness), name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void texts_of_the_project_are_shown_and_nothing_else(void)
+{
+    char link[300];
+    write_file("notes.md", "# Notes\nä \"quoted\"\n");
+    write_file(".env", "KEY=secret-of-the-project");
+    write_file("binary", "\xff\xfe");
+    snprintf(link, sizeof link, "%s/link", harness_dir(harness));
+    CHECK(symlink("/etc/passwd", link) == 0);
+    check_asked("GET /api/files/notes.md",
+                "{\"success\":true,\"content\":\"# Notes\\nä \\\"quoted\\\"\\n\"}");
+    check_asked("GET /api/files/%6eotes.md", "# Notes");
+    static const char *const hidden[] = {
+        ".env",
+        ".ship/api-token",
+        ".ship/state.db",
+        "../../etc/passwd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "/etc/passwd",
+        "link",
+        "binary",
+        "notes.md%00",
+        ".ship/../.env",
+        "nothing.md",
+        "%zz",
+        ".",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(hidden); i++) {
+        char line[200];
+        snprintf(line, sizeof line, "GET /api/files/%s", hidden[i]);
+        struct reply reply = request_once(harness, line, "", NULL);
+        if (reply.status != 403 && reply.status != 404)
+            fprintf(stderr, "%s: %d\n", line, reply.status);
+        CHECK(reply.status == 403 || reply.status == 404);
+        CHECK(!reply_has(&reply, "secret-of") && !reply_has(&reply, "root:"));
+        reply_free(&reply);
+    }
+    char *large = calloc(1, 1024 * 1024 + 2);
+    CHECK(large != NULL);
+    memset(large, 'x', 1024 * 1024 + 1);
+    write_file("large.txt", large);
+    CHECK_INT(413, request_status(harness, "GET /api/files/large.txt", "", NULL));
+    free(large);
+    static const char *const made[] = {"notes.md", ".env", "binary", "link", "large.txt"};
+    for (size_t i = 0; i < SMA_COUNT_OF(made); i++) {
+        snprintf(link, sizeof link, "%s/%s", harness_dir(harness), made[i]);
+        CHECK(unlink(link) == 0);
+    }
+}
+
+static void pages_of_the_old_program_find_what_they_ask_for(void)
+{
+    struct reply reply = request_once(harness, "POST /webhook/github", "", "{\"a\":1}");
+    CHECK_INT(200, reply.status);
+    CHECK_TEXT("{\"received\":true}", reply.body);
+    reply_free(&reply);
+    check_asked("GET /api/status", "\"tasksCount\":0,\"pendingApprovalsCount\":3,");
+}
+
 int main(void)
 {
     harness = harness_start(&(struct harness_options){0});
@@ -209,6 +277,8 @@ int main(void)
     lists_of_runs_and_chats_can_be_narrowed();
     a_run_is_cancelled_by_its_number();
     a_message_to_a_chat_is_taken();
+    texts_of_the_project_are_shown_and_nothing_else();
+    pages_of_the_old_program_find_what_they_ask_for();
     harness_stop(harness);
     return 0;
 }
