@@ -181,6 +181,14 @@ static void one_person_has_two_conversations(void)
     CHECK(api_has(&town, path, "pear") && !api_has(&town, path, "apple"));
     snprintf(path, sizeof path, "/api/history?chatKey=%s:" KEY, KIND.name);
     CHECK(api_has(&town, path, "apple") && !api_has(&town, path, "pear"));
+    snprintf(path, sizeof path, "/api/chats/%s%%40" SECOND ":" KEY "/messages", KIND.name);
+    struct http_answer said = http_ask(town.first.world.service.port, path, "",
+                                       "{\"text\":\"by the owner's program\"}", AWAIT_MS);
+    CHECK_INT(202, said.status);
+    http_answer_fini(&said);
+    chat_expect(&town.second, CHAT, "by the owner's program");
+    settle(&town);
+    CHECK_INT(0, chat_count(&town.first, CHAT, "by the owner's program"));
     char name[64];
     snprintf(name, sizeof name, "\"%s@" SECOND "\":{\"connected\":true", KIND.name);
     CHECK(api_has(&town, "/api/status", name));

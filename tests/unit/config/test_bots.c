@@ -3,6 +3,8 @@
  *      own name, and what cannot be told apart ends the start with one line.
  * Method: write ship.json into a private folder, load, look at the blocks or the line.
  */
+#include "runtime/access/access.h"
+#include "runtime/access/roles.h"
 #include "sma/bot.h"
 #include "sma/chats.h"
 #include "support/check.h"
@@ -231,6 +233,54 @@ static void two_bots_never_have_one_account(void)
                             ""));
 }
 
+/* -- people ------------------------------------------------------------------------------------ */
+static enum sma_access_standing standing(const struct sma_access_roles *roles, const char *channel,
+                                         const char *user)
+{
+    return sma_access_roles_find(roles, sma_str(channel), SMA_STR(""), sma_str(user));
+}
+
+/* Telegram's ids are one person's at every bot; those of others are each bot's own. */
+static void a_role_holds_where_its_id_means_the_person(void)
+{
+    struct sma_access_roles *roles = NULL;
+    CHECK_OK(sma_access_roles_parse(
+        SMA_STR("{\"roles\":{\"owner\":[\"telegram:1001\",\"telegram@ops:1002\"],"
+                "\"admin\":[\"feishu:ou_x\",\"feishu@b:ou_y\"],\"member\":[\"qq:A\"]}}"),
+        &roles, &error));
+    CHECK_INT(SMA_ACCESS_OWNER, standing(roles, "telegram", "1001"));
+    CHECK_INT(SMA_ACCESS_OWNER, standing(roles, "telegram@ops", "1001"));
+    CHECK_INT(SMA_ACCESS_OWNER, standing(roles, "telegram@ops", "1002"));
+    CHECK_INT(SMA_ACCESS_STRANGER, standing(roles, "telegram", "1002"));
+    CHECK_INT(SMA_ACCESS_STRANGER, standing(roles, "telegram@other", "1002"));
+    CHECK_INT(SMA_ACCESS_ADMIN, standing(roles, "feishu", "ou_x"));
+    CHECK_INT(SMA_ACCESS_STRANGER, standing(roles, "feishu@b", "ou_x"));
+    CHECK_INT(SMA_ACCESS_ADMIN, standing(roles, "feishu@b", "ou_y"));
+    CHECK_INT(SMA_ACCESS_STRANGER, standing(roles, "feishu", "ou_y"));
+    CHECK_INT(SMA_ACCESS_STRANGER, standing(roles, "qq@b", "A"));
+    CHECK_INT(SMA_ACCESS_STRANGER, standing(roles, "telegramx", "1001"));
+    sma_access_roles_destroy(roles);
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_access_roles_parse(SMA_STR("{\"roles\":{\"owner\":[\"telegram@ops:ann\"]}}"),
+                                     &roles, &error));
+}
+
+static void a_list_of_people_holds_likewise(void)
+{
+    struct sma_access_rules *rules = NULL;
+    CHECK_OK(sma_access_rules_parse(
+        SMA_STR("{\"access\":[\"telegram:1\",\"telegram@ops:2\",\"feishu:ou_3\",\"4\"]}"), &rules,
+        &error));
+    CHECK(sma_access_is_listed(rules, SMA_STR("telegram@ops"), SMA_STR("1")));
+    CHECK(sma_access_is_listed(rules, SMA_STR("telegram@ops"), SMA_STR("2")));
+    CHECK(!sma_access_is_listed(rules, SMA_STR("telegram"), SMA_STR("2")));
+    CHECK(!sma_access_is_listed(rules, SMA_STR("feishu@b"), SMA_STR("ou_3")));
+    CHECK(sma_access_is_listed(rules, SMA_STR("feishu"), SMA_STR("ou_3")));
+    CHECK(sma_access_is_listed(rules, SMA_STR("qq@b"), SMA_STR("4")));
+    CHECK(!sma_access_is_listed(rules, SMA_STR("telegram"), SMA_STR("m:1")));
+    sma_access_rules_destroy(rules);
+}
+
 /* -- SIGHUP ------------------------------------------------------------------------------------ */
 static void what_counts_from_the_next_start_is_named_with_its_bot(void)
 {
@@ -328,6 +378,8 @@ int main(void)
     RUN(what_cannot_be_told_apart_is_refused);
     RUN(an_id_is_a_short_plain_word);
     RUN(two_bots_never_have_one_account);
+    RUN(a_role_holds_where_its_id_means_the_person);
+    RUN(a_list_of_people_holds_likewise);
     RUN(what_counts_from_the_next_start_is_named_with_its_bot);
     RUN(a_pattern_without_a_bot_speaks_of_all);
     RUN(a_pattern_for_a_bot_that_is_not_there_is_refused);
