@@ -123,7 +123,8 @@ static bool revive(void *user)
 {
     struct own_service *own = user;
     stop_own(own);
-    return !sma_lock_is_held(own->state_dir) && start_own(own->options, own) == 0;
+    /* held: somebody else has started one, which is about to listen */
+    return sma_lock_is_held(own->state_dir) || start_own(own->options, own) == 0;
 }
 
 /* A service that holds the lock may not listen yet: it is given a moment. false: there is none, or
