@@ -125,8 +125,7 @@ static enum sma_err describe_problem(struct sma_str text, const json_error_t *pr
                     text.ptr);
 }
 
-enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *ret_body,
-                                struct sma_error *error)
+enum sma_err http_body_load(struct sma_str text, void **ret_root, struct sma_error *error)
 {
     json_error_t problem;
     if (sma_str_trim(text).len == 0)
@@ -135,10 +134,19 @@ enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *r
         return sma_fail(error, SMA_ERR_BADINPUT, "JSON is nested deeper than %d levels",
                         SMA_JSON_DEPTH_MAX);
     sma_json_arena_begin();
-    struct http_execute_body body = {.root =
-                                         json_loadb(text.ptr, text.len, JSON_DECODE_ANY, &problem)};
-    enum sma_err err = body.root == NULL ? describe_problem(text, &problem, error)
-                                         : read_members(body.root, &body, error);
+    *ret_root = json_loadb(text.ptr, text.len, JSON_DECODE_ANY, &problem);
+    if (*ret_root != NULL)
+        return SMA_ERR_OK;
+    sma_json_arena_end();
+    return describe_problem(text, &problem, error);
+}
+
+enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *ret_body,
+                                struct sma_error *error)
+{
+    struct http_execute_body body = {0};
+    SMA_TRY(http_body_load(text, &body.root, error));
+    enum sma_err err = read_members(body.root, &body, error);
     if (err != SMA_ERR_OK) {
         http_execute_fini(&body);
         return err;

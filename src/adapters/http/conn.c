@@ -62,6 +62,7 @@ void http_conn_close(struct http_conn *conn)
     if (conn->state == HTTP_CLOSING || conn->state == HTTP_FREE)
         return;
     http_watch_leave(conn);
+    http_openai_drop(conn);
     conn->state = HTTP_CLOSING;
     conn->generation++;
     conn->server->closing_count++;
@@ -269,6 +270,8 @@ void http_conn_finish(struct http_conn *conn)
     if (conn->read_ns != 0 && now > conn->read_ns)
         SMA_METRIC_TIME(http_request, now - conn->read_ns);
     http_watch_leave(conn);
+    http_openai_drop(conn);
+    conn->dialect = HTTP_DIALECT_OWN;
     conn->state = HTTP_DONE;
     http_conn_deadline(conn, UINT64_MAX);
     http_conn_flush(conn);

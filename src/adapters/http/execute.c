@@ -142,7 +142,9 @@ static SMA_CHECKED enum sma_err read_body(struct http_conn *conn,
 {
     struct http_execute_body body;
     struct http_attachments *files = NULL;
-    SMA_TRY(http_execute_parse(text, &body, error));
+    SMA_TRY(conn->dialect == HTTP_DIALECT_OWN
+                ? http_execute_parse(text, &body, error)
+                : http_openai_parse(conn, request, text, &body, error));
     enum sma_err err = http_choose_id(conn, request, body.message_id, error);
     if (err != SMA_ERR_OK) {
         http_execute_fini(&body);
@@ -271,6 +273,13 @@ static void respond_refused(struct http_conn *conn, const struct sma_accepted *a
         put_ids(conn, accepted, &body);
     sma_buf_put_char(&body, '}');
     bool is_final = status == 409 || status == 422;
+    if (conn->dialect != HTTP_DIALECT_OWN) {
+        http_openai_refused(conn, status,
+                            accepted->reason.len > 0 ? accepted->reason : sma_str(fallback),
+                            is_final ? NULL : extra);
+        sma_buf_fini(&body);
+        return;
+    }
     http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), is_final ? NULL : extra);
     sma_buf_fini(&body);
 }
@@ -278,6 +287,14 @@ static void respond_refused(struct http_conn *conn, const struct sma_accepted *a
 static void respond_ignored(struct http_conn *conn, const struct sma_accepted *accepted)
 {
     struct sma_buf body;
+    if (conn->dialect != HTTP_DIALECT_OWN) {
+        http_openai_refused(conn, 403,
+                            accepted->reason.len > 0
+                                ? accepted->reason
+                                : SMA_STR("By the project's policy this message is not run"),
+                            NULL);
+        return;
+    }
     sma_buf_init(&body, 65536);
     sma_buf_put_text(
         &body,
@@ -295,6 +312,10 @@ static void respond_ignored(struct http_conn *conn, const struct sma_accepted *a
 static void open_stream(struct http_conn *conn, const struct sma_accepted *accepted)
 {
     struct sma_buf json;
+    if (conn->dialect != HTTP_DIALECT_OWN) {
+        http_openai_stream(conn, accepted->seq);
+        return;
+    }
     sma_buf_init(&json, 8192);
     sma_buf_put_char(&json, '{');
     put_ids(conn, accepted, &json);

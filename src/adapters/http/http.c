@@ -71,6 +71,7 @@ static void http_destroy(void *state)
         free(http->conns[i]);
     free(http->conns);
     sma_secrets_destroy(http->secrets);
+    free(http->talks);
     http_tables_destroy(http);
     sma_buf_fini(&http->scratch);
     sma_buf_fini(&http->scratch_headers);

@@ -96,6 +96,8 @@ enum http_route
     HTTP_ROUTE_RUNS,
     HTTP_ROUTE_CANCEL,
     HTTP_ROUTE_CHATS,
+    HTTP_ROUTE_OPENAI, /* POST /v1/chat/completions, /v1/responses */
+    HTTP_ROUTE_MODELS,
     HTTP_ROUTE_LOGS,
     HTTP_ROUTE_EVENTS,
     HTTP_ROUTE_TICKETS,
@@ -104,6 +106,13 @@ enum http_route
     HTTP_ROUTE_OLD_WEBHOOK,
     HTTP_ROUTE_OPENAPI,
     HTTP_ROUTE_DELIVERY,
+};
+/* Whose words errors and answers are in. */
+enum http_dialect
+{
+    HTTP_DIALECT_OWN,
+    HTTP_DIALECT_CHAT, /* chat completions of OpenAI; also its models */
+    HTTP_DIALECT_RESPONSES,
 };
 #define HTTP_ROUTE_IS_OPEN 1u      /* needs no token */
 #define HTTP_ROUTE_IS_WORK 2u      /* begins or changes something: not while the service stops */
@@ -117,6 +126,8 @@ struct http_route_row
 };
 
 struct http_conn;
+struct http_openai;
+struct http_openai_talk;
 struct sma_http;
 /* What conn.c leaves to whoever gave the connection its place. */
 struct http_conn_ops
@@ -161,6 +172,8 @@ struct http_conn
     uint64_t webhook_ask_id; /* the webhook question waited for, 0 = none */
     size_t message_id_len;
     char message_id[SMA_ID_BYTES_MAX];
+    uint8_t dialect;            /* enum http_dialect, of this request */
+    struct http_openai *openai; /* of this request, from its body on; NULL in our own dialect */
 };
 
 enum http_ask
@@ -261,6 +274,8 @@ struct sma_http
     uint32_t free_watch, *watch_buckets, watch_count;
     struct http_auth auth;
     struct http_pages pages;
+    struct http_openai_talk *talks; /* made for the first */
+    uint64_t talk_count;
     struct sma_secrets *secrets; /* made when `status` is asked for first */
     void (*format_metrics)(void *user, struct sma_buf *buf);
     void *metrics_user;
@@ -501,6 +516,13 @@ struct http_execute_body
     void *root;
 };
 /**
+ * Decode any JSON within the bounds of depth.
+ * @ret_root  json_t; given back with http_execute_fini before the next load of this thread
+ * @return OK, or BADINPUT with *error to show to the caller
+ */
+SMA_CHECKED enum sma_err http_body_load(struct sma_str body, void **ret_root,
+                                        struct sma_error *error);
+/**
  * Decode and check.
  * @ret_body to be given back with http_execute_fini before the next parse of this thread
  * @return OK, or BADINPUT | TOOBIG with *error to show to the caller
@@ -525,6 +547,32 @@ SMA_CHECKED enum sma_err http_attachments_check(const void *array, struct sma_er
 SMA_CHECKED enum sma_err http_attachments_take(struct sma_http *http, const void *array,
                                                struct http_attachments **ret_list,
                                                struct sma_error *error);
+
+/* -- openai*.c: /v1, as clients of OpenAI's API know it (openai.h) ---------------------------- */
+/** As http_execute_parse, of a body of conn->dialect; what else it says is in conn->openai. */
+SMA_CHECKED enum sma_err http_openai_parse(struct http_conn *conn,
+                                           const struct sma_http_request *request,
+                                           struct sma_str body, struct http_execute_body *ret_body,
+                                           struct sma_error *error);
+/** The message is accepted: open its stream. */
+void http_openai_stream(struct http_conn *conn, uint64_t seq);
+void http_openai_progress(struct http_conn *conn, const struct sma_progress *progress);
+/** Answer with a result; the run is over, waits for people, or the service stops. */
+void http_openai_result(struct http_conn *conn, const struct sma_result *result);
+/** The message was an answer to a question: the run that waited for it, else 0. */
+uint64_t http_openai_follows(struct http_conn *conn, const struct sma_result *result);
+/** The message waits behind a question. */
+void http_openai_behind(struct http_conn *conn);
+void http_openai_later(struct http_conn *conn, const char *why);
+/** extra: header lines, or NULL. */
+void http_openai_refused(struct http_conn *conn, int status, struct sma_str why, const char *extra);
+/** id: empty = the list. */
+void http_openai_models(struct http_conn *conn, struct sma_str id);
+void http_openai_put_error(struct sma_buf *buf, const struct http_conn *conn, int status,
+                           struct sma_str message);
+/** A new state for the request of conn; NULL: no memory. */
+struct http_openai *http_openai_begin(struct http_conn *conn);
+void http_openai_drop(struct http_conn *conn); /* accepts none */
 
 /* -- files.c: service.json, the token, the public folder --------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);

@@ -102,6 +102,7 @@ static bool is_once(struct sma_str name, struct sma_str value, struct sma_http_r
         {"authorization", &request->has_authorization, &request->authorization},
         {"x-api-token", &request->has_api_token, &request->api_token},
         {"idempotency-key", &request->has_idempotency_key, &request->idempotency_key},
+        {"x-chat-id", &request->has_chat_id, &request->chat_id},
         {"last-event-id", &request->has_last_event_id, &request->last_event_id},
         {"access-control-request-method", &request->has_preflight_method,
          &request->preflight_method},

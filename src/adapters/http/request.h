@@ -26,11 +26,11 @@ struct sma_http_request
     struct sma_str path, query; /* query without '?' */
     struct sma_str headers;     /* all header lines, each with CR LF */
     struct sma_str host, origin, authorization, api_token, accept, prefer;
-    struct sma_str idempotency_key, last_event_id, preflight_method;
+    struct sma_str idempotency_key, last_event_id, preflight_method, chat_id;
     uint64_t content_bytes; /* of the body; 0 = none */
     size_t head_bytes;      /* up to and including the empty line */
     bool has_host, has_origin, has_authorization, has_api_token;
-    bool has_idempotency_key, has_last_event_id, has_preflight_method;
+    bool has_idempotency_key, has_last_event_id, has_preflight_method, has_chat_id;
     /* is_chunked: the one coding that is read; with another one has_transfer_encoding alone */
     bool has_transfer_encoding, is_chunked, is_keep_alive, expects_continue;
 };

@@ -45,6 +45,8 @@ static const char *reason_of(int status)
         return "Not Implemented";
     case 503:
         return "Service Unavailable";
+    case 504:
+        return "Gateway Timeout";
     case 505:
         return "HTTP Version Not Supported";
     default:
@@ -120,9 +122,13 @@ static void respond_message(struct http_conn *conn, int status, const char *extr
     vsnprintf(message, sizeof message, format, args);
     struct sma_buf body;
     sma_buf_init(&body, 8192);
-    sma_buf_put_text(&body, "{\"success\":false,\"message\":");
-    sma_buf_put_json_string(&body, sma_str(message));
-    sma_buf_put_char(&body, '}');
+    if (conn->dialect != HTTP_DIALECT_OWN) {
+        http_openai_put_error(&body, conn, status, sma_str(message));
+    } else {
+        sma_buf_put_text(&body, "{\"success\":false,\"message\":");
+        sma_buf_put_json_string(&body, sma_str(message));
+        sma_buf_put_char(&body, '}');
+    }
     http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), extra);
     sma_buf_fini(&body);
 }
@@ -147,7 +153,7 @@ void http_reject(struct http_conn *conn, int status, const char *extra, const ch
 
 void http_respond_not_found(struct http_conn *conn, struct sma_str path)
 {
-    if (sma_str_starts_with(path, SMA_STR("/api/")))
+    if (sma_str_starts_with(path, SMA_STR("/api/")) || conn->dialect != HTTP_DIALECT_OWN)
         http_respond_error(conn, 404, NULL, "404 Not Found");
     else /* where pages are; the words of the old program */
         http_respond(conn, 404, "text/plain; charset=utf-8", SMA_STR("404 Not Found"), NULL);

@@ -127,7 +127,7 @@ static bool answer_preflight(struct http_conn *conn, const struct sma_http_reque
     bool is_known = http_route_allow(request->path, &extra);
     sma_buf_printf(&extra,
                    "\r\nAccess-Control-Allow-Headers: Authorization, X-Api-Token, Content-Type, "
-                   "Accept, Prefer, Idempotency-Key, Last-Event-ID\r\n"
+                   "Accept, Prefer, Idempotency-Key, Last-Event-ID, X-Chat-Id\r\n"
                    "Access-Control-Max-Age: %d\r\n",
                    PREFLIGHT_S);
     sma_buf_put_char(&extra, '\0');
@@ -144,6 +144,10 @@ static bool answer_preflight(struct http_conn *conn, const struct sma_http_reque
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request)
 {
     struct sma_http *http = conn->server;
+    conn->dialect = sma_str_starts_with(request->path, SMA_STR("/v1/responses"))
+                        ? HTTP_DIALECT_RESPONSES
+                    : sma_str_starts_with(request->path, SMA_STR("/v1/")) ? HTTP_DIALECT_CHAT
+                                                                          : HTTP_DIALECT_OWN;
     if (!request->has_host)
         return refuse(conn, request, 400, NULL, "The Host header is missing");
     struct sma_str value;
@@ -174,17 +178,19 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
         return refuse_route(conn, request);
     if ((row->traits & HTTP_ROUTE_IS_WORK) != 0 && !admit_intake(conn, request))
         return false;
-    if (route == HTTP_ROUTE_EXECUTE) {
-        conn->wants_stream = sma_http_list_has(request->accept, SMA_STR("text/event-stream"));
-        conn->wants_async = sma_http_list_has(request->prefer, SMA_STR("respond-async"));
+    bool is_message = route == HTTP_ROUTE_EXECUTE || route == HTTP_ROUTE_OPENAI;
+    if (is_message) {
+        bool is_own = route == HTTP_ROUTE_EXECUTE;
+        conn->wants_stream =
+            is_own && sma_http_list_has(request->accept, SMA_STR("text/event-stream"));
+        conn->wants_async = is_own && sma_http_list_has(request->prefer, SMA_STR("respond-async"));
         if (!conn->wants_async && !http_watch_has_room(http))
             return refuse(
                 conn, request, 503, "Retry-After: 1\r\n",
                 "Too many callers are waiting for results: use Prefer: respond-async or try again");
     }
     return admit_body(conn, request,
-                      route == HTTP_ROUTE_EXECUTE ? SMA_HTTP_EXECUTE_BYTES_MAX
-                                                  : SMA_HTTP_BODY_BYTES_MAX);
+                      is_message ? SMA_HTTP_EXECUTE_BYTES_MAX : SMA_HTTP_BODY_BYTES_MAX);
 }
 
 /* -- answers at once --------------------------------------------------------------------------- */
@@ -263,7 +269,11 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         http_webhook_run(conn, request, body);
         return;
     case HTTP_ROUTE_EXECUTE:
+    case HTTP_ROUTE_OPENAI:
         http_execute(conn, request, body);
+        return;
+    case HTTP_ROUTE_MODELS:
+        http_openai_models(conn, value);
         return;
     case HTTP_ROUTE_RUN:
         http_run_get(conn, request, value);

@@ -148,6 +148,12 @@ static void end_stream(struct http_conn *conn, struct sma_str json)
 static void tell_result(struct http_conn *conn, const struct sma_result *result)
 {
     struct sma_buf json;
+    if (conn->openai != NULL) {
+        uint64_t seq = http_openai_follows(conn, result);
+        if (seq == 0 || http_watch_join(conn, seq, false) != SMA_ERR_OK)
+            http_openai_result(conn, result);
+        return;
+    }
     sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
     put_result(&json, result, conn->seq, message_id_of(conn));
     if (json.err != SMA_ERR_OK) {
@@ -170,6 +176,10 @@ void http_run_later(struct http_conn *conn, const char *why)
 {
     char extra[128];
     struct sma_buf json;
+    if (conn->openai != NULL) {
+        http_openai_later(conn, why);
+        return;
+    }
     if (conn->is_feed) { /* it comes again */
         http_conn_finish(conn);
         return;
@@ -211,6 +221,10 @@ static void tell_question(struct sma_http *http, uint32_t watch, const struct sm
         struct http_conn *conn = http->conns[index];
         struct sma_buf json;
         index = conn->watch_next;
+        if (conn->openai != NULL) {
+            http_openai_behind(conn);
+            continue;
+        }
         sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
         put_result(&json, result, seq, message_id_of(conn));
         if (json.err != SMA_ERR_OK) {
@@ -292,6 +306,10 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
     while (index != HTTP_NONE) {
         struct http_conn *conn = http->conns[index];
         index = conn->watch_next;
+        if (conn->openai != NULL) {
+            http_openai_progress(conn, progress);
+            continue;
+        }
         /* Progress replaces progress: a client that reads too slowly misses some of it, never the
          * result. */
         if (conn->state != HTTP_STREAM || conn->is_feed ||

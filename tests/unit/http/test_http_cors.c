@@ -76,7 +76,7 @@ static void a_browser_that_asks_first_is_answered(void)
     check("OPTIONS /api/execute", APP ASKS, 204, "Access-Control-Allow-Methods: POST, OPTIONS\r\n");
     check("OPTIONS /api/execute", APP ASKS, 204,
           "\r\nAccess-Control-Allow-Origin: https://app.example.org\r\n");
-    check("OPTIONS /api/execute", APP ASKS, 204, "Idempotency-Key, Last-Event-ID\r\n");
+    check("OPTIONS /api/execute", APP ASKS, 204, "Idempotency-Key, Last-Event-ID, X-Chat-Id\r\n");
     check("OPTIONS /api/runs/17", APP ASKS, 204, "Methods: GET, HEAD, DELETE, OPTIONS\r\n");
     check("OPTIONS /api/nothing", APP ASKS, 404, "Access-Control-Allow-Origin");
     check("OPTIONS /api/execute", APP, 401, "Access-Control-Allow-Origin"); /* no preflight */
