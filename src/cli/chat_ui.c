@@ -87,6 +87,7 @@ enum sma_err sma_chat_ui_create(const struct sma_chat_ui_options *options,
     sma_buf_init(&ui->working, 65536);
     sma_buf_init(&ui->scratch, UI_TEXT_BYTES_MAX);
     sma_buf_init(&ui->hint, 1024);
+    sma_buf_init(&ui->notice, 65536);
     sma_buf_init(&ui->log, LOG_BYTES_MAX);
     sma_buf_init(&ui->search.part, CHAT_HISTORY_LINE_BYTES_MAX);
     enum sma_err err = sma_chat_edit_create(&ui->edit, error);
@@ -113,6 +114,7 @@ void sma_chat_ui_destroy(struct sma_chat_ui *ui)
     sma_buf_fini(&ui->working);
     sma_buf_fini(&ui->scratch);
     sma_buf_fini(&ui->hint);
+    sma_buf_fini(&ui->notice);
     sma_buf_fini(&ui->log);
     sma_buf_fini(&ui->search.part);
     free(ui);

@@ -93,6 +93,7 @@ static void on_outcome(struct sma_chat_ui *ui, const json_t *root)
 {
     struct sma_buf line;
     bool has_other = sma_chat_cards_drop(&ui->cards, sma_wire_text(root, "id"), ui_now());
+    sma_buf_clear(&ui->notice);
     sma_buf_init(&line, UI_TEXT_BYTES_MAX);
     sma_chat_card_put_outcome(&line, root);
     if (line.len > 0)
@@ -126,6 +127,10 @@ static void on_done(struct sma_chat_ui *ui, const json_t *root,
     struct sma_str output = sma_wire_text(root, "output");
     bool is_over = is_member(root, "state", "done") || is_member(root, "state", "failed");
     sma_buf_clear(&ui->working);
+    if (message != NULL && message->is_press && ui->notice.len > 0) {
+        ui_print(ui, "\x1b[2m", sma_buf_str(&ui->notice));
+        sma_buf_clear(&ui->notice);
+    }
     if (message == NULL || message->is_press)
         return;
     if (is_over && sma_wire_is_unseen(message, output)) {
@@ -137,13 +142,11 @@ static void on_done(struct sma_chat_ui *ui, const json_t *root,
     ui->is_stop_sent = ui->is_stop_sent && sma_wire_open_count(ui->options.wire) > 1;
 }
 
-/* What who pressed a button is shown: "Already decided by Ann." */
+/* What who pressed a button is shown, "Already decided by Ann.": kept until the press is done. */
 static void on_taken(struct sma_chat_ui *ui, const json_t *root)
 {
-    sma_buf_clear(&ui->scratch);
-    put_clean_member(&ui->scratch, root, "notice");
-    if (ui->scratch.len > 0)
-        ui_print(ui, "\x1b[2m", sma_buf_str(&ui->scratch));
+    sma_buf_clear(&ui->notice);
+    put_clean_member(&ui->notice, root, "notice");
 }
 
 static void on_waiting(struct sma_chat_ui *ui, const json_t *root)

@@ -33,8 +33,9 @@ struct sma_chat_ui
     json_int_t progress_seq;
     struct sma_buf working; /* what is done meanwhile, for the line above the user's */
     struct sma_buf scratch;
-    struct sma_buf log;  /* of our own service, up to the next line end */
-    struct sma_buf hint; /* shown until hint_until_ns */
+    struct sma_buf log;    /* of our own service, up to the next line end */
+    struct sma_buf notice; /* what a press was answered with, unless its outcome says it */
+    struct sma_buf hint;   /* shown until hint_until_ns */
     uint64_t hint_until_ns;
     uint64_t leave_until_ns; /* a Ctrl-C before then leaves; 0 = none */
     uint64_t choice_ns;      /* when the key on the line decides; 0 = none does */

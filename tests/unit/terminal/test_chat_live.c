@@ -397,12 +397,18 @@ static void put_outcome(struct talk *talk, int seq, const char *id)
                        "plain", "Approved: ls -la\nDecided by: jo", "buttons"));
 }
 
-static void expect_press(struct talk *talk, const char *data)
+/* As the service takes it: accepted, the outcome of this card (NULL: none), done. */
+static void expect_press(struct talk *talk, const char *data, const char *card)
 {
     json_t *press = receive(talk);
     CHECK_TEXT("press", json_string_value(json_object_get(press, "type")));
     CHECK_TEXT(data, json_string_value(json_object_get(press, "data")));
     CHECK(json_string_length(json_object_get(press, "id")) > 0);
+    put_line(talk, json_pack("{s:s, s:s, s:i, s:s, s:s}", "type", "accepted", "id",
+                             json_string_value(json_object_get(press, "id")), "seq", 9, "verdict",
+                             "accepted", "notice", card == NULL ? "" : "Approved."));
+    if (card != NULL)
+        put_outcome(talk, 7, card);
     put_done(talk, json_string_value(json_object_get(press, "id")), 9, "done", "");
     json_decref(press);
 }
@@ -420,8 +426,7 @@ static void a_question_is_answered_by_one_key(void)
     CHECK(vt_find(talk->vt, "Reply: yes / no") < 0); /* how is said once */
     usleep(700000); /* the calm before a key decides: time is what is tested */
     type(talk, "y");
-    expect_press(talk, "sa1:one:1:y:s");
-    put_outcome(talk, 7, "one");
+    expect_press(talk, "sa1:one:1:y:s", "one");
     wait_row(talk, "Approved: ls -la · Decided by: jo");
     wait_no_row(talk, "y/1 Approve");
     put_text(talk, 7, "done it");
@@ -441,7 +446,7 @@ static void several_questions_are_answered_one_by_one(void)
     wait_row(talk, "y/1 Approve");
     usleep(700000);
     type(talk, "n");
-    expect_press(talk, "sa1:two:1:n:s"); /* the newest; the other one is shown anew */
+    expect_press(talk, "sa1:two:1:n:s", NULL); /* the newest; the other one is shown anew */
     usleep(700000);
     type(talk, "1");
     json_t *press = receive(talk);
@@ -449,6 +454,7 @@ static void several_questions_are_answered_one_by_one(void)
     put_line(talk, json_pack("{s:s, s:s, s:i, s:s, s:s}", "type", "accepted", "id",
                              json_string_value(json_object_get(press, "id")), "seq", 9, "verdict",
                              "accepted", "notice", "Already decided by ann."));
+    put_done(talk, json_string_value(json_object_get(press, "id")), 9, "done", "");
     json_decref(press);
     wait_row(talk, "Already decided by ann.");
     wait_no_row(talk, "y/1 Approve");
@@ -506,7 +512,7 @@ static void who_types_a_sentence_decides_nothing(void)
     CHECK(!is_ready(talk->server, 600));
     type(talk, "\x03"
                "2\r"); /* Enter decides at once */
-    expect_press(talk, "sa1:one:1:n:s");
+    expect_press(talk, "sa1:one:1:n:s", NULL);
     leave(talk);
 }
 
