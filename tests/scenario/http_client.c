@@ -3,6 +3,9 @@
  */
 #include "http_client.h"
 
+#include "support/check.h"
+#include "support/openapi.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +60,22 @@ static bool says_who(const char *headers)
            strcasestr(headers, "x-api-token:") != NULL || strstr(headers, HTTP_AS_STRANGER) != NULL;
 }
 
+/* Every JSON that a service answers is one that docs/openapi.json describes. */
+static void check_described(const char *method, const char *path, const struct http_answer *answer)
+{
+    char request[600], why[200] = "";
+    if (answer->status == 0 || (answer->body[0] != '{' && answer->body[0] != '['))
+        return;
+    snprintf(request, sizeof request, "%s %s", method, path);
+    pthread_mutex_lock(&services_lock); /* the document is read by one of the threads */
+    bool is_described =
+        openapi_describes(request, answer->status, "application/json", answer->body, why);
+    pthread_mutex_unlock(&services_lock);
+    if (!is_described)
+        fprintf(stderr, "%s: %d: %s\n%.2000s\n", request, answer->status, why, answer->body);
+    CHECK(is_described);
+}
+
 /* -- asking ------------------------------------------------------------------------------------ */
 struct http_answer http_call(int port, const char *method, const char *path, const char *headers,
                              const char *body, size_t body_len, int timeout_ms)
@@ -66,13 +85,16 @@ struct http_answer http_call(int port, const char *method, const char *path, con
     http_token_of(port, token);
     if (token[0] != '\0' && !says_who(headers))
         snprintf(lines + len, sizeof lines - (size_t)len, "Authorization: Bearer %s\r\n", token);
-    return http_exchange(&(struct http_request){.port = port,
-                                                .method = method,
-                                                .path = path,
-                                                .headers = lines,
-                                                .body = body,
-                                                .body_len = body_len,
-                                                .timeout_ms = timeout_ms});
+    struct http_answer answer = http_exchange(&(struct http_request){.port = port,
+                                                                     .method = method,
+                                                                     .path = path,
+                                                                     .headers = lines,
+                                                                     .body = body,
+                                                                     .body_len = body_len,
+                                                                     .timeout_ms = timeout_ms});
+    if (token[0] != '\0') /* it is a service */
+        check_described(method, path, &answer);
+    return answer;
 }
 
 struct http_answer http_ask(int port, const char *path, const char *headers, const char *body,
