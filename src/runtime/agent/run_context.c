@@ -139,7 +139,7 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     else
         write_turns(run, bytes, ask);
     if (run->see.file_count > 0 && run->compact.request.len == 0)
-        len = run_parts_take_out(ask->files, ask->file_count, bytes, len, &ask->turn_offset,
+        len = run_parts_take_out(ask->files, &ask->file_count, bytes, len, &ask->turn_offset,
                                  &ask->turn_end);
     ask->body = (struct sma_str){bytes, len};
     ask->seq = run->order->seq;

@@ -117,9 +117,9 @@ uint64_t run_parts_tokens(const struct sma_run *run);
 /* Files of the request that would be written now, in its order, offsets unknown. false: no
  * memory. */
 bool run_parts_list_files(struct sma_run *run);
-/* Take the markers out of the written bytes: offsets of files, the new length; *begin and *end of
- * the turn move along. */
-size_t run_parts_take_out(struct sma_body_file *files, uint32_t count, char *bytes, size_t len,
+/* Take the markers out of the written bytes: files in the order of their places, their offsets,
+ * *count of them that have one; the new length; *begin and *end of the turn move along. */
+size_t run_parts_take_out(struct sma_body_file *files, uint32_t *count, char *bytes, size_t len,
                           uint32_t *begin, uint32_t *end);
 
 #endif

@@ -1,9 +1,10 @@
 /* run_parts_files.c — the files whose bytes a request takes in: found by their markers, which do
  * not travel. See run_parts.h.
  *
- * The same words are looked for twice: in the turns, to know which files and how many, and in the
- * written request, to know where. Both times a marker counts when its hash is of a part that this
- * conversation shows.
+ * The same words are looked for twice: in the turns, to know which files and how many at most, and
+ * in the written request, to know where. A marker counts when its hash is of a part that this
+ * conversation shows. The second look decides: a file that the request has no place for is left
+ * out, whatever order they stand in.
  */
 #include "run_priv.h"
 
@@ -161,15 +162,22 @@ static struct sma_str hash_of(const struct sma_body_file *file)
     return (struct sma_str){file->path.ptr + file->path.len - HASH_LEN - 4, HASH_LEN};
 }
 
-static bool is_listed(const struct sma_body_file *files, uint32_t count, struct sma_str hash)
+/* Of the files that have no place yet, the first with this hash comes next. false: there is none, so
+ * these words are somebody's own. */
+static bool take_listed(struct sma_body_file *files, uint32_t index, uint32_t count,
+                        struct sma_str hash)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (sma_str_is_equal(hash_of(&files[i]), hash))
+    for (uint32_t i = index; i < count; i++)
+        if (sma_str_is_equal(hash_of(&files[i]), hash)) {
+            struct sma_body_file taken = files[i];
+            files[i] = files[index];
+            files[index] = taken;
             return true;
+        }
     return false;
 }
 
-size_t run_parts_take_out(struct sma_body_file *files, uint32_t count, char *bytes, size_t len,
+size_t run_parts_take_out(struct sma_body_file *files, uint32_t *count, char *bytes, size_t len,
                           uint32_t *begin, uint32_t *end)
 {
     size_t at = 0, start, from = 0, to = 0;
@@ -177,8 +185,8 @@ size_t run_parts_take_out(struct sma_body_file *files, uint32_t count, char *byt
     static const size_t marker = sizeof SMA_PART_MARKER - 1 + HASH_LEN;
     struct sma_str hash, text = {bytes, len};
     /* what is moved lies before what is read */
-    while (index < count && sma_part_find_marker(text, &at, &start, &hash)) {
-        if (!is_listed(files, count, hash))
+    while (index < *count && sma_part_find_marker(text, &at, &start, &hash)) {
+        if (!take_listed(files, index, *count, hash))
             continue;
         memmove(bytes + to, bytes + from, start - from);
         to += start - from;
@@ -187,7 +195,7 @@ size_t run_parts_take_out(struct sma_body_file *files, uint32_t count, char *byt
         begin_cut += start < *begin ? marker : 0;
         end_cut += start < *end ? marker : 0;
     }
-    SMA_ASSERT(index == count);
+    *count = index;
     memmove(bytes + to, bytes + from, len - from);
     *begin -= begin_cut;
     *end -= end_cut;

@@ -3,6 +3,7 @@
  * live on that), and building one costs a small part of building it as a tree. Method: whole runs
  * on each real wire.
  */
+#include "runtime/agent/run_priv.h"
 #include "unit/agent/run_driver.h"
 
 #include <jansson.h>
@@ -201,8 +202,34 @@ static void building_costs_a_small_part_of_a_tree(void)
     driver_fini(&d);
 }
 
+/* Files are listed from the turns, places are found in the request: if the two ever differ, each
+ * place still gets its own file, and nobody's service ends. */
+static void each_place_gets_its_own_file(void)
+{
+    char first[65], second[65], third[65], paths[3][80], bytes[512], wanted[64];
+    memset(first, 'a', 64), memset(second, 'b', 64), memset(third, 'c', 64);
+    first[64] = second[64] = third[64] = '\0';
+    const char *listed[] = {second, third, first}; /* third has no place */
+    struct sma_body_file files[3];
+    for (size_t i = 0; i < 3; i++) {
+        int len = snprintf(paths[i], sizeof paths[i], "/%s.b64", listed[i]);
+        files[i] = (struct sma_body_file){.path = {paths[i], (size_t)len}, .length = i};
+    }
+    int len = snprintf(bytes, sizeof bytes,
+                       "{\"data\":\"sma-part:%s\",\"data\":\"sma-part:%s\"}turn]", first, second);
+    uint32_t count = 3, begin = (uint32_t)len - 5, end = (uint32_t)len - 1;
+    size_t left = run_parts_take_out(files, &count, bytes, (size_t)len, &begin, &end);
+    snprintf(wanted, sizeof wanted, "%.*s", (int)left, bytes);
+    CHECK_TEXT("{\"data\":\"\",\"data\":\"\"}turn]", wanted);
+    CHECK_INT(2, count);
+    CHECK(memcmp(files[0].path.ptr + 1, first, 64) == 0 && files[0].offset == 9);
+    CHECK(memcmp(files[1].path.ptr + 1, second, 64) == 0 && files[1].offset == 19);
+    CHECK(begin == 21 && end == 25);
+}
+
 int main(void)
 {
+    RUN(each_place_gets_its_own_file);
     RUN(the_prefix_is_byte_identical_on_every_wire);
     RUN(a_session_from_the_store_gives_the_same_bytes);
     RUN(building_costs_a_small_part_of_a_tree);
