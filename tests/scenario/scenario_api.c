@@ -242,6 +242,51 @@ static void async_answers_at_once(void)
     talk_fini(&talk);
 }
 
+/* The body of an answer with this status and text. */
+static void expect_call(const char *method, const char *path, const char *body, int status,
+                        const char *part)
+{
+    struct http_answer answer = http_call(shared.service.port, method, path, "", body,
+                                          body == NULL ? 0 : strlen(body), TALK_MS);
+    if (answer.status != status || strstr(answer.body, part) == NULL)
+        fprintf(stderr, "%s %s: %d %s, wanted %s\n", method, path, answer.status,
+                answer.body == NULL ? "" : answer.body, part);
+    CHECK_INT(status, answer.status);
+    CHECK(strstr(answer.body, part) != NULL);
+    http_answer_fini(&answer);
+}
+
+static void a_run_is_seen_and_stopped_and_its_chat_is_written_to(void)
+{
+    char run_id[32], path[128], mark[80];
+    post_async(shared.service.port, "watched", "w-1", "[[fault:silence ms=20000]] for ever",
+               run_id);
+    wait_asked(&shared, "model.log", "for ever");
+    snprintf(mark, sizeof mark, "{\"runs\":[{\"runId\":\"%s\"", run_id);
+    expect_call("GET", "/api/runs?status=open&chatKey=api:chat:watched", NULL, 200, mark);
+    snprintf(path, sizeof path, "/api/runs/%s", run_id);
+    expect_call("DELETE", path, NULL, 200, "\"cancelled\"");
+    expect_run(shared.service.port, run_id, "cancelled", "");
+    expect_call("DELETE", path, NULL, 200, "\"cancelled before\"");
+    world_end_silence(&shared);
+    snprintf(path, sizeof path, "/api/runs/%s/events", run_id);
+    expect_call("GET", path, NULL, 200, "event: result\ndata: {\"success\":false");
+    expect_call("GET", "/api/runs?status=cancelled&limit=1", NULL, 200, mark);
+    expect_call("GET", "/api/chats", NULL, 200, "{\"chatKey\":\"api:chat:watched\"");
+    struct http_answer said = http_call(
+        shared.service.port, "POST", "/api/chats/api%3Achat%3Awatched/messages",
+        "Idempotency-Key: \"backup\"\r\n", "{\"text\":\"the backup is done\"}", 29, TALK_MS);
+    CHECK_INT(202, said.status);
+    json_t *root = talk_json(&said);
+    expect_call("GET", talk_text(root, "location"), NULL, 200, "\"state\":\"sent\"");
+    json_decref(root);
+    http_answer_fini(&said);
+    expect_call("GET", "/api/history?chatKey=api:chat:watched", NULL, 200, "the backup is done");
+    expect_call("POST", "/api/chats/api%3Achat%3Anobody/messages", "{\"text\":\"x\"}", 404,
+                "no such");
+    expect_call("GET", "/openapi.json", NULL, 200, "\"openapi\": \"3.1.0\"");
+}
+
 static void a_stream_tells_in_order(void)
 {
     char *body = talk_body("streamed", NULL, "tell me step by step");
@@ -591,6 +636,7 @@ int main(int argc, char **argv)
     RUN(clear_forgets_the_session_not_the_past);
     RUN(the_same_id_is_the_same_message);
     RUN(async_answers_at_once);
+    RUN(a_run_is_seen_and_stopped_and_its_chat_is_written_to);
     RUN(a_stream_tells_in_order);
     world_stop(&shared);
     RUN(a_full_chat_says_so);
