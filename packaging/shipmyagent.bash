@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version"
+    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -74,6 +74,9 @@ _shipmyagent() {
     simulate)
         options="--port --talk --help" valued="--port"
         verbs="telegram feishu qq model" first=none second=none ;;
+    bench)
+        options="--platform --rate --closed --chats --duration --model-ms --json --compare --help" valued="--platform --rate --closed --chats --duration --model-ms --json --compare"
+        verbs="" first=folder second=none ;;
     alias)
         options="--shell --dry-run --print --help" valued="--shell"
         verbs="" first=none second=none ;;
@@ -82,7 +85,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version" first=words second=none ;;
+        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;
@@ -145,6 +148,14 @@ _shipmyagent() {
         "usage --days") kind=text list="" ;;
         "usage --by") kind=words list="day chat person platform model" ;;
         "simulate --port") kind=text list="" ;;
+        "bench --platform") kind=words list="http telegram" ;;
+        "bench --rate") kind=text list="" ;;
+        "bench --closed") kind=text list="" ;;
+        "bench --chats") kind=text list="" ;;
+        "bench --duration") kind=text list="" ;;
+        "bench --model-ms") kind=text list="" ;;
+        "bench --json") kind=file list="" ;;
+        "bench --compare") kind=file list="" ;;
         "alias --shell") kind=words list="zsh bash both" ;;
         esac
     elif [[ $word == -* ]]; then

@@ -39,6 +39,7 @@ _shipmyagent() {
         'export:what was said in a chat, as Markdown'
         'policy:may this shell command run? (nothing is run)'
         'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
+        'bench:how fast a copy of this project is, under load from a simulated platform'
         'alias:add the short name `sma` to your shell'
         'completion:what bash, zsh or fish needs to complete commands and their values'
         'help:more on one command'
@@ -206,6 +207,18 @@ _shipmyagent() {
             '--port=[listen there (default\: any free port)]:text: ' \
             '--talk[you are the person the bot talks to\: type, and read it here]' \
             '1:what: _shipmyagent_first none telegram feishu qq model' ;;
+    bench)
+        _arguments '(- *)--help[say what it does]' \
+            '--platform=[whom the messages come from]:words:(http telegram)' \
+            '--rate=[open loop\: N messages a second, whatever becomes of them]:text: ' \
+            '--closed=[closed loop\: N chats, each says the next when it is answered]:text: ' \
+            '--chats=[chats of --rate (default\: 50)]:text: ' \
+            '--duration=[seconds (default\: 10)]:text: ' \
+            '--model-ms=[the simulated model answers after MS (default\: 0)]:text: ' \
+            '--json=[write what was measured there]:file:_files' \
+            '--compare=[exit status 1 when it is worse than this file of --json]:file:_files' \
+            '1:folder: _shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
     alias)
         _arguments '(- *)--help[say what it does]' \
             '--shell=[whose start file (default\: both)]:words:(zsh bash both)' \
@@ -216,7 +229,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

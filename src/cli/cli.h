@@ -22,8 +22,13 @@ int sma_cli_usage(int argc, char **argv);
 int sma_cli_compact(int argc, char **argv);
 int sma_cli_config_keys(int argc, char **argv);
 int sma_cli_simulate(int argc, char **argv); /* returns only when it failed */
-int sma_cli_values(int argc, char **argv);   /* ids, for completion */
-int sma_cli_help(const char *command);       /* NULL: the overview */
+/** Becomes a program of the package of simulators; argv[0] is its name. Returns only when it
+ *  failed: the exit status. */
+int sma_cli_become(const char *name, char **argv);
+/** The file of this program, whatever name or link it was started by. */
+SMA_CHECKED bool sma_cli_self(char *ret_path, size_t size);
+int sma_cli_values(int argc, char **argv); /* ids, for completion */
+int sma_cli_help(const char *command);     /* NULL: the overview */
 
 /* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */
 int sma_cli_fail(const char *format, ...) SMA_PRINTF(1, 2);

@@ -98,6 +98,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(export)                   \
     X(policy)                   \
     X(simulate)                 \
+    X(bench)                    \
     X(alias)                    \
     X(completion)               \
     X(help)                     \

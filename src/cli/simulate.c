@@ -26,23 +26,43 @@ static bool is_known(const char *what)
     return false;
 }
 
+bool sma_cli_self(char *ret_path, size_t size)
+{
+    ssize_t len = readlink("/proc/self/exe", ret_path, size - 1);
+    if (len <= 0)
+        return false;
+    ret_path[len] = '\0';
+    return true;
+}
+
 /* The folder of this program, whatever name or link it was started by. */
 static bool find_program_folder(char *ret_folder, size_t size)
 {
-    ssize_t len = readlink("/proc/self/exe", ret_folder, size - 1);
-    if (len <= 0)
-        return false;
-    ret_folder[len] = '\0';
-    char *slash = strrchr(ret_folder, '/');
+    char *slash = sma_cli_self(ret_folder, size) ? strrchr(ret_folder, '/') : NULL;
     if (slash == NULL)
         return false;
     *slash = '\0';
     return true;
 }
 
-int sma_cli_simulate(int argc, char **argv)
+int sma_cli_become(const char *name, char **argv)
 {
     char folder[PATH_MAX], path[PATH_MAX];
+    if (!find_program_folder(folder, sizeof folder) ||
+        snprintf(path, sizeof path, "%s/%s/%s", folder, SMA_SIMULATORS_FROM_PROGRAM, name) >=
+            (int)sizeof path)
+        return sma_cli_fail("cannot tell where this program is");
+    execv(path, argv);
+    if (errno == ENOENT)
+        return sma_cli_fail("%s is not installed (%s is not there); install the package "
+                            "shipmyagent-simulators",
+                            name, path);
+    return sma_cli_fail("%s: %s", path, strerror(errno));
+}
+
+int sma_cli_simulate(int argc, char **argv)
+{
+    char name[64];
     if (argc < 2)
         return sma_cli_fail("simulate: name what to simulate: telegram, feishu, qq or model; see "
                             "`shipmyagent help simulate`");
@@ -50,16 +70,8 @@ int sma_cli_simulate(int argc, char **argv)
         return sma_cli_fail("simulate: there is no simulator of %s, only of telegram, feishu, qq "
                             "and model",
                             argv[1]);
-    if (!find_program_folder(folder, sizeof folder) ||
-        snprintf(path, sizeof path, "%s/%s/simulate-%s", folder, SMA_SIMULATORS_FROM_PROGRAM,
-                 argv[1]) >= (int)sizeof path)
-        return sma_cli_fail("simulate: cannot tell where this program is");
-    execv(path, argv + 1);
-    if (errno == ENOENT)
-        return sma_cli_fail("simulate: the simulator of %s is not installed (%s is not there); "
-                            "install the package shipmyagent-simulators",
-                            argv[1], path);
-    return sma_cli_fail("simulate: %s: %s", path, strerror(errno));
+    snprintf(name, sizeof name, "simulate-%s", argv[1]);
+    return sma_cli_become(name, argv + 1);
 }
 
 static const struct sma_cli_command_option OPTIONS[] = {

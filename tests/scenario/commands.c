@@ -188,6 +188,7 @@ static void bash_completes_words_and_values(void)
         {"shipmyagent usage --by p", "person\nplatform\n"},
         {"shipmyagent alias --shell z", "zsh\n"},
         {"shipmyagent simulate q", "qq\n"},
+        {"shipmyagent bench --platform t", "telegram\n"},
         {"shipmyagent help grant", "grants\n"},
         {"shipmyagent completion f", "fish\n"},
         {"shipmyagent policy c", "check\n"},

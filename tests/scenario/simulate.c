@@ -203,6 +203,33 @@ static void what_is_not_installed_is_named(void)
     }
 }
 
+static void a_bench_without_its_program_names_the_package(void)
+{
+    char *output = NULL;
+    const char *argv[] = {program_in(&bare), "bench", NULL};
+    CHECK_INT(1, run_to_end((char *const *)argv, "", &output, 20000));
+    CHECK(strstr(output, "not installed") != NULL);
+    CHECK(strstr(output, "shipmyagent-simulators") != NULL);
+    free(output);
+}
+
+/* Installed, it finds its program and the simulated model. */
+static void a_bench_of_an_installed_tree_measures(void)
+{
+    struct folder project;
+    char *output = NULL;
+    folder_create(&project, "{}");
+    const char *argv[] = {program_in(&root), "bench", project.path, "--platform", "http",
+                          "--rate",          "5",     "--duration", "1",          NULL};
+    int status = run_to_end((char *const *)argv, "", &output, 120000);
+    if (status != 0)
+        fprintf(stderr, "%s\n", output);
+    CHECK_INT(0, status);
+    CHECK(strstr(output, "5 due, 5 sent, 5 answered") != NULL);
+    free(output);
+    folder_remove(&project);
+}
+
 static void each_says_what_it_can_be_told(void)
 {
     static const char *const what[][2] = {{"telegram", "fault method kind"},
@@ -241,6 +268,8 @@ int main(int argc, char **argv)
     RUN(a_bot_answers_on_qq);
     RUN(a_bot_asks_the_simulated_model);
     RUN(what_is_not_installed_is_named);
+    RUN(a_bench_without_its_program_names_the_package);
+    RUN(a_bench_of_an_installed_tree_measures);
     RUN(each_says_what_it_can_be_told);
     folder_remove(&root);
     folder_remove(&bare);

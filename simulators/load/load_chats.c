@@ -1,0 +1,184 @@
+/*
+ * load_chats.c — messages of people in the chats of a simulated platform, which runs in this
+ * process. An answer is found by the number it repeats, and its time is when the platform took it.
+ */
+#include "load.h"
+
+#include "telegram/fake_telegram.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FIRST_CHAT 2000000
+#define READY_MS 60000
+#define LOOK_NS 1000000 /* between two looks for answers */
+
+struct load_chats
+{
+    struct fake_telegram *fake;
+    struct platform_client client;
+    unsigned count;
+    int64_t *seen; /* of each chat: messages that were looked at */
+    bool *is_open; /* closed loop: its message has no answer yet */
+};
+
+struct load_chats *load_chats_open(const struct load_plan *plan)
+{
+    struct load_chats *chats = calloc(1, sizeof *chats);
+    if (chats == NULL)
+        abort();
+    chats->fake = fake_telegram_start(0);
+    chats->client = fake_telegram_client(chats->fake);
+    chats->count = plan->chats;
+    chats->seen = calloc(plan->chats, sizeof *chats->seen);
+    chats->is_open = calloc(plan->chats, sizeof *chats->is_open);
+    if (chats->seen == NULL || chats->is_open == NULL)
+        abort();
+    for (unsigned i = 0; i < plan->chats; i++)
+        platform_tell(&chats->client, "{s:s,s:i,s:s,s:s}", "do", "user", "id", FIRST_CHAT + (int)i,
+                      "first_name", "Ann", "language", "en");
+    return chats;
+}
+
+json_t *load_chats_adapter(const struct load_chats *chats)
+{
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", chats->client.port);
+    /* the service is measured, not how long it waits so that the platform does not refuse it */
+    return json_pack("{s:b,s:s,s:s,s:s,s:{s:i,s:i,s:i}}", "enabled", 1, "botToken",
+                     FAKE_TELEGRAM_TOKEN, "apiRoot", url, "proxy", "none", "limits", "perSecond", 0,
+                     "perChatPerMinute", 0, "perGroupPerMinute", 0);
+}
+
+bool load_chats_await_ready(const struct load_chats *chats)
+{
+    for (uint64_t until = load_now_ns() + READY_MS * 1000000ull;
+         load_now_ns() < until && !load_is_interrupted;) {
+        json_t *counters = platform_do(&chats->client, "{s:s}", "do", "counters");
+        bool is_polled = json_is_true(json_object_get(counters, "is_polled"));
+        json_decref(counters);
+        if (is_polled)
+            return true;
+        struct timespec pause = {0, LOOK_NS};
+        nanosleep(&pause, NULL);
+    }
+    fprintf(stderr, "bench: the service did not ask the platform for messages\n");
+    return false;
+}
+
+static void say(struct load_chats *chats, struct load_run *run, size_t index)
+{
+    char text[64];
+    unsigned chat = run->samples[index].chat;
+    snprintf(text, sizeof text, "please repeat " LOAD_TOKEN "%zux", run->first + index);
+    run->samples[index].sent_ns = load_now_ns();
+    platform_tell(&chats->client, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", FIRST_CHAT + (int)chat,
+                  "user", FIRST_CHAT + (int)chat, "text", text);
+    chats->is_open[chat] = true;
+}
+
+/* @return is it the first answer to a message of this run? */
+static bool take_answer(struct load_run *run, const json_t *message)
+{
+    const char *at = json_is_true(json_object_get(message, "is_ours"))
+                         ? strstr(platform_text(message, "text", ""), LOAD_TOKEN)
+                         : NULL;
+    char *end = NULL;
+    size_t number = at == NULL ? 0 : strtoul(at + sizeof LOAD_TOKEN - 1, &end, 10);
+    if (at == NULL || *end != 'x' || number < run->first || number - run->first >= run->count)
+        return false;
+    struct load_sample *sample = &run->samples[number - run->first];
+    if (sample->outcome != LOAD_UNANSWERED)
+        return false;
+    sample->outcome = LOAD_ANSWERED;
+    sample->done_ns = (uint64_t)platform_number(message, "ns", 0);
+    return true;
+}
+
+/* @return answers that came in this chat since the last look */
+static size_t look(struct load_chats *chats, struct load_run *run, unsigned chat)
+{
+    size_t found = 0;
+    json_t *list = platform_do(&chats->client, "{s:s,s:i,s:I}", "do", "list", "chat",
+                               FIRST_CHAT + (int)chat, "from", (json_int_t)chats->seen[chat]);
+    const json_t *messages = json_object_get(list, "messages");
+    for (size_t i = 0; i < json_array_size(messages); i++)
+        found += take_answer(run, json_array_get(messages, i));
+    chats->seen[chat] += (int64_t)json_array_size(messages);
+    json_decref(list);
+    if (found > 0)
+        chats->is_open[chat] = false;
+    return found;
+}
+
+static void sleep_until(uint64_t ns)
+{
+    struct timespec at = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+/* Looks for what is still open until all of it is there, or patience ends. */
+static void await_rest(struct load_chats *chats, const struct load_plan *plan, struct load_run *run,
+                       size_t answered)
+{
+    uint64_t until = run->end_ns + (uint64_t)plan->patience_ms * 1000000u;
+    while (answered < run->count && load_now_ns() < until && !load_is_interrupted) {
+        for (unsigned i = 0; i < chats->count; i++)
+            answered += look(chats, run, i);
+        sleep_until(load_now_ns() + LOOK_NS * 10);
+    }
+}
+
+/* While messages are sent nobody looks for answers: the platform notes when they come. */
+static void run_open(struct load_chats *chats, const struct load_plan *plan, struct load_run *run)
+{
+    for (size_t i = 0; i < run->count && !load_is_interrupted; i++) {
+        if (run->samples[i].due_ns > load_now_ns())
+            sleep_until(run->samples[i].due_ns);
+        say(chats, run, i);
+    }
+    await_rest(chats, plan, run, 0);
+}
+
+static bool is_over(const struct load_run *run)
+{
+    return load_now_ns() >= run->end_ns || (run->count_max != 0 && run->count >= run->count_max) ||
+           load_is_interrupted;
+}
+
+/* Each chat says the next when it has its answer. */
+static void run_closed(struct load_chats *chats, const struct load_plan *plan, struct load_run *run)
+{
+    size_t answered = 0;
+    while (!is_over(run)) {
+        for (unsigned i = 0; i < chats->count && !is_over(run); i++) {
+            if (chats->is_open[i])
+                answered += look(chats, run, i);
+            if (!chats->is_open[i])
+                say(chats, run, load_run_add(run, load_now_ns(), i));
+        }
+        sleep_until(load_now_ns() + LOOK_NS);
+    }
+    await_rest(chats, plan, run, answered);
+}
+
+void load_chats_run(struct load_chats *chats, const struct load_plan *plan, struct load_run *run)
+{
+    memset(chats->is_open, 0, chats->count * sizeof *chats->is_open);
+    if (plan->is_open)
+        run_open(chats, plan, run);
+    else
+        run_closed(chats, plan, run);
+}
+
+void load_chats_close(struct load_chats *chats)
+{
+    if (chats == NULL)
+        return;
+    fake_telegram_stop(chats->fake);
+    free(chats->seen);
+    free(chats->is_open);
+    free(chats);
+}
