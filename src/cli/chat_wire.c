@@ -109,6 +109,7 @@ enum sma_err sma_wire_open(struct sma_wire *wire, const char *socket_path, struc
 {
     SMA_TRY(sma_terminal_connect(socket_path, &wire->fd, error));
     wire->was_greeted = false;
+    wire->connection_count++;
     bool is_sent = send_hello(wire);
     for (struct sma_wire_message *message = wire->first; is_sent && message != NULL;
          message = message->next) {
@@ -122,13 +123,40 @@ enum sma_err sma_wire_open(struct sma_wire *wire, const char *socket_path, struc
     return SMA_ERR_OK;
 }
 
+static void let_go(struct sma_wire *wire, struct sma_wire_message *message)
+{
+    struct sma_wire_message **link = &wire->first;
+    while (*link != NULL && *link != message)
+        link = &(*link)->next;
+    if (*link == NULL)
+        return;
+    *link = message->next;
+    destroy_message(message);
+}
+
+/* Some parked run never says a word, as one that was stopped: the oldest makes room. */
+static unsigned make_room(struct sma_wire *wire)
+{
+    struct sma_wire_message *oldest = NULL;
+    unsigned count = 0;
+    for (struct sma_wire_message *message = wire->first; message != NULL; message = message->next) {
+        if (oldest == NULL && message->state == WIRE_PARKED)
+            oldest = message;
+        count++;
+    }
+    if (count < CHAT_OPEN_COUNT_MAX || oldest == NULL)
+        return count;
+    let_go(wire, oldest);
+    return count - 1;
+}
+
 /* Keep it, and send it if there is somebody to send it to. */
 static enum sma_err keep(struct sma_wire *wire, struct sma_wire_message *message)
 {
+    unsigned count = make_room(wire);
     struct sma_wire_message **end = &wire->first;
-    unsigned count = 0;
-    for (; *end != NULL; end = &(*end)->next)
-        count++;
+    while (*end != NULL)
+        end = &(*end)->next;
     enum sma_err err = message->line.err;
     if (err == SMA_ERR_OK && count >= CHAT_OPEN_COUNT_MAX)
         err = SMA_ERR_FULL;
@@ -233,15 +261,23 @@ static struct sma_wire_message *find(const struct sma_wire *wire, struct sma_str
     return message;
 }
 
-static void let_go(struct sma_wire *wire, struct sma_wire_message *message)
+/* Was this seen on an earlier connection? If not it is noted. */
+static bool was_seen(struct sma_wire *wire, json_int_t seq, struct sma_str text)
 {
-    struct sma_wire_message **link = &wire->first;
-    while (*link != NULL && *link != message)
-        link = &(*link)->next;
-    if (*link == NULL)
-        return;
-    *link = message->next;
-    destroy_message(message);
+    struct sma_wire_seen now = {.seq = seq, .len = text.len, .connection = wire->connection_count};
+    size_t tail = text.len < sizeof now.tail ? text.len : sizeof now.tail;
+    if (seq == 0 || text.len == 0)
+        return false;
+    memcpy(now.tail, text.ptr + text.len - tail, tail);
+    for (size_t i = 0; i < CHAT_SEEN_COUNT; i++) {
+        const struct sma_wire_seen *before = &wire->seen[i];
+        if (before->seq == seq && before->len == text.len &&
+            before->connection != wire->connection_count &&
+            memcmp(before->tail, now.tail, sizeof now.tail) == 0)
+            return true;
+    }
+    wire->seen[wire->seen_next++ % CHAT_SEEN_COUNT] = now;
+    return false;
 }
 
 /* An answer of a run: whoever asked has it, and one that had waited for people is over with it. */
@@ -252,7 +288,8 @@ static void on_delivery(struct sma_wire *wire, const json_t *root)
     bool is_answer = !sma_str_is_equal(intent, SMA_STR("approval")) &&
                      !sma_str_is_equal(intent, SMA_STR("outcome")) &&
                      !sma_str_is_equal(intent, SMA_STR("notice"));
-    wire->on(wire->user, WIRE_DELIVERY, root, NULL);
+    if (!was_seen(wire, seq, sma_wire_text(root, "text")))
+        wire->on(wire->user, WIRE_DELIVERY, root, NULL);
     for (struct sma_wire_message *message = wire->first, *next; message != NULL; message = next) {
         next = message->next;
         if (!is_answer || seq == 0 || message->seq != seq)

@@ -8,7 +8,8 @@
  * kept until its answer was seen.
  *
  * Threads: the caller's. Blocks: while the service does not read.
- * Limits:  CHAT_OPEN_COUNT_MAX messages that are kept; CHAT_LINE_BYTES_MAX of a line.
+ * Limits:  CHAT_OPEN_COUNT_MAX messages that are kept, of parked ones the newest;
+ *          CHAT_LINE_BYTES_MAX of a line.
  */
 #ifndef SMA_CLI_CHAT_WIRE_H
 #define SMA_CLI_CHAT_WIRE_H
@@ -18,7 +19,8 @@
 #include <jansson.h>
 
 #define CHAT_LINE_BYTES_MAX (16u * 1024 * 1024) /* an escaped text may be large */
-#define CHAT_OPEN_COUNT_MAX 48                  /* fewer than TERMINAL_RUN_COUNT_MAX */
+#define CHAT_SEEN_COUNT 32
+#define CHAT_OPEN_COUNT_MAX 48 /* fewer than TERMINAL_RUN_COUNT_MAX */
 
 enum sma_wire_state
 {
@@ -39,6 +41,15 @@ struct sma_wire_message
     json_int_t seq; /* 0 = not accepted yet */
     char id[40];
     struct sma_buf line;
+};
+/* What was delivered lately. A service that was killed delivers again what it does not know to have
+ * arrived. */
+struct sma_wire_seen
+{
+    json_int_t seq;
+    size_t len;
+    char tail[64];
+    unsigned connection; /* on which */
 };
 enum sma_wire_event
 {
@@ -64,6 +75,9 @@ struct sma_wire
     const char *chat, *user_name;
     struct sma_buf input;
     char id_prefix[17];
+    unsigned connection_count;
+    struct sma_wire_seen seen[CHAT_SEEN_COUNT]; /* a ring */
+    unsigned seen_next;
     unsigned message_count;         /* sent ever */
     struct sma_wire_message *first; /* kept, oldest first */
     sma_wire_fn *on;

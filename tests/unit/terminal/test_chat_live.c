@@ -525,7 +525,8 @@ static void a_service_that_comes_back_gets_everything_once(void)
     expect_message(talk, "before", id);
     put_accepted(talk, id, 7);
     put_progress(talk, 7, "text", "half an ans");
-    wait_row(talk, "half an ans");
+    put_text(talk, 7, "delivered before");
+    wait_row(talk, "delivered before");
     type(talk, "mid-ty");
     wait_line(talk, "> mid-ty");
     close(talk->server);
@@ -545,6 +546,7 @@ static void a_service_that_comes_back_gets_everything_once(void)
     put_done(talk, again, 7, "done", "an answer"); /* delivered while nobody listened */
     wait_row(talk, "an answer");
     put_accepted(talk, second, 8);
+    put_text(talk, 7, "delivered before"); /* the life before did not know that it arrived */
     put_text(talk, 8, "second answer");
     put_done(talk, second, 8, "done", "second answer");
     wait_row(talk, "second answer");
@@ -553,6 +555,7 @@ static void a_service_that_comes_back_gets_everything_once(void)
     CHECK_INT(1, count_of(text, "second answer"));
     CHECK_INT(1, count_of(text, "\nan answer"));
     CHECK_INT(1, count_of(text, "> before"));
+    CHECK_INT(1, count_of(text, "delivered before"));
     free(text);
     type(talk, "\x03");
     leave(talk);
@@ -574,6 +577,22 @@ static void what_a_stopping_service_refuses_goes_to_its_successor(void)
     put_text(talk, 7, "there");
     put_done(talk, id, 7, "done", "there");
     wait_row(talk, "there");
+    leave(talk);
+}
+
+static void runs_that_stay_parked_are_forgotten_at_last(void)
+{
+    struct talk *talk = start_and_greet();
+    char id[64], text[32];
+    for (int i = 0; i < 60; i++) { /* more than are kept */
+        snprintf(text, sizeof text, "message %d", i);
+        type(talk, text);
+        type(talk, "\r");
+        expect_message(talk, text, id);
+        put_accepted(talk, id, i + 1);
+        put_done(talk, id, i + 1, "parked", "");
+    }
+    CHECK(vt_find(talk->vt, "nothing was sent") < 0);
     leave(talk);
 }
 
@@ -664,6 +683,7 @@ int main(void)
     RUN(who_types_a_sentence_decides_nothing);
     RUN(a_service_that_comes_back_gets_everything_once);
     RUN(what_a_stopping_service_refuses_goes_to_its_successor);
+    RUN(runs_that_stay_parked_are_forgotten_at_last);
     RUN(who_is_refused_does_not_try_again);
     RUN(noise_at_the_keyboard_ends_nothing);
     (void)unlink(strcat(path, "/chat-history"));
