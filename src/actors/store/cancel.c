@@ -54,10 +54,9 @@ static SMA_CHECKED enum sma_err tell_chat(struct sma_store *store, const struct 
                                          .route = facts.route,
                                          .text = sma_buf_str(&store->scratch.text)};
     struct sma_step_delivery_state state;
-    return sma_store_deliver(store,
-                             &(struct store_delivery_facts){
-                                 .seq = it->seq, .step = STORE_NOTICE_STEP, .is_about_cards = true},
-                             &delivery, &state);
+    return sma_store_deliver(
+        store, &(struct store_delivery_facts){.seq = it->seq, .step = STORE_NOTICE_STEP}, &delivery,
+        &state);
 }
 
 /* It is in the agent: that drops it when it hears of it, and nothing it says later is stored. */

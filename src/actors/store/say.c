@@ -64,11 +64,10 @@ static SMA_CHECKED enum sma_err deliver(struct sma_store *store, const struct sm
     struct sma_step_delivery delivery = {
         .intent = SMA_INTENT_ASSISTANT_TEXT, .route = *route, .text = in->text};
     struct sma_step_delivery_state state;
-    return sma_store_deliver(
-        store,
-        &(struct store_delivery_facts){
-            .seq = seq, .step = STORE_NOTICE_STEP, .is_about_cards = true, .stamps = &in->stamps},
-        &delivery, &state);
+    return sma_store_deliver(store,
+                             &(struct store_delivery_facts){
+                                 .seq = seq, .step = STORE_NOTICE_STEP, .stamps = &in->stamps},
+                             &delivery, &state);
 }
 
 static SMA_CHECKED enum sma_err accept(struct sma_store *store, struct store_chat *chat,

@@ -117,16 +117,26 @@ static void a_chat_that_nobody_knows_gets_nothing(void)
     end_world(&w);
 }
 
-static void an_open_question_of_the_chat_stays_open(void)
+/* The question stays open, but "yes" behind what was said is no answer to it any more. */
+static void words_behind_it_are_no_consent_to_what_was_asked_before(void)
 {
-    open_people(&w);
-    (void)park(&w, "a", "1", one_command, 1);
-    show_all(&w);
-    struct sma_accepted said = say_to(CHAT_A, "k1", "backup is done");
-    CHECK_INT(SMA_VERDICT_ACCEPTED, said.verdict);
-    check_delivered(CHAT_A, "backup is done", said.outbox_id);
-    CHECK_INT(200, decide_all(&w, open_id(&w), true));
-    end_world(&w);
+    for (int has_said = 0; has_said < 2; has_said++) {
+        open_people(&w);
+        (void)park(&w, "a", "1", one_command, 1);
+        show_all(&w);
+        if (has_said) {
+            struct sma_accepted said = say_to(CHAT_A, "k1", "shall we have lunch?");
+            CHECK_INT(SMA_VERDICT_ACCEPTED, said.verdict);
+            show_all(&w);
+        }
+        (void)say_as(&w, TEST,
+                     &(struct saying){.chat = "a", .id = "2", .text = "yes", .user = "boss"});
+        run(&w);
+        CHECK_INT(has_said, w.store->consent->count);
+        if (has_said)
+            CHECK_INT(200, decide_all(&w, open_id(&w), true));
+        end_world(&w);
+    }
 }
 
 int main(void)
@@ -134,6 +144,6 @@ int main(void)
     RUN(it_is_delivered_once_however_often_it_is_asked_for);
     RUN(a_crash_before_it_is_sent_loses_nothing);
     RUN(a_chat_that_nobody_knows_gets_nothing);
-    RUN(an_open_question_of_the_chat_stays_open);
+    RUN(words_behind_it_are_no_consent_to_what_was_asked_before);
     return 0;
 }
