@@ -44,8 +44,10 @@ static void cached(char text[256])
     DIR *dir = opendir(folder);
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (entry->d_name[0] == '.' && entry->d_name[strspn(entry->d_name, ".")] == '\0')
             continue;
+        if (strncmp(entry->d_name, "commands-", 9) == 0)
+            continue; /* what clients were told, no attachment */
         CHECK_TEXT("", text);
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         struct stat status;

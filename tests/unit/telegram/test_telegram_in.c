@@ -211,7 +211,7 @@ static const struct row commands[] = {
      "\"text\":\"/清除\",\"reply_to_message\":{\"message_id\":3,\"from\":" US "}", NULL, REPLY,
      SMA_CONTROL_CLEAR, "/清除", NULL},
     {"private", "private", "\"text\":\"/start\"," ENTITIES(ENTITY("bot_command", 0, 6)), NULL,
-     PRIVATE, SMA_CONTROL_HELP, "/start", ""},
+     PRIVATE, SMA_CONTROL_START, "/start", ""},
     {"private, no entities", "private", "\"text\":\"/clear please\"", NULL, PRIVATE,
      SMA_CONTROL_CLEAR, "/clear please", ""},
     {"private, Chinese", "private", "\"text\":\"/状态\"", NULL, PRIVATE, SMA_CONTROL_STATUS,
