@@ -628,8 +628,7 @@ SMA_CHECKED enum sma_err sma_state_contact_times(struct sma_state *state, int64_
 /** One of them. NOTFOUND, else what the callback returned. */
 SMA_CHECKED enum sma_err sma_state_contact_get(struct sma_state *state, int64_t id,
                                                sma_state_contact_fn *each, void *user);
-/** Who was seen last of those whose last place is this chat. NOTFOUND, else what the callback
- *  returned. */
+/** One of those whose last place is this chat. NOTFOUND, else what the callback returned. */
 SMA_CHECKED enum sma_err sma_state_contact_in(struct sma_state *state, struct sma_str chat_key,
                                               sma_state_contact_fn *each, void *user);
 /** Tests: how many names are kept in memory. */

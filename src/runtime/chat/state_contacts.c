@@ -580,7 +580,7 @@ enum sma_err sma_state_contact_in(struct sma_state *state, struct sma_str chat_k
                                   sma_state_contact_fn *each, void *user)
 {
     uint64_t id;
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CONTACT_IN);
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CONTACT_OF_CHAT);
     if (stmt == NULL)
         return state->error.code;
     sma_state_bind(stmt, 1, chat_key, true);

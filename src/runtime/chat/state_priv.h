@@ -106,7 +106,6 @@
     X(TURN_FORGET, "DELETE FROM turns WHERE seq IN "                                               \
                    "(SELECT seq FROM turns WHERE chat=?1 LIMIT ?2)")                               \
     X(CONTACT_OF_CHAT, "SELECT id,name FROM contacts WHERE key=?1 LIMIT 1")                        \
-    X(CONTACT_IN, "SELECT id FROM contacts WHERE key=?1 ORDER BY wall DESC LIMIT 1")               \
     X(CONTACT_DELETE, "DELETE FROM contacts WHERE id=?1")                                          \
     X(CHAT_LAST, "SELECT max(id) FROM chats WHERE id<2147483648")                                  \
     X(CHAT_NEXT, "SELECT id FROM chats WHERE id>?1 ORDER BY id LIMIT 1")                           \

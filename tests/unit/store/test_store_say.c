@@ -117,6 +117,20 @@ static void a_chat_that_nobody_knows_gets_nothing(void)
     end_world(&w);
 }
 
+/* Nobody was answered there yet: where it is, is known of whom was seen there. */
+static void a_chat_where_somebody_was_seen_is_known(void)
+{
+    open_people(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "c", .id = "1", .text = "hi", .is_record_only = true});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    struct sma_accepted said = say_to("test:chat:c", "k1", "good morning");
+    CHECK_INT(SMA_VERDICT_ACCEPTED, said.verdict);
+    check_delivered("test:chat:c", "good morning", said.outbox_id);
+    end_world(&w);
+}
+
 /* The question stays open, but "yes" behind what was said is no answer to it any more. */
 static void words_behind_it_are_no_consent_to_what_was_asked_before(void)
 {
@@ -144,6 +158,7 @@ int main(void)
     RUN(it_is_delivered_once_however_often_it_is_asked_for);
     RUN(a_crash_before_it_is_sent_loses_nothing);
     RUN(a_chat_that_nobody_knows_gets_nothing);
+    RUN(a_chat_where_somebody_was_seen_is_known);
     RUN(words_behind_it_are_no_consent_to_what_was_asked_before);
     return 0;
 }
