@@ -82,7 +82,7 @@ static void tell_rest(struct http_conn *conn, struct sma_str output)
     struct sma_str all = told_of(conn->openai, 0),
                    piece = told_of(conn->openai, conn->openai->from);
     struct sma_str answer = sma_str_trim(output);
-    if (answer.len == 0 || ends_with(sma_str_trim(all), answer))
+    if (ends_with(sma_str_trim(all), answer))
         return;
     if (begins_with(answer, all))
         tell(conn, (struct sma_str){answer.ptr + all.len, answer.len - all.len});
@@ -181,12 +181,10 @@ uint64_t http_openai_follows(struct http_conn *conn, const struct sma_result *re
     return seq;
 }
 
-void http_openai_result(struct http_conn *conn, const struct sma_result *result)
+static void end_as(struct http_conn *conn, const struct sma_result *result, struct sma_str text)
 {
     struct http_openai_end end = {
-        .seq = conn->seq, .text = result->output, .usage = &result->usage, .status = "completed"};
-    if (end.text.ptr == NULL)
-        end.text = SMA_STR("");
+        .seq = conn->seq, .text = text, .usage = &result->usage, .status = "completed"};
     switch (result->state) {
     case SMA_RUN_DONE:
         answer(conn, &end, 0);
@@ -204,9 +202,21 @@ void http_openai_result(struct http_conn *conn, const struct sma_result *result)
         return;
     default:
         fail(conn, 503,
-             SMA_STR("The service is stopping; the run will go on after its next "
-                     "start, see GET /api/runs/:id"));
+             SMA_STR("The service is stopping; the run will go on after its next start, see GET "
+                     "/api/runs/:id"));
     }
+}
+
+void http_openai_result(struct http_conn *conn, const struct sma_result *result)
+{
+    struct sma_buf text;
+    sma_buf_init(&text, HTTP_RESPONSE_BYTES_MAX);
+    http_openai_put_answer(&text, result);
+    if (text.err == SMA_ERR_OK)
+        end_as(conn, result, text.len > 0 ? sma_buf_str(&text) : SMA_STR(""));
+    else
+        http_conn_close(conn); /* no memory */
+    sma_buf_fini(&text);
 }
 
 void http_openai_behind(struct http_conn *conn)

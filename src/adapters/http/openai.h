@@ -61,6 +61,8 @@ struct http_openai
  */
 SMA_CHECKED enum sma_err http_openai_content(const void *content, struct sma_buf *text, void *files,
                                              struct sma_error *error);
+/** Append what the agent has said in this run: what it sent on the way, and its last word. */
+void http_openai_put_answer(struct sma_buf *text, const struct sma_result *result);
 
 /* -- openai_talks.c: conversations --- */
 /** Go on from `key` with a text of `role`; white space at its ends does not count. */

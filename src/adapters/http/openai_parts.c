@@ -3,10 +3,13 @@
  *
  * Pictures, files and sounds come as bytes (data: URLs, base64). Addresses are not fetched: whoever
  * may talk to the agent would make this machine ask any address it can reach.
+ * And what an answer holds: the agent may have said it with its tool chat_send, before its last
+ * word.
  */
 #include "openai.h"
 
-#include <jansson.h>
+#include "runtime/json/json_read.h"
+
 #include <stdio.h>
 
 static struct sma_str string_in(const json_t *object, const char *name)
@@ -165,4 +168,36 @@ enum sma_err http_openai_content(const void *content, struct sma_buf *text, void
     for (size_t i = 0; i < json_array_size(value); i++)
         SMA_TRY(take_part(json_array_get(value, i), text, from, files, error));
     return SMA_ERR_OK;
+}
+
+/* -- answers ------------------------------------------------------------------------------------- */
+/* What this call has sent to the chat; empty: nothing. */
+static struct sma_str sent_by(const json_t *call)
+{
+    struct sma_str output = string_in(call, "output"), none = SMA_STR("");
+    bool is_send = sma_str_is_equal(string_in(call, "tool"), SMA_STR("chat_send"));
+    bool is_sent =
+        is_send && output.len > 0 && memmem(output.ptr, output.len, "\"success\":true", 14) != NULL;
+    return is_sent ? sma_str_trim(string_in(json_object_get(call, "input"), "text")) : none;
+}
+
+void http_openai_put_answer(struct sma_buf *text, const struct sma_result *result)
+{
+    struct sma_str calls = result->tool_calls_json, output = result->output;
+    SMA_AUTO(sma_json_freep) json_t *root = NULL;
+    bool has_sent = calls.len > 0 && memmem(calls.ptr, calls.len, "\"chat_send\"", 11) != NULL;
+    if (has_sent && sma_json_load(calls, &root) != SMA_ERR_OK)
+        root = NULL; /* no memory: the last word alone */
+    for (size_t i = 0; i < json_array_size(root); i++) {
+        struct sma_str sent = sent_by(json_array_get(root, i));
+        bool is_said =
+            sent.len == 0 ||
+            (output.len >= sent.len && memmem(output.ptr, output.len, sent.ptr, sent.len) != NULL);
+        if (is_said)
+            continue;
+        sma_buf_put_text(text, text->len > 0 ? "\n\n" : "");
+        sma_buf_put_str(text, sent);
+    }
+    sma_buf_put_text(text, text->len > 0 && output.len > 0 ? "\n\n" : "");
+    sma_buf_put_str(text, output);
 }

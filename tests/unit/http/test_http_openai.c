@@ -5,6 +5,8 @@
  */
 #include "harness.h"
 
+#include "adapters/http/openai.h"
+
 #include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -76,6 +78,8 @@ static void blank_all(char *text)
     blank(text, "resp_");
     blank(text, "msg_");
 }
+
+#define SAY(role, text) "{\"role\":\"" role "\",\"content\":\"" text "\"}"
 
 /* -- objects ----------------------------------------------------------------------------------- */
 #define CHAT_HEAD(object)                                                                 \
@@ -189,6 +193,69 @@ static void a_response_streams_its_events_in_order(void)
     free(events);
 }
 
+static void tell(unsigned seq, const char *what)
+{
+    char body[200];
+    snprintf(body, sizeof body, "{\"instructions\":\"tell %u %s\"}", seq, what);
+    CHECK_INT(200, request_status(harness, "POST /api/execute", "", body));
+}
+
+static int open_stream(const char *text)
+{
+    char request[600];
+    int fd = client_connect(harness);
+    int len = snprintf(NULL, 0, "{\"stream\":true,\"messages\":[" SAY("user", "%s") "]}", text);
+    snprintf(request, sizeof request,
+             "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %d\r\n"
+             "Authorization: Bearer " HARNESS_TOKEN "\r\n\r\n"
+             "{\"stream\":true,\"messages\":[" SAY("user", "%s") "]}",
+             harness_port(harness), len, text);
+    client_text(fd, request);
+    return fd;
+}
+
+/* A model that is asked again says its words again, from the beginning: they are told once. What
+ * does not go on from there follows after an empty line. */
+static void pieces_are_told_once(void)
+{
+    unsigned seq = 0;
+    int fd = open_stream("later pieces");
+    char *text = client_read_until(fd, "\"role\"");
+    free(text);
+    struct reply reply = request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n",
+                                      "{\"instructions\":\"now\"}");
+    CHECK(sscanf(strstr(reply.body, "\"runId\":\""), "\"runId\":\"%u\"", &seq) == 1);
+    reply_free(&reply);
+    seq--; /* the one before it */
+    tell(seq, "tI look");
+    tell(seq, "tI");
+    tell(seq, "tI looked");
+    tell(seq, "uread_file");
+    tell(seq, "tIt is 5");
+    free(client_read_until(fd, "ed\"}"));
+    release();
+    text = client_read_until(fd, "[DONE]");
+    CHECK(strstr(text, "{\"content\":\"\\n\\nIt is 5\"}") != NULL);
+    CHECK(strstr(text, "{\"content\":\"\\n\\necho: later pieces\"}") != NULL);
+    CHECK(strstr(text, "\"content\":\"I") == NULL);
+    free(text);
+    close(fd);
+}
+
+static void a_message_behind_a_question_says_so(void)
+{
+    struct reply reply = post("responses", "", "{\"input\":\"behind it\"}");
+    CHECK_INT(200, reply.status);
+    CHECK(reply_has(&reply, "\"text\":\"This message waits: first somebody has to answer"));
+    reply_free(&reply);
+    int fd = open_stream("behind that");
+    char *text = client_read_until(fd, "[DONE]");
+    CHECK(strstr(text, "\"content\":\"This message waits: ") != NULL);
+    free(text);
+    close(fd);
+    release();
+}
+
 static void a_response_is_whole(void)
 {
     struct reply reply = post("responses", "",
@@ -215,9 +282,48 @@ static void a_response_is_whole(void)
     reply_free(&reply);
 }
 
-/* -- conversations ----------------------------------------------------------------------------- */
-#define SAY(role, text) "{\"role\":\"" role "\",\"content\":\"" text "\"}"
+/* Its tool may have said it before the last word, which then says no more than "Sent." */
+static void what_was_sent_on_the_way_is_told(void)
+{
+    static const struct
+    {
+        const char *calls, *output, *text;
+    } cases[] = {
+        {"[]", "a", "a"},
+        {"", "", ""},
+        {"[{\"tool\":\"chat_send\",\"input\":{\"text\":\" long "
+         "\"},\"output\":\"{\\\"success\\\":true}"
+         "\"}]",
+         "Sent.", "long\n\nSent."},
+        {"[{\"tool\":\"chat_send\",\"input\":{\"text\":\"long\"},\"output\":\"{\\\"success\\\":"
+         "true}\"}"
+         "]",
+         "it is long.", "it is long."},
+        {"[{\"tool\":\"chat_send\",\"input\":{\"text\":\"b\"},\"output\":\"{\\\"success\\\":true}"
+         "\"},{"
+         "\"tool\":\"chat_send\",\"input\":{\"text\":\"c\"},\"output\":\"{\\\"success\\\":true}\"}"
+         "]",
+         "", "b\n\nc"},
+        {"[{\"tool\":\"chat_send\",\"input\":{\"text\":\"x\"},\"output\":\"{\\\"success\\\":false}"
+         "\"}]",
+         "No.", "No."},
+        {"[{\"tool\":\"chat_send\",\"input\":\"broken\",\"output\":7}]", "No.", "No."},
+        {"[{\"tool\":\"exec_shell\",\"input\":{\"text\":\"chat_send\"},\"output\":\"\"}]", "A.",
+         "A."},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_buf text;
+        sma_buf_init(&text, 1000);
+        http_openai_put_answer(&text,
+                               &(struct sma_result){.output = sma_str(cases[i].output),
+                                                    .tool_calls_json = sma_str(cases[i].calls)});
+        sma_buf_put_char(&text, '\0');
+        CHECK_TEXT(cases[i].text, text.ptr);
+        sma_buf_fini(&text);
+    }
+}
 
+/* -- conversations ----------------------------------------------------------------------------- */
 static void what_is_known_is_not_told_again(void)
 {
     expect_answer("", "{\"messages\":[" SAY("user", "one") "]}", "echo: one");
@@ -232,14 +338,19 @@ static void what_is_known_is_not_told_again(void)
     reply_free(&reply);
     expect_told("[The conversation so far]\nUser: one\n\nAssistant: echo: one\n\n[The message]\n"
                 "two\n\nand more");
-    /* another person with the same words, too */
+    /* another person with the same words does, too, and takes the place of nobody */
+    expect_answer("", "{\"messages\":[" SAY("user", "hi") "]}", "echo: hi");
     reply = post("chat/completions", "",
-                 "{\"user\":\"eve\",\"messages\":[" SAY("user", "one") "," SAY(
-                     "assistant", "echo: one") "," SAY("user", "mine") "]}");
+                 "{\"user\":\"eve\",\"messages\":[" SAY("user", "hi") "," SAY(
+                     "assistant", "echo: hi") "," SAY("user", "mine") "]}");
     CHECK_INT(200, reply.status);
     reply_free(&reply);
-    expect_told("[The conversation so far]\nUser: one\n\nAssistant: echo: one\n\n[The message]\n"
-                "mine");
+    expect_told(
+        "[The conversation so far]\nUser: hi\n\nAssistant: echo: hi\n\n[The message]\nmine");
+    expect_answer("",
+                  "{\"messages\":[" SAY("user", "hi") "," SAY("assistant", "echo: hi") "," SAY(
+                      "user", "still me") "]}",
+                  "echo: still me");
 }
 
 static void instructions_are_told_once_and_when_they_change(void)
@@ -415,6 +526,9 @@ int main(void)
     a_completion_streams_what_is_added();
     a_response_is_whole();
     a_response_streams_its_events_in_order();
+    pieces_are_told_once();
+    a_message_behind_a_question_says_so();
+    what_was_sent_on_the_way_is_told();
     what_is_known_is_not_told_again();
     instructions_are_told_once_and_when_they_change();
     files_come_as_bytes();
