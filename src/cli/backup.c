@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define ARGUMENT_COUNT_MAX 4096
+#define COPY_NAME ".state.db-of-this-backup" /* beside it: not a name that the folder may have */
 
 struct backup
 {
@@ -28,6 +29,7 @@ struct backup
     bool takes_all, takes_logs, is_forced;
     struct sma_stage stage;
     char archive[PATH_MAX], state[PATH_MAX], copy[PATH_MAX];
+    char left_out[2][PATH_MAX]; /* the archive, and the folder beside it, as in the project */
     char *argv[ARGUMENT_COUNT_MAX];
     size_t argc;
     bool has_too_many;
@@ -57,11 +59,35 @@ static void put_own_names(struct backup *backup)
             put(backup, names[i]);
 }
 
-static bool is_ours(const struct backup *backup, const char *name)
+/* An archive is no part of itself, nor is what it is made of: where it lies in the project. */
+static void leave_out(struct backup *backup, const char *path, char ret_name[PATH_MAX])
 {
-    const char *slash = strrchr(backup->file, '/'),
-               *file = slash == NULL ? backup->file : slash + 1;
-    return strncmp(name, file, strlen(file)) == 0; /* the archive, and the folder beside it */
+    char parent[PATH_MAX], real[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *file = slash == NULL ? path : slash + 1;
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path) + 1, root = strlen(backup->folder);
+    ret_name[0] = '\0';
+    snprintf(parent, sizeof parent, "%.*s", (int)len, path);
+    if (realpath(len == 0 ? "." : parent, real) == NULL || strncmp(real, backup->folder, root) != 0)
+        return;
+    const char *below = real + (root == 1 ? 0 : root);
+    if (below[0] != '\0' && below[0] != '/')
+        return; /* a neighbour whose name begins alike */
+    below += below[0] == '/';
+    int made = snprintf(ret_name, PATH_MAX, "%s%s%s", below, below[0] == '\0' ? "" : "/", file);
+    if (made < 0 || made >= PATH_MAX)
+        ret_name[0] = '\0';
+}
+
+static void put_left_out(struct backup *backup)
+{
+    leave_out(backup, backup->file, backup->left_out[0]);
+    leave_out(backup, backup->stage.path, backup->left_out[1]);
+    put(backup, "--no-wildcards");
+    for (size_t i = 0; i < SMA_COUNT_OF(backup->left_out); i++)
+        if (backup->left_out[i][0] != '\0') {
+            put(backup, "--exclude");
+            put(backup, backup->left_out[i]);
+        }
 }
 
 static SMA_CHECKED enum sma_err put_all_names(struct backup *backup, struct dirent ***ret_names,
@@ -72,7 +98,7 @@ static SMA_CHECKED enum sma_err put_all_names(struct backup *backup, struct dire
         return sma_fail_os(error, errno, "cannot read %s", backup->folder);
     for (int i = 0; i < *ret_count; i++) {
         const char *name = (*ret_names)[i]->d_name;
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !is_ours(backup, name))
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
             put(backup, name);
     }
     return SMA_ERR_OK;
@@ -81,21 +107,24 @@ static SMA_CHECKED enum sma_err put_all_names(struct backup *backup, struct dire
 static void put_options(struct backup *backup, bool has_state)
 {
     static const char *const words[] = {
-        "tar", "--create", "--gzip", "--owner=root:0", "--group=root:0", "--anchored",
-        "--warning=no-file-changed", "--warning=no-file-removed", "--warning=no-file-ignored",
+        "tar", "--create", "--gzip", "--force-local", "--owner=root:0", "--group=root:0",
+        "--anchored", "--warning=no-file-changed", "--warning=no-file-removed",
+        "--warning=no-file-ignored",
         /* of the service that runs, and what its start makes anew */
         "--exclude=.ship/state.db*", "--exclude=.ship/lock", "--exclude=.ship/service.json",
-        "--exclude=.ship/chat.sock", "--transform=s,^state[.]db$,.ship/state.db,"};
+        "--exclude=.ship/chat.sock",
+        "--transform=s,^[.]state[.]db-of-this-backup$,.ship/state.db,SH"};
     for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
         put(backup, words[i]);
     if (!backup->takes_logs)
         put(backup, "--exclude=.ship/logs");
+    put_left_out(backup);
     put(backup, "--file");
     put(backup, backup->archive);
     if (has_state) {
         put(backup, "-C");
         put(backup, backup->stage.path);
-        put(backup, "state.db");
+        put(backup, COPY_NAME);
     }
     put(backup, "-C");
     put(backup, backup->folder);
@@ -154,7 +183,12 @@ static SMA_CHECKED enum sma_err check(const struct backup *backup, struct sma_er
     if (!is_there(backup, "Agent.md") && !is_there(backup, "ship.json"))
         return sma_fail(error, SMA_ERR_NOTFOUND,
                         "%s has neither Agent.md nor ship.json: is it a project?", backup->folder);
-    if (!backup->is_forced && lstat(backup->file, &status) == 0)
+    if (lstat(backup->file, &status) != 0)
+        return SMA_ERR_OK;        /* what else is wrong with it is seen when it is made */
+    if (!S_ISREG(status.st_mode)) /* /dev/stdout and /dev/null would be replaced, not written */
+        return sma_fail(error, SMA_ERR_EXISTS, "%s is not a file: name one that can be replaced",
+                        backup->file);
+    if (!backup->is_forced)
         return sma_fail(error, SMA_ERR_EXISTS, "%s is there already; --force replaces it",
                         backup->file);
     return SMA_ERR_OK;
@@ -169,7 +203,7 @@ static SMA_CHECKED enum sma_err run(struct backup *backup, struct sma_error *err
     int len = snprintf(backup->state, sizeof backup->state, "%s/.ship/state.db", backup->folder);
     bool fits = len > 0 && (size_t)len < sizeof backup->state &&
                 sma_stage_path(&backup->stage, "archive", backup->archive) &&
-                sma_stage_path(&backup->stage, "state.db", backup->copy);
+                sma_stage_path(&backup->stage, COPY_NAME, backup->copy);
     enum sma_err err =
         fits ? write_archive(backup, error)
              : sma_fail(error, SMA_ERR_TOOBIG, "the path %.60s... is too long", backup->folder);

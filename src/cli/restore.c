@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -55,6 +56,7 @@ static SMA_CHECKED enum sma_err unpack(const struct restore *restore, struct sma
     /* who is in the archive does not matter here, and rights are the umask's */
     const char *argv[] = {"tar",
                           "--extract",
+                          "--force-local", /* a colon in its name is no other machine's */
                           "--no-same-owner",
                           "--no-same-permissions",
                           "--file",
@@ -65,7 +67,45 @@ static SMA_CHECKED enum sma_err unpack(const struct restore *restore, struct sma
     return sma_archive_tar((char *const *)(uintptr_t)argv, error);
 }
 
-/* A link out of the folder would let the program write elsewhere. */
+/* -- what was unpacked ------------------------------------------------------------------------- */
+#define FOLDERS_OPEN_MAX 16
+
+static char unfit[PATH_MAX]; /* nftw hands nothing on */
+static size_t stage_len;
+
+/* In .ship the program writes: a link there would let it write elsewhere, a pipe let it wait. The
+ * rest is the owner's, who may have links; but no backup makes a device, and root's tar would. */
+static int find_unfit(const char *path, const struct stat *status, int kind, struct FTW *level)
+{
+    static const char state[] = "/.ship";
+    const char *below = path + stage_len;
+    char end = strncmp(below, state, sizeof state - 1) == 0 ? below[sizeof state - 1] : 'x';
+    bool is_state = end == '\0' || end == '/';
+    bool is_plain = S_ISREG(status->st_mode) || S_ISDIR(status->st_mode);
+    bool is_device = S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode);
+    bool is_folder_wanted = end == '\0' && !S_ISDIR(status->st_mode);
+    (void)kind;
+    (void)level;
+    if (!is_device && !is_folder_wanted && (is_plain || !is_state))
+        return 0;
+    snprintf(unfit, sizeof unfit, "%s", below + 1);
+    return 1;
+}
+
+static SMA_CHECKED enum sma_err check_kinds(const struct restore *restore, struct sma_error *error)
+{
+    stage_len = strlen(restore->stage.path);
+    int found = nftw(restore->stage.path, find_unfit, FOLDERS_OPEN_MAX, FTW_PHYS);
+    if (found < 0)
+        return sma_fail_os(error, errno, "cannot look through %s", restore->stage.path);
+    return found == 0
+               ? SMA_ERR_OK
+               : sma_fail(error, SMA_ERR_BADINPUT,
+                          "%s holds a link, pipe or device where only files and folders may be: "
+                          "%.200s",
+                          restore->file, unfit);
+}
+
 static bool is_kind(const struct restore *restore, const char *name, mode_t kind)
 {
     char path[PATH_MAX];
@@ -81,13 +121,13 @@ static SMA_CHECKED enum sma_err look(const struct restore *restore, struct sma_e
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "%s holds neither Agent.md nor ship.json: it is not a backup of a project",
                         restore->file);
+    SMA_TRY(check_kinds(restore, error));
     if (!sma_stage_path(&restore->stage, ".ship/state.db", path))
         return sma_fail(error, SMA_ERR_TOOBIG, "the path %.60s... is too long", restore->folder);
     if (access(path, F_OK) != 0)
         return SMA_ERR_OK; /* of a project that was never started */
-    if (!is_kind(restore, ".ship", S_IFDIR) || !is_kind(restore, ".ship/state.db", S_IFREG))
-        return sma_fail(error, SMA_ERR_BADINPUT, "%s holds links where files must be",
-                        restore->file);
+    if (!is_kind(restore, ".ship/state.db", S_IFREG))
+        return sma_fail(error, SMA_ERR_BADINPUT, "%s: .ship/state.db is not a file", restore->file);
     return sma_state_check(path, error);
 }
 

@@ -196,9 +196,107 @@ static void what_cannot_be_done_leaves_nothing(void)
     char *output = NULL;
     CHECK_INT(0, run_to_end((char *const *)(uintptr_t)argv, "", &output, 10000));
     free(output);
-    REFUSES("no backup", "restore", at("odd.tar.gz"), at("none"));
+    REFUSES("not a backup", "restore", at("odd.tar.gz"), at("none"));
     CHECK(!is_there(at("none")));
     folder_remove(&project);
+}
+
+/* Names that begin like the archive's, a state.db of the owner's, an archive deep in the folder. */
+static void nothing_but_itself_is_left_out_of_all(void)
+{
+    struct folder project;
+    struct service service;
+    char inside[200];
+    folder_create(&project, "{\"name\":\"odd\",\"llm\":{\"provider\":\"offline\"}}");
+    service_start(&service, binary, &project);
+    json_decref(say(service.port, 1));
+    CHECK_INT(0, service_stop(&service));
+    folder_write(&project, "notes.txt", "mine");
+    folder_write(&project, "state.db", "no database of the program");
+    snprintf(inside, sizeof inside, "%s/link", project.path);
+    CHECK_INT(0, symlink("state.db", inside));
+    CHECK_INT(0, RUN_SMA(NULL, "backup", at("notes"), project.path, "--all"));
+    CHECK_INT(0, RUN_SMA(NULL, "restore", at("notes"), at("odd-1")));
+    CHECK(is_there(at("odd-1/notes.txt")));
+    CHECK(is_there(at("odd-1/state.db")));
+    char target[32] = "";
+    CHECK_INT(8, readlink(at("odd-1/link"), target, sizeof target));
+    CHECK_TEXT("state.db", target);
+    snprintf(inside, sizeof inside, "%s/.ship/in[1].tar.gz", project.path);
+    CHECK_INT(0, RUN_SMA(NULL, "backup", inside, project.path));
+    CHECK_INT(0, RUN_SMA(NULL, "backup", inside, project.path, "--force"));
+    const char *argv[] = {"/bin/tar", "-tf", inside, NULL};
+    char *output = NULL;
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)argv, "", &output, 10000));
+    CHECK(strstr(output, "in[1]") == NULL);
+    CHECK(strstr(output, ".ship/chats/") != NULL);
+    free(output);
+    folder_remove(&project);
+}
+
+/* As tar reads names, the colon would name another machine. */
+static void a_colon_in_its_name_is_no_machine(void)
+{
+    struct folder project;
+    char was[200];
+    folder_create(&project, "{\"name\":\"colon\",\"llm\":{\"provider\":\"offline\"}}");
+    CHECK(getcwd(was, sizeof was) != NULL);
+    CHECK_INT(0, chdir(place));
+    CHECK_INT(0, RUN_SMA(NULL, "backup", "bot-10:30.tar.gz", project.path));
+    CHECK_INT(0, RUN_SMA(NULL, "restore", "bot-10:30.tar.gz", "colon"));
+    CHECK_INT(0, chdir(was));
+    CHECK(is_there(at("colon/ship.json")));
+    folder_remove(&project);
+}
+
+/* Renamed to /dev/null or /dev/stdout it would take the place of them, for the whole machine. */
+static void only_files_are_replaced(void)
+{
+    struct folder project;
+    struct stat status;
+    folder_create(&project, "{\"name\":\"kind\",\"llm\":{\"provider\":\"offline\"}}");
+    CHECK_INT(0, mkfifo(at("pipe"), 0600));
+    CHECK_INT(0, symlink("/proc/self/fd/1", at("stdout")));
+    REFUSES("not a file", "backup", at("pipe"), project.path, "--force");
+    REFUSES("not a file", "backup", at("stdout"), project.path, "--force");
+    CHECK(lstat(at("pipe"), &status) == 0 && S_ISFIFO(status.st_mode));
+    CHECK(lstat(at("stdout"), &status) == 0 && S_ISLNK(status.st_mode));
+    folder_remove(&project);
+}
+
+static void pack(const char *folder, const char *name)
+{
+    const char *argv[] = {"/bin/tar", "-czf", at(name), "-C", folder, ".", NULL};
+    char *output = NULL;
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)argv, "", &output, 10000));
+    free(output);
+}
+
+/* What the service writes to must be in the folder, however deep. */
+static void links_and_pipes_in_its_state_are_refused(void)
+{
+    static const char *const names[] = {".ship", ".ship/chats", ".ship/logs/2026-11-23.jsonl"};
+    struct folder bad;
+    CHECK_INT(0, mkdir(at("bad"), 0700));
+    snprintf(bad.path, sizeof bad.path, "%s", at("bad"));
+    folder_write(&bad, "Agent.md", "You help.");
+    CHECK_INT(0, symlink("elsewhere/.env", at("bad/.env"))); /* the owner's own affair */
+    pack(bad.path, "fine.tar.gz");
+    CHECK_INT(0, RUN_SMA(NULL, "restore", at("fine.tar.gz"), at("fine")));
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        char path[64];
+        snprintf(path, sizeof path, "bad/%s", names[i]);
+        CHECK_INT(0, symlink("/tmp", at(path)));
+        pack(bad.path, "links.tar.gz");
+        REFUSES(names[i], "restore", at("links.tar.gz"), at("links"));
+        CHECK_INT(0, unlink(at(path)));
+        if (i < 2)
+            CHECK_INT(0, mkdir(at(i == 0 ? "bad/.ship" : "bad/.ship/logs"), 0700));
+    }
+    CHECK_INT(0, mkfifo(at("bad/.ship/api-token"), 0600));
+    pack(bad.path, "pipe.tar.gz");
+    REFUSES(".ship/api-token", "restore", at("pipe.tar.gz"), at("links"));
+    CHECK(!is_there(at("links")));
 }
 
 static void a_damaged_database_is_refused(void)
@@ -254,6 +352,10 @@ int main(int argc, char **argv)
     RUN(nothing_that_was_answered_is_missing);
     RUN(all_of_the_folder_is_taken_when_asked_for);
     RUN(what_cannot_be_done_leaves_nothing);
+    RUN(nothing_but_itself_is_left_out_of_all);
+    RUN(a_colon_in_its_name_is_no_machine);
+    RUN(only_files_are_replaced);
+    RUN(links_and_pipes_in_its_state_are_refused);
     RUN(a_damaged_database_is_refused);
     RUN(a_chat_can_be_read);
     struct folder folder;
