@@ -126,6 +126,29 @@ static void stop_cancels_at_once_and_the_late_answer_is_nothing(void)
     world_fini(&w);
 }
 
+/* Two chats became one, and both have a run: one of them is stopped from outside. */
+static void a_run_that_is_stopped_alone_leaves_an_older_one_of_its_chat(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.is_model_held = true;
+    hand_out(&w, 1, "c", false);
+    hand_out(&w, 2, "c", false);
+    rest(&w);
+    struct sma_msg *msg = sma_msg_make_control(&(struct sma_control_order){
+        .control = SMA_CONTROL_STOP, .mark_seq = 3, .only_seq = 2, .chat_key = SMA_STR("c")});
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w.system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(2, w.last_done_seq);
+    CHECK_INT(SMA_OUTCOME_CANCELLED, w.last_outcome);
+    control(&w, SMA_CONTROL_STOP, 3, "c"); /* all of them */
+    rest(&w);
+    CHECK_INT(2, w.done_count);
+    CHECK_INT(1, w.last_done_seq);
+    world_fini(&w);
+}
+
 static void clear_drops_the_session_under_a_later_run(void)
 {
     struct world w;
@@ -390,6 +413,7 @@ int main(void)
     RUN(the_same_seed_gives_the_same_trace);
     RUN(the_next_run_sees_the_turn_before_its_done_is_durable);
     RUN(stop_cancels_at_once_and_the_late_answer_is_nothing);
+    RUN(a_run_that_is_stopped_alone_leaves_an_older_one_of_its_chat);
     RUN(clear_drops_the_session_under_a_later_run);
     RUN(a_stopped_turn_does_not_stay_in_the_session);
     RUN(without_disk_the_step_is_asked_again_each_second);
