@@ -5,7 +5,7 @@
  * connection is declared in http_priv.h. docs/http-api.md says what clients see, docs/adr/0052 why.
  *
  * Threads: the actor's only.
- * Limits: HTTP_OPENAI_MODEL_BYTES_MAX; texts as everywhere; of conversations without a name the
+ * Limits: HTTP_OPENAI_MODEL_BYTES_MAX, HTTP_OPENAI_ITEM_COUNT_MAX; texts as everywhere; of conversations without a name the
  *         newest HTTP_OPENAI_TALK_COUNT are known by their words.
  */
 #ifndef SMA_HTTP_OPENAI_H
@@ -14,6 +14,7 @@
 #include "http_priv.h"
 
 #define HTTP_OPENAI_MODEL_BYTES_MAX 256
+#define HTTP_OPENAI_ITEM_COUNT_MAX 10000u /* of messages in one request */
 #define HTTP_OPENAI_TALK_COUNT 4096u
 #define HTTP_OPENAI_TALK_WAYS 4u
 #define HTTP_OPENAI_CHAT_BYTES 20 /* of a conversation without a name: "v1-" and 16 digits */

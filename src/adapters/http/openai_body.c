@@ -262,6 +262,11 @@ static SMA_CHECKED enum sma_err read_items(struct reading *reading, struct sma_e
         return read_item(reading, reading->items, 'u', true, error);
     if (count == 0)
         return sma_fail(error, SMA_ERR_BADINPUT, "%s must be a list with a message in it", param);
+    if (count > HTTP_OPENAI_ITEM_COUNT_MAX)
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "%s has %zu members, the limit is %u: name the conversation (X-Chat-Id) "
+                        "and send what is new",
+                        param, count, HTTP_OPENAI_ITEM_COUNT_MAX);
     for (size_t i = 0; i < count; i++)
         if (role_of(json_array_get(reading->items, i)) == 'a') {
             reading->answer_count++;

@@ -170,7 +170,7 @@ enum sma_err http_openai_content(const void *content, struct sma_buf *text, void
     return SMA_ERR_OK;
 }
 
-/* -- answers ------------------------------------------------------------------------------------- */
+/* -- answers ---------------------------------------------------------------------------------- */
 /* What this call has sent to the chat; empty: nothing. */
 static struct sma_str sent_by(const json_t *call)
 {

@@ -497,6 +497,25 @@ static void errors_are_in_their_words(void)
     check_error(reply, 422, "invalid_request_error", "", "messageId");
 }
 
+static void a_transcript_has_a_bound(void)
+{
+    static const char item[] = "{\"role\":\"user\",\"content\":\"a\"},";
+    for (size_t count = HTTP_OPENAI_ITEM_COUNT_MAX - 1; count <= HTTP_OPENAI_ITEM_COUNT_MAX + 1;
+         count++) {
+        struct sma_buf body;
+        sma_buf_init(&body, 1 << 20);
+        sma_buf_put_text(&body, "{\"messages\":[");
+        for (size_t i = 0; i < count; i++)
+            sma_buf_put(&body, item, sizeof item - (i + 1 < count ? 1 : 2));
+        sma_buf_put(&body, "]}", 3);
+        CHECK_OK(body.err);
+        struct reply reply = post("chat/completions", "", body.ptr);
+        CHECK_INT(count > HTTP_OPENAI_ITEM_COUNT_MAX ? 400 : 200, reply.status);
+        reply_free(&reply);
+        sma_buf_fini(&body);
+    }
+}
+
 static void a_broken_stream_frees_its_state(void)
 {
     int fd = client_connect(harness);
@@ -534,6 +553,7 @@ int main(void)
     files_come_as_bytes();
     a_question_is_asked_in_words();
     errors_are_in_their_words();
+    a_transcript_has_a_bound();
     a_broken_stream_frees_its_state();
     harness_stop(harness);
     return 0;
