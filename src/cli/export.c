@@ -2,6 +2,8 @@
  * export.c — `shipmyagent export CHAT [FOLDER]`: what was said in one chat, oldest first, for
  * reading or for another program. It reads the history files alone, so a service may run or not.
  */
+#include "api.h"
+#include "chat_screen.h"
 #include "cli.h"
 #include "commands.h"
 #include "runtime/chat/history.h"
@@ -22,7 +24,7 @@
 struct export
 {
     char folder[PATH_MAX]; /* .ship/chats */
-    bool is_jsonl;
+    bool is_jsonl, is_terminal;
     size_t line_count, bad_count;
 };
 
@@ -42,6 +44,17 @@ static void print_time(const json_t *line)
         printf("%s", text);
 }
 
+/* People and models wrote it, and it is read in a terminal, at once or later. */
+static void print_text(const char *text)
+{
+    struct sma_buf clean;
+    sma_buf_init(&clean, SIZE_MAX);
+    sma_chat_put_clean(&clean, sma_str(text));
+    if (clean.len > 0)
+        (void)fwrite(clean.ptr, 1, clean.len, stdout); /* seen by the last fflush */
+    sma_buf_fini(&clean);
+}
+
 static void print_markdown(const json_t *line)
 {
     const json_t *meta = json_object_get(line, "meta");
@@ -51,9 +64,19 @@ static void print_markdown(const json_t *line)
     size_t first = 0;
     while (names[first][0] == '\0')
         first++;
-    printf("**%s**, ", names[first]);
+    printf("**");
+    sma_cli_print_clean(sma_str(names[first]));
+    printf("**, ");
     print_time(line);
-    printf("\n\n%s\n\n", member(line, "text"));
+    printf("\n\n");
+    print_text(member(line, "text"));
+    printf("\n\n");
+}
+
+static void print_line_clean(const char *text, size_t len)
+{
+    sma_cli_print_clean((struct sma_str){text, len});
+    putchar('\n');
 }
 
 static void print_line(struct export *export, const char *text, size_t len)
@@ -63,7 +86,9 @@ static void print_line(struct export *export, const char *text, size_t len)
         export->bad_count++;
     } else {
         export->line_count++;
-        if (export->is_jsonl)
+        if (export->is_jsonl && export->is_terminal) /* it may hold C1 as they are */
+            print_line_clean(text, len);
+        else if (export->is_jsonl)
             printf("%.*s\n", (int)len, text);
         else
             print_markdown(line);
@@ -167,8 +192,11 @@ static void print_key(const struct export *export, const char *name)
     FILE *file = len > 0 && (size_t)len < sizeof path ? fopen(path, "re") : NULL;
     ssize_t got = file == NULL ? -1 : getline(&text, &room, file);
     json_t *line = got <= 0 ? NULL : json_loadb(text, (size_t)got, 0, NULL);
-    if (member(line, "chatKey")[0] != '\0')
-        printf("%s\n", member(line, "chatKey"));
+    const char *key = member(line, "chatKey");
+    if (key[0] != '\0' && export->is_terminal)
+        print_line_clean(key, strlen(key));
+    else if (key[0] != '\0')
+        printf("%s\n", key); /* as it is, for the program that asks for it next */
     json_decref(line);
     free(text);
     if (file != NULL)
@@ -218,7 +246,7 @@ static int export_chat(struct export *export, const char *chat_key)
 
 static int sma_cli_export(int argc, char **argv)
 {
-    struct export export = {0};
+    struct export export = {.is_terminal = isatty(STDOUT_FILENO) == 1};
     int option;
     while ((option = sma_cli_option(&sma_cli_command_export, argc, argv)) != -1) {
         if (option == '?')

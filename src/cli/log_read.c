@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -205,8 +206,15 @@ static int list_days(const char *dir, struct days *ret_days)
 static FILE *open_day(const struct reading *reading, const char *day)
 {
     char path[4400];
+    struct stat facts;
     snprintf(path, sizeof path, "%s/%s.jsonl", reading->dir, day);
-    return fopen(path, "re"); /* gone meanwhile: it was the oldest */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe it would wait for ever */
+    if (fd < 0)
+        return NULL; /* gone meanwhile: it was the oldest */
+    FILE *file = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) ? fdopen(fd, "r") : NULL;
+    if (file == NULL)
+        (void)close(fd); /* was only read */
+    return file;
 }
 
 /* Hand on the wanted whole lines from *at on; *at: behind the last whole line. */
@@ -218,6 +226,9 @@ static void read_day(struct reading *reading, const char *day, off_t *at)
     ssize_t len;
     if (file == NULL)
         return;
+    struct stat facts;
+    if (fstat(fileno(file), &facts) == 0 && facts.st_size < *at)
+        *at = 0; /* it was cut, or is a new one */
     if (*at > 0 && fseeko(file, *at, SEEK_SET) != 0)
         *at = 0;
     while (!reading->is_over && (len = getline(&line, &cap, file)) > 0 && line[len - 1] == '\n') {

@@ -53,7 +53,9 @@ static bool print_line(void *user, json_t *root)
     const char *colour = isatty(STDOUT_FILENO) == 1 ? colour_of(level) : "";
     const json_t *details = json_object_get(root, "details");
     sma_cli_log_local_time(sma_cli_log_text(root, "timestamp"), time);
-    printf("%s%s %-6s ", colour, time, sma_cli_log_level(level) < 0 ? "?" : level);
+    printf("%s", colour);
+    sma_cli_print_clean(sma_str(time)); /* a file that somebody wrote in has any */
+    printf(" %-6s ", sma_cli_log_level(level) < 0 ? "?" : level);
     sma_cli_print_clean(sma_str(sma_cli_log_text(root, "message")));
     /* A line of traffic says the same in words. */
     if (details != NULL && sma_cli_log_text(details, "event")[0] == '\0')

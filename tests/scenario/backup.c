@@ -338,6 +338,13 @@ static void a_chat_can_be_read(void)
     CHECK(asked != NULL && answered != NULL && asked < answered);
     CHECK(strstr(output, "number 2") == NULL);
     free(output);
+    json_decref(talk_execute(service.port, 200, "esc", "m-esc",
+                             "a\033[2Jb\xc2\x9b"
+                             "31mc\nd"));
+    CHECK_INT(0, RUN_SMA(&output, "export", "api:chat:esc", project.path));
+    CHECK(strstr(output, "a[2Jb31mc\nd") != NULL); /* no escape reaches a terminal */
+    CHECK(strchr(output, '\033') == NULL && strstr(output, "\xc2\x9b") == NULL);
+    free(output);
     CHECK_INT(0, service_stop(&service));
     REFUSES("nothing is kept", "export", "api:chat:other", project.path);
     folder_remove(&project);

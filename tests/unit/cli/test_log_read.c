@@ -131,6 +131,37 @@ static void a_log_is_followed_over_midnight(void)
     CHECK_TEXT("four five six seven eight ", seen);
 }
 
+/* Cut by hand or by a rotation that copies: what is written then is told, too. */
+static bool cut(void *user, json_t *root)
+{
+    char path[128];
+    (void)note(user, root);
+    if (strcmp(sma_cli_log_text(root, "message"), "nine") != 0)
+        return false;
+    snprintf(path, sizeof path, "%s/logs/2026-11-26.jsonl", dir);
+    CHECK_INT(0, truncate(path, 0));
+    LINE("2026-11-26", "00:00:02.000", "info", "ten", "");
+    return true;
+}
+
+static bool cut_after_others(void *user, json_t *root)
+{
+    const char *time = sma_cli_log_text(root, "timestamp");
+    return strncmp(time, "2026-11-26", 10) < 0 || cut(user, root);
+}
+
+static void a_file_that_was_cut_is_read_on(void)
+{
+    char pipe[128];
+    seen[0] = '\0';
+    snprintf(pipe, sizeof pipe, "%s/logs/2026-11-20.jsonl", dir); /* no log: is passed over */
+    CHECK_INT(0, mkfifo(pipe, 0600));
+    LINE("2026-11-26", "00:00:01.000", "info", "nine", "\"chatKey\":\"longer than the next\"");
+    const struct sma_cli_log_wanted wanted = {.level = SMA_LOG_INFO};
+    CHECK_INT(0, sma_cli_log_follow(dir, &wanted, SIZE_MAX, cut_after_others, NULL));
+    CHECK_TEXT("nine ten ", seen);
+}
+
 static void a_project_that_never_ran_is_told(void)
 {
     char nowhere[64];
@@ -144,6 +175,7 @@ int main(void)
     RUN(what_is_wanted_is_read_in_order);
     RUN(times_are_read_as_people_write_them);
     RUN(a_log_is_followed_over_midnight);
+    RUN(a_file_that_was_cut_is_read_on);
     RUN(a_project_that_never_ran_is_told);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", dir);
