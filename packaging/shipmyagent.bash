@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench alias completion help version"
+    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench chaos alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -77,6 +77,9 @@ _shipmyagent() {
     bench)
         options="--platform --rate --closed --chats --duration --model-ms --json --compare --help" valued="--platform --rate --closed --chats --duration --model-ms --json --compare"
         verbs="" first=folder second=none ;;
+    chaos)
+        options="--kills --rate --seed --json --help" valued="--kills --rate --seed --json"
+        verbs="" first=folder second=none ;;
     alias)
         options="--shell --dry-run --print --help" valued="--shell"
         verbs="" first=none second=none ;;
@@ -85,7 +88,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench alias completion help version" first=words second=none ;;
+        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench chaos alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;
@@ -156,6 +159,10 @@ _shipmyagent() {
         "bench --model-ms") kind=text list="" ;;
         "bench --json") kind=file list="" ;;
         "bench --compare") kind=file list="" ;;
+        "chaos --kills") kind=text list="" ;;
+        "chaos --rate") kind=text list="" ;;
+        "chaos --seed") kind=text list="" ;;
+        "chaos --json") kind=file list="" ;;
         "alias --shell") kind=words list="zsh bash both" ;;
         esac
     elif [[ $word == -* ]]; then

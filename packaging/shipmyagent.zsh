@@ -40,6 +40,7 @@ _shipmyagent() {
         'policy:may this shell command run? (nothing is run)'
         'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
         'bench:how fast a copy of this project is, under load from a simulated platform'
+        'chaos:kill a copy of this project again and again, and count the answers'
         'alias:add the short name `sma` to your shell'
         'completion:what bash, zsh or fish needs to complete commands and their values'
         'help:more on one command'
@@ -219,6 +220,14 @@ _shipmyagent() {
             '--compare=[exit status 1 when it is worse than this file of --json]:file:_files' \
             '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
+    chaos)
+        _arguments '(- *)--help[say what it does]' \
+            '--kills=[how often it is killed]:text: ' \
+            '--rate=[messages a second (default\: 20)]:text: ' \
+            '--seed=[of the moments; the one that was used is printed]:text: ' \
+            '--json=[write the report there]:file:_files' \
+            '1:folder: _shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
     alias)
         _arguments '(- *)--help[say what it does]' \
             '--shell=[whose start file (default\: both)]:words:(zsh bash both)' \
@@ -229,7 +238,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

@@ -29,6 +29,9 @@ struct load_plan
     long model_ms, patience_ms;
 };
 
+/** One line on stderr, behind the name of the command. @return false */
+bool load_complain(const char *format, ...) SMA_PRINTF(1, 2);
+
 /* -- samples ----------------------------------------------------------------------------------- */
 enum load_outcome
 {
@@ -54,6 +57,8 @@ struct load_run
 /** One more message. @return its index */
 size_t load_run_add(struct load_run *run, uint64_t due_ns, unsigned chat);
 uint64_t load_now_ns(void);
+/** From now on SIGINT and SIGTERM are told by load_is_interrupted. */
+void load_catch_interrupts(void);
 extern volatile int load_is_interrupted;
 
 /* -- the service and what stands around it ----------------------------------------------------- */
@@ -73,6 +78,13 @@ struct load_place
 SMA_CHECKED bool load_place_make(struct load_place *place);
 SMA_CHECKED bool load_start_model(struct load_place *place, const struct load_plan *plan);
 SMA_CHECKED bool load_start_service(struct load_place *place, const struct load_plan *plan);
+/* Its parts, for who does not wait: begin, and look whether it can be asked. */
+SMA_CHECKED bool load_spawn_service(struct load_place *place, const struct load_plan *plan);
+SMA_CHECKED bool load_is_ready(struct load_place *place);
+/** The end of what it printed, on stderr. */
+void load_show_output(const struct load_place *place);
+/** SIGTERM, and SIGKILL after a while. */
+void load_stop(struct load_child *child);
 /** Stops what runs and removes the copy. */
 void load_place_remove(struct load_place *place);
 /** Writes Agent.md and ship.json of the copy. `adapter`: the block of the platform, borrowed. */
@@ -90,6 +102,19 @@ struct load_chats *load_chats_open(const struct load_plan *plan);
 json_t *load_chats_adapter(const struct load_chats *chats);
 SMA_CHECKED bool load_chats_await_ready(const struct load_chats *chats);
 void load_chats_run(struct load_chats *chats, const struct load_plan *plan, struct load_run *run);
+/* Its parts. One message: */
+void load_chats_say(struct load_chats *chats, struct load_run *run, size_t index);
+/** Looks for answers until all are there, or for so long. @return are all there? */
+SMA_CHECKED bool load_chats_await_all(struct load_chats *chats, struct load_run *run, long ms);
+/** The service has confirmed all it was told. */
+SMA_CHECKED bool load_chats_is_drained(const struct load_chats *chats);
+/** The platform has read what a process that has ended had sent. */
+void load_chats_catch_up(const struct load_chats *chats);
+/** Every message of the bot, in the order of each chat; has_number: it repeats that of one. */
+void load_chats_visit(const struct load_chats *chats,
+                      void (*seen)(void *user, const char *text, bool has_number, size_t number,
+                                   uint64_t ns),
+                      void *user);
 void load_chats_close(struct load_chats *chats);
 
 /* -- what the service says of itself ----------------------------------------------------------- */
@@ -101,6 +126,8 @@ struct load_reading
 };
 SMA_CHECKED bool load_read(const struct load_place *place, struct load_reading *ret);
 void load_reading_fini(struct load_reading *reading);
+/** Nothing waits, runs or is sent. */
+SMA_CHECKED bool load_is_quiet(const struct load_place *place);
 
 /* -- the report -------------------------------------------------------------------------------- */
 /** What was measured, as JSON; decref it. */

@@ -4,6 +4,7 @@
  */
 #include "load.h"
 
+#include "load/lives.h"
 #include "telegram/fake_telegram.h"
 
 #include <stdio.h>
@@ -64,11 +65,11 @@ bool load_chats_await_ready(const struct load_chats *chats)
         struct timespec pause = {0, LOOK_NS};
         nanosleep(&pause, NULL);
     }
-    fprintf(stderr, "bench: the service did not ask the platform for messages\n");
+    load_complain("the service did not ask the platform for messages");
     return false;
 }
 
-static void say(struct load_chats *chats, struct load_run *run, size_t index)
+void load_chats_say(struct load_chats *chats, struct load_run *run, size_t index)
 {
     char text[64];
     unsigned chat = run->samples[index].chat;
@@ -79,15 +80,22 @@ static void say(struct load_chats *chats, struct load_run *run, size_t index)
     chats->is_open[chat] = true;
 }
 
-/* @return is it the first answer to a message of this run? */
-static bool take_answer(struct load_run *run, const json_t *message)
+/* The number that a message of the bot repeats. */
+static bool find_number(const json_t *message, size_t *ret_number)
 {
     const char *at = json_is_true(json_object_get(message, "is_ours"))
                          ? strstr(platform_text(message, "text", ""), LOAD_TOKEN)
                          : NULL;
     char *end = NULL;
-    size_t number = at == NULL ? 0 : strtoul(at + sizeof LOAD_TOKEN - 1, &end, 10);
-    if (at == NULL || *end != 'x' || number < run->first || number - run->first >= run->count)
+    *ret_number = at == NULL ? 0 : strtoul(at + sizeof LOAD_TOKEN - 1, &end, 10);
+    return at != NULL && *end == 'x';
+}
+
+/* @return is it the first answer to a message of this run? */
+static bool take_answer(struct load_run *run, const json_t *message)
+{
+    size_t number;
+    if (!find_number(message, &number) || number < run->first || number - run->first >= run->count)
         return false;
     struct load_sample *sample = &run->samples[number - run->first];
     if (sample->outcome != LOAD_UNANSWERED)
@@ -119,15 +127,62 @@ static void sleep_until(uint64_t ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
-/* Looks for what is still open until all of it is there, or patience ends. */
-static void await_rest(struct load_chats *chats, const struct load_plan *plan, struct load_run *run,
-                       size_t answered)
+/* Looks for what is still open until all of it is there, or it is so late. */
+static void await_rest(struct load_chats *chats, struct load_run *run, size_t answered,
+                       uint64_t until)
 {
-    uint64_t until = run->end_ns + (uint64_t)plan->patience_ms * 1000000u;
     while (answered < run->count && load_now_ns() < until && !load_is_interrupted) {
         for (unsigned i = 0; i < chats->count; i++)
             answered += look(chats, run, i);
         sleep_until(load_now_ns() + LOOK_NS * 10);
+    }
+}
+
+static uint64_t end_of_patience(const struct load_plan *plan, const struct load_run *run)
+{
+    return run->end_ns + (uint64_t)plan->patience_ms * 1000000u;
+}
+
+bool load_chats_await_all(struct load_chats *chats, struct load_run *run, long ms)
+{
+    size_t answered = 0;
+    for (size_t i = 0; i < run->count; i++)
+        answered += run->samples[i].outcome == LOAD_ANSWERED;
+    await_rest(chats, run, answered, load_now_ns() + (uint64_t)ms * 1000000u);
+    for (size_t i = 0; i < run->count; i++)
+        if (run->samples[i].outcome != LOAD_ANSWERED)
+            return false;
+    return true;
+}
+
+bool load_chats_is_drained(const struct load_chats *chats)
+{
+    return platform_get(&chats->client, "queued", "{s:s}", "do", "counters") == 0;
+}
+
+void load_chats_catch_up(const struct load_chats *chats)
+{
+    lives_catch_up(&chats->client);
+}
+
+void load_chats_visit(const struct load_chats *chats,
+                      void (*seen)(void *user, const char *text, bool has_number, size_t number,
+                                   uint64_t ns),
+                      void *user)
+{
+    for (unsigned chat = 0; chat < chats->count; chat++) {
+        json_t *list =
+            platform_do(&chats->client, "{s:s,s:i}", "do", "list", "chat", FIRST_CHAT + (int)chat);
+        const json_t *messages = json_object_get(list, "messages"), *message;
+        size_t i, number;
+        json_array_foreach(messages, i, message)
+        {
+            bool has_number = find_number(message, &number);
+            if (json_is_true(json_object_get(message, "is_ours")))
+                seen(user, platform_text(message, "text", ""), has_number, number,
+                     (uint64_t)platform_number(message, "ns", 0));
+        }
+        json_decref(list);
     }
 }
 
@@ -137,9 +192,9 @@ static void run_open(struct load_chats *chats, const struct load_plan *plan, str
     for (size_t i = 0; i < run->count && !load_is_interrupted; i++) {
         if (run->samples[i].due_ns > load_now_ns())
             sleep_until(run->samples[i].due_ns);
-        say(chats, run, i);
+        load_chats_say(chats, run, i);
     }
-    await_rest(chats, plan, run, 0);
+    await_rest(chats, run, 0, end_of_patience(plan, run));
 }
 
 static bool is_over(const struct load_run *run)
@@ -157,11 +212,11 @@ static void run_closed(struct load_chats *chats, const struct load_plan *plan, s
             if (chats->is_open[i])
                 answered += look(chats, run, i);
             if (!chats->is_open[i])
-                say(chats, run, load_run_add(run, load_now_ns(), i));
+                load_chats_say(chats, run, load_run_add(run, load_now_ns(), i));
         }
         sleep_until(load_now_ns() + LOOK_NS);
     }
-    await_rest(chats, plan, run, answered);
+    await_rest(chats, run, answered, end_of_patience(plan, run));
 }
 
 void load_chats_run(struct load_chats *chats, const struct load_plan *plan, struct load_run *run)

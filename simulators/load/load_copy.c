@@ -1,6 +1,6 @@
 /*
- * load_copy.c — the configuration that is measured: the user's, without what names a person, holds a
- * secret or reaches anybody.
+ * load_copy.c — the configuration that is measured: the user's, without what names a person, holds
+ * a secret or reaches anybody.
  *
  * What is copied is a list, not what is left out: a key that is not known here stays where it is.
  */
@@ -18,11 +18,11 @@ static const char *const TOP[] = {"language",  "durability", "agent",      "queu
 static const char *const LLM[] = {"stream",   "maxTokens",   "contextTokens",
                                   "timeouts", "logMessages", "patienceS"};
 static const char *const ADAPTER[] = {"streaming", "progress", "groupAccess", "followupWindowMs",
-                                      "backlog",   "markdown", "keyboard",    "pollTimeoutS"};
+                                      "markdown",  "keyboard", "pollTimeoutS"};
 
 static bool fail(const char *path)
 {
-    fprintf(stderr, "bench: %s: %s\n", path, strerror(errno));
+    load_complain("%s: %s", path, strerror(errno));
     return false;
 }
 
@@ -150,8 +150,8 @@ static json_t *read_config(const char *path)
     if (tree != NULL && json_is_object(tree))
         return tree;
     json_decref(tree);
-    fprintf(stderr, "bench: %s, line %d: %s\n", path, tree == NULL ? error.line : 1,
-            tree == NULL ? error.text : "is no object");
+    load_complain("%s, line %d: %s", path, tree == NULL ? error.line : 1,
+                  tree == NULL ? error.text : "is no object");
     return NULL;
 }
 

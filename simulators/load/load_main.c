@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +14,7 @@
 #define MESSAGE_COUNT_MAX 2000000
 #define WARM_UP_S 60
 
-volatile int load_is_interrupted;
-
-static void interrupt(int signal_number)
-{
-    (void)signal_number;
-    load_is_interrupted = 1;
-}
-
 /* -- messages ---------------------------------------------------------------------------------- */
-size_t load_run_add(struct load_run *run, uint64_t due_ns, unsigned chat)
-{
-    if (run->count == run->room) {
-        run->room = run->room == 0 ? 1024 : run->room * 2;
-        run->samples = realloc(run->samples, run->room * sizeof *run->samples);
-        if (run->samples == NULL)
-            abort();
-    }
-    run->samples[run->count] = (struct load_sample){.due_ns = due_ns, .chat = chat};
-    return run->count++;
-}
-
 static void run_load(const struct load_place *place, struct load_chats *chats,
                      const struct load_plan *plan, struct load_run *run)
 {
@@ -249,10 +228,7 @@ int main(int argc, char **argv)
     json_t *baseline;
     if (!parse(&plan, argc, argv) || !read_baseline(&plan, &baseline))
         return 2;
-    struct sigaction action = {.sa_handler = interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    load_catch_interrupts();
     int status = drive(&plan, baseline);
     json_decref(baseline);
     return status;

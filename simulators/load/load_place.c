@@ -25,15 +25,8 @@
 
 static bool fail(const char *what)
 {
-    fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
+    load_complain("%s: %s", what, strerror(errno));
     return false;
-}
-
-uint64_t load_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void pause_ms(long ms)
@@ -97,11 +90,11 @@ static pid_t start(const struct load_place *place, const char *const *argv, int 
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     execv(argv[0], (char *const *)(uintptr_t)argv);
-    fprintf(stderr, "bench: %s: %s\n", argv[0], strerror(errno));
+    load_complain("%s: %s", argv[0], strerror(errno));
     _exit(127);
 }
 
-static void stop(struct load_child *child)
+void load_stop(struct load_child *child)
 {
     if (child->pid <= 0)
         return;
@@ -142,7 +135,7 @@ bool load_start_model(struct load_place *place, const struct load_plan *plan)
     close(pipes[0]);
     if (sscanf(line, "PORT %d", &place->model.port) == 1)
         return true;
-    fprintf(stderr, "bench: the simulated model did not start\n");
+    load_complain("the simulated model did not start");
     return false;
 }
 
@@ -159,11 +152,12 @@ static int read_port(const char *path)
     return port == NULL ? 0 : (int)strtol(port + 7, NULL, 10);
 }
 
-static bool say_why_not(const char *log)
+void load_show_output(const struct load_place *place)
 {
-    char text[LOG_TAIL_BYTES + 1];
-    FILE *file = fopen(log, "re");
+    char path[PATH_MAX + 32], text[LOG_TAIL_BYTES + 1];
     size_t len = 0;
+    snprintf(path, sizeof path, "%s/output.log", place->folder);
+    FILE *file = fopen(path, "re");
     if (file != NULL) {
         if (fseek(file, -LOG_TAIL_BYTES, SEEK_END) != 0)
             rewind(file);
@@ -171,38 +165,56 @@ static bool say_why_not(const char *log)
         fclose(file);
     }
     text[len] = '\0';
-    fprintf(stderr, "bench: the copy of the configuration did not start:\n%s\n", text);
-    return false;
+    fprintf(stderr, "%s\n", text);
 }
 
-bool load_start_service(struct load_place *place, const struct load_plan *plan)
+bool load_spawn_service(struct load_place *place, const struct load_plan *plan)
 {
     char log[PATH_MAX + 32], path[PATH_MAX + 32];
     snprintf(log, sizeof log, "%s/output.log", place->folder);
     snprintf(path, sizeof path, "%s/.ship/service.json", place->folder);
+    (void)unlink(path); /* may be left by a killed one */
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail(log);
     const char *argv[] = {plan->program, "start", place->folder, "--port", "0", NULL};
     place->service.pid = start(place, argv, fd, fd);
     close(fd);
+    return place->service.pid > 0 || fail("fork");
+}
+
+bool load_is_ready(struct load_place *place)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/.ship/service.json", place->folder);
+    place->service.port = read_port(path);
+    return place->service.port > 0;
+}
+
+bool load_start_service(struct load_place *place, const struct load_plan *plan)
+{
+    if (!load_spawn_service(place, plan))
+        return false;
     for (uint64_t until = load_now_ns() + READY_MS * 1000000ull;
          load_now_ns() < until && !load_is_interrupted; pause_ms(2)) {
-        place->service.port = read_port(path);
-        if (place->service.port > 0)
+        if (load_is_ready(place))
             return true;
         if (waitpid(place->service.pid, NULL, WNOHANG) == place->service.pid) {
             place->service.pid = 0;
             break;
         }
     }
-    return load_is_interrupted ? false : say_why_not(log);
+    if (load_is_interrupted)
+        return false;
+    load_complain("the copy of the configuration did not start:");
+    load_show_output(place);
+    return false;
 }
 
 void load_place_remove(struct load_place *place)
 {
-    stop(&place->service);
-    stop(&place->model);
+    load_stop(&place->service);
+    load_stop(&place->model);
     if (place->folder[0] == '\0')
         return;
     pid_t pid = fork();
@@ -255,7 +267,7 @@ bool load_read(const struct load_place *place, struct load_reading *ret)
                                    .timeout_ms = STOP_MS};
     struct http_answer answer = http_exchange(&request);
     if (answer.status != 200) {
-        fprintf(stderr, "bench: GET /metrics was answered with %d\n", answer.status);
+        load_complain("GET /metrics was answered with %d", answer.status);
         http_answer_fini(&answer);
         return false;
     }
@@ -268,4 +280,16 @@ void load_reading_fini(struct load_reading *reading)
 {
     free(reading->metrics);
     reading->metrics = NULL;
+}
+
+bool load_is_quiet(const struct load_place *place)
+{
+    struct load_reading reading;
+    if (!load_read(place, &reading))
+        return false;
+    bool is_quiet = strstr(reading.metrics, "\nsma_inbox_waiting 0\n") != NULL &&
+                    strstr(reading.metrics, "\nsma_runs_open 0\n") != NULL &&
+                    strstr(reading.metrics, "\nsma_outbox_open 0\n") != NULL;
+    load_reading_fini(&reading);
+    return is_quiet;
 }

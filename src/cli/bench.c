@@ -1,5 +1,6 @@
 /*
- * bench.c — `shipmyagent bench`: becomes the load program, which is installed with the simulators.
+ * bench.c — `shipmyagent bench` and `chaos`: become the programs that are installed with the
+ * simulators.
  */
 #include "cli.h"
 
@@ -9,17 +10,28 @@
 
 #define ARGUMENT_COUNT_MAX 64
 
-static int run_bench(int argc, char **argv)
+/* It cannot know which program it belongs to. */
+static int become(const char *name, int argc, char **argv)
 {
     char self[PATH_MAX], option[] = "--program";
     char *words[ARGUMENT_COUNT_MAX + 4] = {argv[0], option, self};
     if (!sma_cli_self(self, sizeof self))
-        return sma_cli_fail("bench: cannot tell where this program is");
+        return sma_cli_fail("%s: cannot tell where this program is", name);
     if (argc > ARGUMENT_COUNT_MAX)
-        return sma_cli_fail("bench: too many words");
+        return sma_cli_fail("%s: too many words", name);
     for (int i = 1; i < argc; i++)
         words[i + 2] = argv[i];
-    return sma_cli_become("bench", words);
+    return sma_cli_become(name, words);
+}
+
+static int run_bench(int argc, char **argv)
+{
+    return become("bench", argc, argv);
+}
+
+static int run_chaos(int argc, char **argv)
+{
+    return become("chaos", argc, argv);
 }
 
 static const struct sma_cli_command_option OPTIONS[] = {
@@ -61,6 +73,38 @@ const struct sma_cli_command sma_cli_command_bench = {
         "least the noise between quarters of a run), 25 % (processor, bytes, syncs a message), no "
         "more refusals.\n"
         "Exit status: 0; 1 worse, or messages without an answer; 2 it could not be measured.\n"
+        "It belongs to the package shipmyagent-simulators.\n",
+    .first = SMA_VALUE_FOLDER,
+};
+
+static const struct sma_cli_command_option CHAOS_OPTIONS[] = {
+    {"kills", 'k', false, SMA_VALUE_TEXT, NULL, "N", "how often it is killed"},
+    {"rate", 'r', false, SMA_VALUE_TEXT, NULL, "N", "messages a second (default: 20)"},
+    {"seed", 's', false, SMA_VALUE_TEXT, NULL, "N",
+     "of the moments; the one that was used is printed"},
+    {"json", 'j', false, SMA_VALUE_FILE, NULL, "FILE", "write the report there"},
+    {.name = NULL},
+};
+
+const struct sma_cli_command sma_cli_command_chaos = {
+    .name = "chaos",
+    .run = run_chaos,
+    .place = "[FOLDER]",
+    .summary = "kill a copy of this project again and again, and count the answers",
+    .usage = "shipmyagent chaos [FOLDER] --kills N [options]\n",
+    .options = CHAOS_OPTIONS,
+    .text =
+        "Copies the configuration as `bench` does, starts it between a simulated Telegram and a "
+        "simulated model, and\n"
+        "kills it (kill -9) N times at random moments, while it starts too, while people in 20 "
+        "chats go on writing.\n"
+        "Then it counts: messages answered once; more than once (may happen when it is killed "
+        "between the\n"
+        "platform's taking an answer and the note of it; elsewhere it is an error); lost. Says how "
+        "long a start\n"
+        "took and whether state.db is whole.\n"
+        "Exit status: 0; 1 something was lost, repeated elsewhere or damaged; 2 it could not be "
+        "done.\n"
         "It belongs to the package shipmyagent-simulators.\n",
     .first = SMA_VALUE_FOLDER,
 };

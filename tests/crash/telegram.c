@@ -3,10 +3,7 @@
  * update that is not confirmed is handed out again, one that is never; a confirmed one must be
  * answered.
  *
- * Sending has no key there, so an answer may show twice in one case: the process was killed after
- * the platform took it and before the receipt was stored. Such a pair is told from a broken promise
- * by its times: the first stands at the end of a life that was killed, the second in a later one.
- * Only these two get the same key in saw.log.
+ * An answer may show twice in one case, see lives.h: only these two get the same key in saw.log.
  */
 #include "world.h"
 
@@ -22,8 +19,6 @@
 #define FIRST_SPEAKER 6000
 #define OPEN_PER_CHAT 3
 #define RARITY 16
-#define WINDOW_NS \
-    1000000000u /* from the platform's taking it to the kill: milliseconds, on a quiet machine */
 
 struct talker
 {
@@ -111,29 +106,9 @@ void *telegram_run(void *user)
 }
 
 /* -- the report -------------------------------------------------------------------------------- */
-/* What a killed life had sent may be read after its end, but before telegram_catch_up: it is that
- * life's. */
-static const struct life *life_at(const struct world *world, uint64_t ns)
-{
-    const struct life *found = NULL;
-    for (unsigned i = 0; i < world->life_count && world->lives[i].start_ns <= ns; i++)
-        found = &world->lives[i];
-    return found;
-}
-
-/* May the same text stand there twice? */
-static bool is_window(const struct world *world, uint64_t first_ns, uint64_t second_ns)
-{
-    const struct life *first = life_at(world, first_ns), *second = life_at(world, second_ns);
-    return first != NULL && second != NULL && first < second && first->is_killed &&
-           (first_ns >= first->end_ns || first->end_ns - first_ns < WINDOW_NS);
-}
-
 void telegram_catch_up(struct world *world)
 {
-    /* Whoever serves the second question has read all that lay there when the first one came. */
-    for (int i = 0; i < 2; i++)
-        (void)platform_get(&world->telegram, "queued", "{s:s}", "do", "counters");
+    lives_catch_up(&world->telegram);
 }
 
 /* The last one of ours before this that says the same; 0: none. */
@@ -165,7 +140,8 @@ static void report_message(struct world *world, FILE *saw, int chat, const json_
     }
     bool is_answer = strstr(text, "please repeat s") != NULL; /* a notice may be said again */
     uint64_t before_ns = is_answer ? shown_before(messages, index) : 0;
-    bool is_other = before_ns != 0 && !is_window(world, before_ns, ns);
+    bool is_other =
+        before_ns != 0 && !lives_are_window(world->lives, world->life_count, before_ns, ns);
     fprintf(saw, "SAW telegram:chat:room%d %s%llu \"", chat, is_other ? "again" : "key",
             is_other ? (unsigned long long)index : 0ull);
     for (; *text != '\0'; text++)

@@ -6,6 +6,7 @@
 #define SMA_TEST_WORLD_H
 
 #include "feishu/fake_feishu.h"
+#include "load/lives.h"
 #include "qq/fake_qq.h"
 #include "telegram/fake_telegram.h"
 
@@ -14,13 +15,6 @@
 #include <stdint.h>
 
 #define WORLD_LIFE_COUNT_MAX 100000
-
-/* One process of the service, in monotonic nanoseconds. */
-struct life
-{
-    uint64_t start_ns, end_ns;
-    bool is_killed; /* false: it was asked to end, and did */
-};
 
 /* Who talks to the service. */
 enum world_kind

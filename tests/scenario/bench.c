@@ -6,15 +6,13 @@
  *         a second at a known moment, and change baselines by hand.
  *   scenario_bench BINARY
  */
+#include "bench_child.h"
 #include "process.h"
 
 #include "support/check.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define TIMEOUT_MS 120000
@@ -34,77 +32,24 @@ static const char *result_path(const char *name)
 }
 
 /* -- a bench that runs ----------------------------------------------------------------------- */
-struct bench
-{
-    pid_t pid, service;
-    FILE *out;
-    char copy[256]; /* folder of the copy */
-};
-
 static void start(struct bench *bench, const char *const *words)
 {
-    int pipes[2];
-    const char *argv[24] = {binary, "bench", project.path};
+    const char *argv[24] = {"bench", project.path};
     for (size_t i = 0; words[i] != NULL; i++)
-        argv[i + 3] = words[i];
-    CHECK(pipe2(pipes, O_CLOEXEC) == 0);
-    bench->pid = fork();
-    CHECK(bench->pid >= 0);
-    if (bench->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(pipes[1], STDOUT_FILENO);
-        execv(binary, (char *const *)(uintptr_t)argv);
-        _exit(127);
-    }
-    close(pipes[1]);
-    bench->out = fdopen(pipes[0], "r");
-    CHECK(bench->out != NULL);
+        argv[i + 2] = words[i];
+    bench_start(bench, binary, argv);
 }
 
 /* Up to the moment when messages begin to count. */
 static void await_measuring(struct bench *bench)
 {
-    char line[1024];
-    bench->service = 0;
-    while (fgets(line, sizeof line, bench->out) != NULL && strcmp(line, "measuring\n") != 0) {
-        const char *in = strstr(line, " in /"), *process = strstr(line, ", process ");
-        if (in == NULL || process == NULL)
-            continue;
-        snprintf(bench->copy, sizeof bench->copy, "%.*s", (int)(process - in - 4), in + 4);
-        bench->service = (pid_t)strtol(process + 10, NULL, 10);
-    }
+    bench_await(bench, "measuring");
     CHECK(bench->service > 0);
-}
-
-static int finish(struct bench *bench)
-{
-    char line[1024];
-    int status;
-    while (fgets(line, sizeof line, bench->out) != NULL)
-        fputs(line, stdout);
-    fclose(bench->out);
-    CHECK(waitpid(bench->pid, &status, 0) == bench->pid);
-    CHECK(WIFEXITED(status));
-    return WEXITSTATUS(status);
 }
 
 static json_t *read_report(const char *name)
 {
-    json_error_t error;
-    json_t *report = json_load_file(result_path(name), 0, &error);
-    if (report == NULL)
-        fprintf(stderr, "%s: %s\n", name, error.text);
-    CHECK(report != NULL);
-    return report;
-}
-
-static double number(const json_t *report, const char *block, const char *name)
-{
-    const json_t *value = json_object_get(json_object_get(report, block), name);
-    if (!json_is_number(value))
-        fprintf(stderr, "no number %s.%s\n", block, name);
-    CHECK(json_is_number(value));
-    return json_number_value(value);
+    return bench_read_json(result_path(name));
 }
 
 /* -- what every report promises --------------------------------------------------------------- */
@@ -134,19 +79,19 @@ static const json_t *stage_of(const json_t *report, const char *name)
 static void expect_sums(const json_t *report)
 {
     size_t i;
-    double in_bars = 0, due = number(report, "messages", "due"),
-           answered = number(report, "messages", "answered");
+    double in_bars = 0, due = bench_number(report, "messages", "due"),
+           answered = bench_number(report, "messages", "answered");
     const json_t *row;
-    CHECK(due == answered + number(report, "messages", "refused") +
-                     number(report, "messages", "broken") +
-                     number(report, "messages", "unanswered"));
+    CHECK(due == answered + bench_number(report, "messages", "refused") +
+                     bench_number(report, "messages", "broken") +
+                     bench_number(report, "messages", "unanswered"));
     json_array_foreach(json_object_get(report, "histogram"), i, row) in_bars +=
         json_number_value(json_object_get(row, "count"));
     CHECK_INT(answered, in_bars);
     expect_ordered(json_object_get(report, "latencyMs"));
     json_array_foreach(json_object_get(report, "stages"), i, row) expect_ordered(row);
-    CHECK(number(report, "perMessage", "cpuMs") > 0);
-    CHECK(number(report, "perMessage", "syncs") > 0);
+    CHECK(bench_number(report, "perMessage", "cpuMs") > 0);
+    CHECK(bench_number(report, "perMessage", "syncs") > 0);
 }
 
 static void every_message_is_counted_once(const char *platform)
@@ -156,13 +101,13 @@ static void every_message_is_counted_once(const char *platform)
     start(&bench, (const char *const[]){"--platform", platform, "--rate", "40", "--duration", "2",
                                         "--json", path, NULL});
     await_measuring(&bench);
-    CHECK_INT(0, finish(&bench));
+    CHECK_INT(0, bench_finish(&bench));
     json_t *report = read_report(platform);
     expect_sums(report);
-    CHECK_INT(80, number(report, "messages", "due"));
-    CHECK_INT(80, number(report, "messages", "sent"));
-    CHECK_INT(80, number(report, "messages", "answered"));
-    CHECK_INT(80, number(report, "service", "accepted")); /* what warms up is not counted */
+    CHECK_INT(80, bench_number(report, "messages", "due"));
+    CHECK_INT(80, bench_number(report, "messages", "sent"));
+    CHECK_INT(80, bench_number(report, "messages", "answered"));
+    CHECK_INT(80, bench_number(report, "service", "accepted")); /* what warms up is not counted */
     CHECK_INT(80, json_number_value(json_object_get(stage_of(report, "read_to_durable"), "count")));
     CHECK_INT(80, json_number_value(json_object_get(stage_of(report, "model_total"), "count")));
     if (strcmp(platform, "telegram") == 0)
@@ -188,11 +133,11 @@ static void chats_that_wait_are_measured(const char *platform)
     start(&bench, (const char *const[]){"--platform", platform, "--closed", "3", "--duration", "1",
                                         "--json", result_path("closed"), NULL});
     await_measuring(&bench);
-    CHECK_INT(0, finish(&bench));
+    CHECK_INT(0, bench_finish(&bench));
     json_t *report = read_report("closed");
     expect_sums(report);
-    CHECK(number(report, "messages", "due") > 6); /* all spoke more than once */
-    CHECK(number(report, "messages", "due") == number(report, "service", "accepted"));
+    CHECK(bench_number(report, "messages", "due") > 6); /* all spoke more than once */
+    CHECK(bench_number(report, "messages", "due") == bench_number(report, "service", "accepted"));
     json_decref(report);
 }
 
@@ -219,15 +164,15 @@ static void a_stall_is_seen(const char *platform)
                                         "--json", result_path("stall"), NULL});
     await_measuring(&bench);
     stall(bench.service);
-    CHECK_INT(0, finish(&bench));
+    CHECK_INT(0, bench_finish(&bench));
     json_t *report = read_report("stall");
     expect_sums(report);
-    CHECK_INT(200, number(report, "messages", "due"));
-    CHECK_INT(200, number(report, "messages", "answered"));
-    CHECK(number(report, "latencyMs", "p90") >= STALL_MS * 0.5);
-    CHECK(number(report, "latencyMs", "p99") >= STALL_MS * 0.8);
+    CHECK_INT(200, bench_number(report, "messages", "due"));
+    CHECK_INT(200, bench_number(report, "messages", "answered"));
+    CHECK(bench_number(report, "latencyMs", "p90") >= STALL_MS * 0.5);
+    CHECK(bench_number(report, "latencyMs", "p99") >= STALL_MS * 0.8);
     CHECK(!json_is_true(json_object_get(json_object_get(report, "generator"), "wasBottleneck")) ||
-          number(report, "generator", "lateP99Ms") < STALL_MS * 0.5);
+          bench_number(report, "generator", "lateP99Ms") < STALL_MS * 0.5);
     json_decref(report);
 }
 
@@ -244,12 +189,13 @@ static void a_generator_that_was_late_says_so(void)
                                         "--json", result_path("late"), NULL});
     await_measuring(&bench);
     stall(bench.pid);
-    CHECK_INT(0, finish(&bench));
+    CHECK_INT(0, bench_finish(&bench));
     json_t *report = read_report("late");
     expect_sums(report);
     CHECK(json_is_true(json_object_get(json_object_get(report, "generator"), "wasBottleneck")));
-    CHECK(number(report, "generator", "lateMaxMs") >= STALL_MS * 0.8);
-    CHECK(number(report, "latencyMs", "max") >= number(report, "generator", "lateMaxMs"));
+    CHECK(bench_number(report, "generator", "lateMaxMs") >= STALL_MS * 0.8);
+    CHECK(bench_number(report, "latencyMs", "max") >=
+          bench_number(report, "generator", "lateMaxMs"));
     json_decref(report);
 }
 
@@ -274,7 +220,7 @@ static void secrets_and_people_stay_where_they_are(void)
     CHECK(strstr(agent, "You are being tested.") != NULL);
     free(config);
     free(agent);
-    CHECK_INT(0, finish(&bench));
+    CHECK_INT(0, bench_finish(&bench));
     char ship[192];
     snprintf(ship, sizeof ship, "%s/.ship", project.path);
     CHECK(access(ship, F_OK) != 0);
@@ -288,7 +234,7 @@ static void what_is_interrupted_leaves_nothing(void)
           (const char *const[]){"--platform", "http", "--rate", "10", "--duration", "600", NULL});
     await_measuring(&bench);
     CHECK(kill(bench.pid, SIGINT) == 0);
-    CHECK_INT(130, finish(&bench));
+    CHECK_INT(130, bench_finish(&bench));
     CHECK(access(bench.copy, F_OK) != 0);
     CHECK(kill(bench.service, 0) != 0);
 }

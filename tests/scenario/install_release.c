@@ -59,6 +59,7 @@ static void everything_is_installed(void)
                                         "libexec/shipmyagent/simulate-qq",
                                         "libexec/shipmyagent/simulate-model",
                                         "libexec/shipmyagent/bench",
+                                        "libexec/shipmyagent/chaos",
                                         "share/doc/shipmyagent/simulators/README.md"};
     for (size_t i = 0; i < SMA_COUNT_OF(files); i++) {
         struct stat status;
