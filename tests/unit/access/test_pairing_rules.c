@@ -6,6 +6,7 @@
 
 #define DAY_MS INT64_C(86400000)
 #define NOTICE_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
+#define HOUR_NS (3600 * SMA_NS_PER_S)
 
 static void codes_are_of_the_alphabet_and_read_as_people_type_them(void)
 {
@@ -72,7 +73,7 @@ static void a_code_is_good_for_a_day_whatever_the_clock_does(void)
         CHECK(sma_pairing_is_old(1000 * DAY_MS - rows[i].age_ms, 1000 * DAY_MS) == rows[i].is_old);
 }
 
-static void a_code_is_shown_once_in_a_while_and_not_for_ever(void)
+static void a_code_is_shown_once_in_a_while_and_later_hourly(void)
 {
     static const struct
     {
@@ -83,7 +84,10 @@ static void a_code_is_shown_once_in_a_while_and_not_for_ever(void)
         {{.has_last = true, .last_ns = 5, .now_ns = 5 + NOTICE_NS - 1}, false},
         {{.has_last = true, .last_ns = 5, .now_ns = 5 + NOTICE_NS}, true},
         {{.count = 19}, true},
-        {{.count = 20}, false},
+        /* then hourly, instead of silence */
+        {{.count = 20, .has_last = true, .last_ns = 5, .now_ns = 5 + NOTICE_NS}, false},
+        {{.count = 20, .has_last = true, .last_ns = 5, .now_ns = 5 + HOUR_NS - 1}, false},
+        {{.count = 20, .has_last = true, .last_ns = 5, .now_ns = 5 + HOUR_NS}, true},
         {{.is_group = true, .count = 4}, true},
         {{.is_group = true, .count = 5}, false},
     };
@@ -148,7 +152,7 @@ int main(void)
     RUN(codes_are_of_the_alphabet_and_read_as_people_type_them);
     RUN(owners_answer_with_a_word_and_a_code);
     RUN(a_code_is_good_for_a_day_whatever_the_clock_does);
-    RUN(a_code_is_shown_once_in_a_while_and_not_for_ever);
+    RUN(a_code_is_shown_once_in_a_while_and_later_hourly);
     RUN(four_whole_private_messages_are_kept);
     RUN(names_are_shown_harmless);
     RUN(of_strangers_only_so_much_is_kept);

@@ -111,7 +111,7 @@ static void wrong_entries_are_named_with_the_remedy(void)
         {"{\"roles\":{\"owner\":[\"telegram:alice\"]}}", "owner[0]", "write the number"},
         {"{\"roles\":{\"admin\":[\"telegram:chat:-5:user:@alice\"]}}", "admin[0]",
          "write the number"},
-        {"{\"roles\":{\"owner\":[\"feishu:@alice\"]}}", "owner[0]", "no ids"},
+        {"{\"roles\":{\"owner\":[\"feishu:@alice\"]}}", "owner[0]", "are not ids"},
         {"{\"roles\":{\"member\":[\"api:me\"]}}", "member[0] \"api:me\"", "take the entry out"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
