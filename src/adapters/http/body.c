@@ -105,6 +105,7 @@ static enum sma_err read_members(const json_t *root, struct http_execute_body *b
     if (body->instructions.len > SMA_TEXT_BYTES_MAX)
         return sma_fail(error, SMA_ERR_TOOBIG, "instructions is %zu bytes long, the limit is %d",
                         body->instructions.len, SMA_TEXT_BYTES_MAX);
+    body->said = body->instructions;
     body->chat_id = sma_str_trim(body->chat_id);
     if (body->chat_id.len == 0)
         body->chat_id = sma_str_trim(session_id);

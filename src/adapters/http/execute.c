@@ -34,7 +34,7 @@ static uint64_t hash_body(const struct http_execute_body *body,
 {
     uint64_t parts[2 + 2 * SMA_ATTACHMENT_COUNT_MAX] = {
         sma_siphash(body_key, body->user_id.ptr, body->user_id.len),
-        sma_siphash(body_key, body->instructions.ptr, body->instructions.len),
+        sma_siphash(body_key, body->said.ptr, body->said.len),
     };
     size_t count = 2;
     for (uint32_t i = 0; files != NULL && i < files->count; i++) {

@@ -512,6 +512,7 @@ struct http_execute_body
 {
     struct sma_str instructions, chat_id, user_id,
         message_id;          /* into root; message_id may be empty */
+    struct sma_str said;     /* of instructions, what must be equal under one message id */
     const void *attachments; /* json_t array of well-formed members, see attachments.c; or NULL */
     void *root;
 };

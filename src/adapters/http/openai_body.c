@@ -407,6 +407,15 @@ static uint64_t digest_of_id(const struct sma_http_request *request)
     return key.words[0] == 0 || key.words[0] == UINT64_MAX ? 1 : key.words[0];
 }
 
+/* The new words stand at the end of what the agent is told; what stands before them depends on what
+ * it knows by now. */
+static struct sma_str said_of(const struct reading *reading)
+{
+    struct sma_str text = sma_buf_str(&reading->openai->text);
+    size_t len = reading->words.len < text.len ? reading->words.len : text.len;
+    return (struct sma_str){text.ptr + (text.len - len), len};
+}
+
 enum sma_err http_openai_parse(struct http_conn *conn, const struct sma_http_request *request,
                                struct sma_str text, struct http_execute_body *ret_body,
                                struct sma_error *error)
@@ -429,6 +438,7 @@ enum sma_err http_openai_parse(struct http_conn *conn, const struct sma_http_req
         .instructions = sma_buf_str(&reading.openai->text),
         .chat_id = sma_str(reading.openai->chat_id),
         .user_id = sma_str(reading.openai->user_id),
+        .said = said_of(&reading),
         .message_id = SMA_STR(""),
         .attachments = json_array_size(reading.files) > 0 ? reading.files : NULL,
         .root = root,

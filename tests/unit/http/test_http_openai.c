@@ -391,6 +391,30 @@ static void remove_files(void)
     CHECK(rmdir(path) == 0);
 }
 
+/* What stands before the words changes with what the conversation knows: it is not compared. */
+static void a_key_is_one_message(void)
+{
+    static const char *const bodies[] = {
+        "{\"metadata\":{\"chatId\":\"keyed\"},\"messages\":[" SAY("system", "Be brief.") "," SAY(
+            "user", "first") "]}",
+        "{\"messages\":[" SAY("user", "hey") "," SAY("assistant",
+                                                     "echo: hey") "," SAY("user", "second") "]}",
+        "{\"messages\":[" SAY("system", "Be brief.") "," SAY("user", "third") "]}"};
+    expect_answer("", "{\"messages\":[" SAY("user", "hey") "]}", "echo: hey");
+    for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++) {
+        char key[60];
+        snprintf(key, sizeof key, "Idempotency-Key: \"one-%zu\"\r\n", i);
+        unsigned before = harness_accepted_count(harness);
+        struct reply one = post("chat/completions", key, bodies[i]);
+        struct reply two = post("chat/completions", key, bodies[i]);
+        CHECK_INT(200, one.status);
+        CHECK_INT(200, two.status);
+        CHECK_INT(before + 1, harness_accepted_count(harness));
+        reply_free(&one);
+        reply_free(&two);
+    }
+}
+
 static void files_come_as_bytes(void)
 {
     char parts[2048], told[401];
@@ -550,6 +574,7 @@ int main(void)
     what_was_sent_on_the_way_is_told();
     what_is_known_is_not_told_again();
     instructions_are_told_once_and_when_they_change();
+    a_key_is_one_message();
     files_come_as_bytes();
     a_question_is_asked_in_words();
     errors_are_in_their_words();
