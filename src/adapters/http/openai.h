@@ -5,8 +5,8 @@
  * connection is declared in http_priv.h. docs/http-api.md says what clients see, docs/adr/0052 why.
  *
  * Threads: the actor's only.
- * Limits: HTTP_OPENAI_MODEL_BYTES_MAX, HTTP_OPENAI_ITEM_COUNT_MAX; texts as everywhere; of conversations without a name the
- *         newest HTTP_OPENAI_TALK_COUNT are known by their words.
+ * Limits: HTTP_OPENAI_MODEL_BYTES_MAX, HTTP_OPENAI_ITEM_COUNT_MAX; texts as everywhere; of
+ *         conversations without a name the newest HTTP_OPENAI_TALK_COUNT are known by their words.
  */
 #ifndef SMA_HTTP_OPENAI_H
 #define SMA_HTTP_OPENAI_H
