@@ -232,7 +232,10 @@ static void pieces_are_told_once(void)
     tell(seq, "tI looked");
     tell(seq, "uread_file");
     tell(seq, "tIt is 5");
-    free(client_read_until(fd, "ed\"}"));
+    text = client_read_until(fd, "ed\"}");
+    CHECK(strstr(text, "{\"content\":\"I look\"}") != NULL);
+    CHECK(strstr(text, "{\"content\":\"ed\"}") != NULL && strstr(text, "\\n") == NULL);
+    free(text);
     release();
     text = client_read_until(fd, "[DONE]");
     CHECK(strstr(text, "{\"content\":\"\\n\\nIt is 5\"}") != NULL);
@@ -432,6 +435,18 @@ static void files_come_as_bytes(void)
     remove_files();
     CHECK(strstr(parts, "picture-1.png") != NULL && strstr(parts, "a.txt") != NULL);
     CHECK(strstr(told, "see") != NULL);
+    /* those of earlier messages are named alone */
+    reply = post("chat/completions", "",
+                 "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
+                 "\"image_url\":{\"url\":\"data:image/png;base64,iVBORw0KGgo=\"}}]}," SAY(
+                     "assistant", "nice") "," SAY("user", "again") "]}");
+    CHECK_INT(200, reply.status);
+    reply_free(&reply);
+    harness_newest(harness, parts, told);
+    CHECK_TEXT("", parts);
+    CHECK_TEXT(
+        "[The conversation so far]\nUser: [picture]\n\nAssistant: nice\n\n[The message]\nagain",
+        told);
 }
 
 static void a_question_is_asked_in_words(void)
