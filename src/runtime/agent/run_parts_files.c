@@ -162,8 +162,8 @@ static struct sma_str hash_of(const struct sma_body_file *file)
     return (struct sma_str){file->path.ptr + file->path.len - HASH_LEN - 4, HASH_LEN};
 }
 
-/* Of the files that have no place yet, the first with this hash comes next. false: there is none, so
- * these words are somebody's own. */
+/* Of the files that have no place yet, the first with this hash comes next. false: there is none,
+ * so these words are somebody's own. */
 static bool take_listed(struct sma_body_file *files, uint32_t index, uint32_t count,
                         struct sma_str hash)
 {
