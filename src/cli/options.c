@@ -14,6 +14,19 @@ static size_t count_options(const struct sma_cli_command *command)
     return count;
 }
 
+/* "$DIR" of a script that has not set it: it would be the root of the machine, or this folder. */
+static bool names_nothing(const struct sma_cli_command *command, int argc, char **argv)
+{
+    bool has_folder = command->first == SMA_VALUE_FOLDER || command->second == SMA_VALUE_FOLDER;
+    for (int i = optind; has_folder && i < argc; i++)
+        if (argv[i][0] == '\0') {
+            (void)sma_cli_fail("%s: an argument is empty; name a folder, or none for this one",
+                               command->name);
+            return true;
+        }
+    return false;
+}
+
 int sma_cli_option(const struct sma_cli_command *command, int argc, char **argv)
 {
     struct option longs[OPTION_COUNT_MAX + 1] = {0};
@@ -35,6 +48,8 @@ int sma_cli_option(const struct sma_cli_command *command, int argc, char **argv)
     }
     opterr = 0;
     int key = getopt_long(argc, argv, letters, longs, NULL);
+    if (key == -1 && names_nothing(command, argc, argv))
+        return '?';
     if (key != '?' && key != ':')
         return key;
     (void)sma_cli_bad_option(argv, optind - 1, optopt, command->name);

@@ -53,6 +53,9 @@ static void words_are_understood_or_refused(void)
     EXPECT(1, "found --interactive-port, which this version does not use", "start",
            "--interactive-port", "3001", "/nonexistent/folder");
     EXPECT(1, "only one folder can be served; what is /tmp for?", "start", "/", "/tmp");
+    EXPECT(1, "an argument is empty", "status", ""); /* "$DIR" that is not set: not the root */
+    EXPECT(1, "an argument is empty", "logs", "");
+    EXPECT(1, "an argument is empty", "export", "a:b", "");
 }
 
 static void a_folder_without_a_project_is_refused(void)
