@@ -45,6 +45,7 @@ struct load_sample
     uint64_t due_ns, sent_ns, done_ns; /* sent_ns 0: never sent */
     enum load_outcome outcome;
     unsigned chat;
+    bool is_held; /* it was late because all connections waited for the service */
 };
 struct load_run
 {

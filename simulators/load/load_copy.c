@@ -155,9 +155,20 @@ static json_t *read_config(const char *path)
     return NULL;
 }
 
+static bool is_project(const char *folder)
+{
+    char agent[PATH_MAX + 16], config[PATH_MAX + 16];
+    snprintf(agent, sizeof agent, "%s/Agent.md", folder);
+    snprintf(config, sizeof config, "%s/ship.json", folder);
+    return access(agent, F_OK) == 0 || access(config, F_OK) == 0;
+}
+
 bool load_copy(const struct load_place *place, const struct load_plan *plan, json_t *adapter)
 {
     char from[PATH_MAX + 16], to[PATH_MAX + 16];
+    if (!is_project(plan->folder))
+        return load_complain("%s is no project: there is neither Agent.md nor ship.json",
+                             plan->folder);
     snprintf(from, sizeof from, "%s/Agent.md", plan->folder);
     snprintf(to, sizeof to, "%s/Agent.md", place->folder);
     if (!copy_file(from, to, "You are helpful.\n"))

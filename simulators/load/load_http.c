@@ -24,8 +24,8 @@ struct link
 {
     int fd; /* -1: none */
     bool is_connecting, is_busy;
-    size_t sample;
-    size_t have;
+    struct link *next; /* free one */
+    size_t sample, have;
     char answer[ANSWER_BYTES_MAX];
 };
 struct http
@@ -33,9 +33,10 @@ struct http
     const struct load_place *place;
     const struct load_plan *plan;
     struct load_run *run;
-    struct link *links;
+    struct link *links, *free; /* free: open loop, those without a message; the last used first */
     size_t link_count, next, open; /* next: first sample not sent; open: without outcome */
     int poller;
+    bool is_held; /* open loop: behind, since no connection was free */
 };
 
 static void drop(struct link *link)
@@ -44,6 +45,14 @@ static void drop(struct link *link)
         close(link->fd);
     link->fd = -1;
     link->is_busy = link->is_connecting = false;
+}
+
+static void put_free(struct http *http, struct link *link)
+{
+    if (!http->plan->is_open)
+        return; /* each chat has its own */
+    link->next = http->free;
+    http->free = link;
 }
 
 static void finish(struct http *http, struct link *link, enum load_outcome outcome)
@@ -55,6 +64,7 @@ static void finish(struct http *http, struct link *link, enum load_outcome outco
     http->open--;
     if (outcome == LOAD_BROKEN)
         drop(link);
+    put_free(http, link);
 }
 
 static bool watch(const struct http *http, struct link *link, uint32_t events, int how)
@@ -97,17 +107,12 @@ static bool send_message(const struct http *http, struct link *link)
 }
 
 /* A free connection, or room for a new one; NULL: all are busy. */
-static struct link *find_link(struct http *http)
+static struct link *take_free(struct http *http)
 {
-    struct link *room = NULL;
-    for (size_t i = 0; i < http->link_count; i++) {
-        struct link *link = &http->links[i];
-        if (link->fd >= 0 && !link->is_busy)
-            return link;
-        if (link->fd < 0 && room == NULL)
-            room = link;
-    }
-    return room;
+    struct link *link = http->free;
+    if (link != NULL)
+        http->free = link->next;
+    return link;
 }
 
 static bool is_all_sent(const struct http *http)
@@ -188,11 +193,16 @@ static uint64_t send_due(struct http *http)
     uint64_t later = load_now_ns() + 100000000u;
     while (http->plan->is_open && http->next < run->count) {
         uint64_t due = run->samples[http->next].due_ns;
-        if (due > load_now_ns())
+        if (due > load_now_ns()) {
+            http->is_held = false;
             return due;
-        struct link *link = find_link(http);
-        if (link == NULL)
+        }
+        struct link *link = take_free(http);
+        if (link == NULL) {
+            http->is_held = true;
             return later;
+        }
+        run->samples[http->next].is_held = http->is_held;
         send_over(http, link);
     }
     if (http->plan->is_open)
@@ -214,8 +224,10 @@ void load_http_run(const struct load_place *place, const struct load_plan *plan,
     http.poller = epoll_create1(EPOLL_CLOEXEC);
     if (http.links == NULL || http.poller < 0)
         abort();
-    for (size_t i = 0; i < http.link_count; i++)
+    for (size_t i = 0; i < http.link_count; i++) {
         http.links[i].fd = -1;
+        put_free(&http, &http.links[i]);
+    }
     for (uint64_t until = run->end_ns + (uint64_t)plan->patience_ms * 1000000u;
          load_now_ns() < until && !load_is_interrupted;) {
         uint64_t next = send_due(&http);

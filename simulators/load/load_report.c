@@ -99,16 +99,19 @@ static json_t *count_messages(const struct load_run *run, size_t due)
 static json_t *judge_generator(const struct load_run *run, double p99)
 {
     struct values late = make_values(run->count);
+    size_t held = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct load_sample *sample = &run->samples[i];
-        if (sample->sent_ns != 0)
+        held += sample->is_held;
+        if (sample->sent_ns != 0 && !sample->is_held)
             late.ns[late.count++] =
                 sample->sent_ns > sample->due_ns ? sample->sent_ns - sample->due_ns : 0;
     }
     qsort(late.ns, late.count, sizeof *late.ns, compare);
     double late_ms = at_ms(&late, 0.99), late_max = at_ms(&late, 1);
     free(late.ns);
-    return json_pack("{s:f,s:f,s:b}", "lateP99Ms", late_ms, "lateMaxMs", late_max, "wasBottleneck",
+    return json_pack("{s:f,s:f,s:I,s:b}", "lateP99Ms", late_ms, "lateMaxMs", late_max, "heldBack",
+                     (json_int_t)held, "wasBottleneck",
                      late_ms > LATE_MS && late_ms > LATE_SHARE * p99);
 }
 
@@ -327,6 +330,12 @@ static void print_warnings(const json_t *report)
                "bottleneck.\nWhat stands above is of both; ask for less, or for fewer other things "
                "at the same time.\n",
                number(report, "generator", "lateP99Ms"), number(report, "generator", "lateMaxMs"));
+    if (number(report, "generator", "heldBack") > 0)
+        printf(
+            "\n%.0f messages were sent late because every connection waited for the service: it "
+            "answers less than this rate,\nand latency grows as long as that lasts. That wait is "
+            "counted above, and is no lateness of the generator.\n",
+            number(report, "generator", "heldBack"));
     if (json_is_true(json_object_get(json_object_get(report, "machine"), "isInMemory")))
         printf("\nThe copy lay in memory (tmpfs), where a sync costs nothing: set TMPDIR to a "
                "folder on the disk.\n");

@@ -199,6 +199,25 @@ static void a_generator_that_was_late_says_so(void)
     json_decref(report);
 }
 
+/* More than it can answer, while it is stopped, on all connections there are: what has to wait for
+ * one of them is the service's delay, not the generator's. */
+static void a_service_that_is_too_slow_is_not_the_generator(void)
+{
+    struct bench bench;
+    start(&bench, (const char *const[]){"--platform", "http", "--rate", "2500", "--duration", "1",
+                                        "--json", result_path("held"), NULL});
+    await_measuring(&bench);
+    stall(bench.service); /* 900 connections are busy after 360 ms */
+    CHECK_INT(0, bench_finish(&bench));
+    json_t *report = read_report("held");
+    expect_sums(report);
+    CHECK_INT(2500, bench_number(report, "messages", "answered"));
+    CHECK(bench_number(report, "generator", "heldBack") > 0);
+    CHECK(bench_number(report, "generator", "lateP99Ms") <
+          bench_number(report, "latencyMs", "p99") / 2);
+    json_decref(report);
+}
+
 /* -- what is copied ---------------------------------------------------------------------------- */
 static void secrets_and_people_stay_where_they_are(void)
 {
@@ -303,6 +322,19 @@ static void wrong_words_are_refused(void)
 
 static void a_configuration_that_cannot_be_read_is_no_measurement(void)
 {
+    char *argv[] = {NULL,
+                    (char[]){"bench"},
+                    (char[]){"/nonexistent"},
+                    (char[]){"--platform"},
+                    (char[]){"http"},
+                    (char[]){"--rate"},
+                    (char[]){"1"},
+                    NULL};
+    char *output = NULL;
+    argv[0] = (char *)(uintptr_t)binary;
+    CHECK_INT(2, run_to_end(argv, "", &output, TIMEOUT_MS));
+    CHECK(strstr(output, "/nonexistent is no project") != NULL);
+    free(output);
     folder_write(&project, "ship.json", "{ \"name\": ");
     expect(2, "ship.json, line 1",
            (const char *const[]){"--platform", "http", "--rate", "1", NULL});
@@ -315,7 +347,8 @@ int main(int argc, char **argv)
     folder_create(&results, NULL);
     folder_create(
         &project,
-        "{\"name\":\"mine\",\"llm\":{\"provider\":\"anthropic\",\"apiKey\":\"" SECRET
+        "{\"name\":\"mine\",\"language\":\"${BOT_LANGUAGE}\",\"llm\":{\"provider\":\"anthropic\","
+        "\"apiKey\":\"" SECRET
         "\",\"baseUrl\":\"https://api.example.org\",\"extraHeaders\":{\"x\":\"" SECRET "\"}},"
         "\"limits\":{\"perPersonPerMinute\":1},\"agent\":{\"concurrency\":3},\"access\":\"paired\","
         "\"api\":{\"token\":\"" SECRET "\"},"
@@ -329,6 +362,7 @@ int main(int argc, char **argv)
     RUN(closed_loops_are_measured);
     RUN(a_stall_of_the_service_is_seen_by_all_that_was_due);
     RUN(a_generator_that_was_late_says_so);
+    RUN(a_service_that_is_too_slow_is_not_the_generator);
     RUN(secrets_and_people_stay_where_they_are);
     RUN(what_is_interrupted_leaves_nothing);
     RUN(a_run_is_judged_by_its_baseline);
