@@ -41,7 +41,8 @@ bool init_test_ask_step(const char *other, const char *leave, enum init_step *re
                                    [INIT_STEP_KEEP] = "keep it all the same",
                                    [INIT_STEP_LEAVE] = leave};
     size_t index;
-    if (!sma_prompt_choice("What now?", choices, SMA_COUNT_OF(choices), INIT_STEP_CHANGE, &index))
+    if (!sma_prompt_choice_beside_secret("What now?", choices, SMA_COUNT_OF(choices),
+                                         INIT_STEP_CHANGE, &index))
         return false;
     *ret_step = (enum init_step)index;
     return true;

@@ -73,7 +73,35 @@ struct line
     char *bytes;
     size_t len, room;
     bool is_secret;
+    const struct menu *menu; /* only what may be a choice of it is shown; NULL: all of it */
 };
+
+struct menu
+{
+    const char *question;
+    const char *const *choices;
+    size_t count, otherwise;
+    bool is_beside_secret; /* what is typed may be a secret that came too early */
+};
+
+/* Is the line, or will it be, a number or a word of the menu? */
+static bool may_be_choice(const struct line *line)
+{
+    size_t digits = 0;
+    while (digits < line->len && line->bytes[digits] >= '0' && line->bytes[digits] <= '9')
+        digits++;
+    if (digits == line->len)
+        return line->len <= 2;
+    for (size_t i = 0; i < line->menu->count; i++)
+        if (strncmp(line->menu->choices[i], line->bytes, line->len) == 0)
+            return true;
+    return false;
+}
+
+static bool is_shown(const struct line *line)
+{
+    return !line->is_secret && (line->menu == NULL || may_be_choice(line));
+}
 
 /* -1: the input has ended. */
 static int read_byte(void)
@@ -123,7 +151,7 @@ static void take_back(struct line *line)
     utf8proc_int32_t point = -1;
     (void)utf8proc_iterate((const utf8proc_uint8_t *)line->bytes + start,
                            (utf8proc_ssize_t)(line->len - start), &point);
-    int columns = line->is_secret || line->len == start ? 0
+    int columns = !is_shown(line) || line->len == start ? 0
                   : point < 0                           ? 1
                                                         : utf8proc_charwidth(point);
     line->len = start;
@@ -138,7 +166,7 @@ static void put_byte(struct line *line, char byte)
         return;
     }
     line->bytes[line->len++] = byte;
-    if (!line->is_secret)
+    if (is_shown(line))
         show(&byte, 1);
 }
 
@@ -160,9 +188,9 @@ static bool take_byte(struct line *line, int byte, bool *ret_is_complete)
     return true;
 }
 
-static bool read_line(char *answer, size_t room, bool is_secret)
+static bool read_line(char *answer, size_t room, bool is_secret, const struct menu *menu)
 {
-    struct line line = {.bytes = answer, .room = room, .is_secret = is_secret};
+    struct line line = {.bytes = answer, .room = room, .is_secret = is_secret, .menu = menu};
     bool is_complete = false;
     fflush(stdout);
     while (!is_complete)
@@ -185,7 +213,7 @@ bool sma_prompt_line(const char *question, const char *otherwise, char *answer, 
         printf("%s: ", question);
     else
         printf("%s [%s]: ", question, usual);
-    if (!read_line(answer, room, false))
+    if (!read_line(answer, room, false, NULL))
         return false;
     puts("");
     if (answer[0] == '\0')
@@ -196,7 +224,7 @@ bool sma_prompt_line(const char *question, const char *otherwise, char *answer, 
 bool sma_prompt_secret(const char *question, char *answer, size_t room)
 {
     printf("%s (it is not shown): ", question);
-    if (!read_line(answer, room, true))
+    if (!read_line(answer, room, true, NULL))
         return false;
     printf("%zu characters\n", strlen(answer));
     return true;
@@ -233,21 +261,42 @@ static bool find_choice(const char *line, const char *const *choices, size_t cou
     return found == 1;
 }
 
+static bool choose(const struct menu *menu, size_t *ret_index)
+{
+    char line[256];
+    printf("%s\n", menu->question);
+    for (size_t i = 0; i < menu->count; i++)
+        printf("  %zu) %s\n", i + 1, menu->choices[i]);
+    for (;;) {
+        printf("number or name [%zu]: ", menu->otherwise + 1);
+        if (!read_line(line, sizeof line, false, menu->is_beside_secret ? menu : NULL))
+            return false;
+        puts("");
+        if (line[0] == '\0') {
+            *ret_index = menu->otherwise;
+            return true;
+        }
+        if (find_choice(line, menu->choices, menu->count, ret_index))
+            return true;
+        if (menu->is_beside_secret)
+            puts("That is none of them. A key or token is asked for after the choice.");
+        else
+            printf("%s is not in the list.\n", line);
+    }
+}
+
 bool sma_prompt_choice(const char *question, const char *const *choices, size_t count,
                        size_t otherwise, size_t *ret_index)
 {
-    char line[256], usual[32];
-    printf("%s\n", question);
-    for (size_t i = 0; i < count; i++)
-        printf("  %zu) %s\n", i + 1, choices[i]);
-    snprintf(usual, sizeof usual, "%zu", otherwise + 1);
-    for (;;) {
-        if (!sma_prompt_line("number or name", usual, line, sizeof line))
-            return false;
-        if (find_choice(line, choices, count, ret_index))
-            return true;
-        printf("%s is not in the list.\n", line);
-    }
+    const struct menu menu = {question, choices, count, otherwise, false};
+    return choose(&menu, ret_index);
+}
+
+bool sma_prompt_choice_beside_secret(const char *question, const char *const *choices, size_t count,
+                                     size_t otherwise, size_t *ret_index)
+{
+    const struct menu menu = {question, choices, count, otherwise, true};
+    return choose(&menu, ret_index);
 }
 
 bool sma_prompt_is_pressed(int timeout_ms)
@@ -255,5 +304,5 @@ bool sma_prompt_is_pressed(int timeout_ms)
     struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
     char line[256];
     fflush(stdout);
-    return poll(&ready, 1, timeout_ms) == 1 && (!read_line(line, sizeof line, true) || true);
+    return poll(&ready, 1, timeout_ms) == 1 && (!read_line(line, sizeof line, true, NULL) || true);
 }

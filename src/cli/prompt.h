@@ -33,6 +33,10 @@ bool sma_prompt_yes(const char *question, bool otherwise, bool *ret_is_yes);
 /** One of `choices`, shown with numbers: a number or the beginning of one of them. */
 bool sma_prompt_choice(const char *question, const char *const *choices, size_t count,
                        size_t otherwise, size_t *ret_index);
+/** The same where a secret was asked for before: whoever gives it here shows it to nobody. What
+ *  cannot be one of the choices is neither shown nor repeated. */
+bool sma_prompt_choice_beside_secret(const char *question, const char *const *choices, size_t count,
+                                     size_t otherwise, size_t *ret_index);
 /** Has a line been entered meanwhile? It is taken. For waits that Enter ends. */
 bool sma_prompt_is_pressed(int timeout_ms);
 

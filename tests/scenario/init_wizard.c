@@ -141,7 +141,13 @@ static void one_command_leads_to_the_first_answer(void)
     pty_answer(pty, "Address of the server", place.url);
     pty_answer(pty, "it is not shown", "sk-a-wrong-key-9999");
     (void)pty_await(pty, "FAILED: ");
-    pty_answer(pty, "2) enter another key", "2");
+    /* the next key, pasted before it was asked for: neither shown nor repeated */
+    pty_answer(pty, "number or name [2]", "sk-a-key-too-early");
+    (void)pty_await(pty, "That is none of them. A key or token is asked for after the choice.");
+    pty_answer(pty, "number or name [2]",
+               "entxx\x7f\x7f"
+               "er");
+    (void)pty_await(pty, "enter\r\n"); /* what could not be a choice was not shown */
     pty_answer(pty, "it is not shown", KEY);
     (void)pty_await(pty, "1) fake-model\r\n"); /* what cannot talk is left out */
     pty_answer(pty, "or any name", "1");
@@ -156,6 +162,7 @@ static void one_command_leads_to_the_first_answer(void)
     pty_press(pty, "\x04");
     CHECK(pty_end(pty) == 0);
     CHECK(!pty_has(pty, KEY) && !pty_has(pty, "sk-a-wrong-key-9999"));
+    CHECK(!pty_has(pty, "k-a-key-too-early"));
     expect_in(&place, ".env", "LLM_API_KEY=" KEY "\n");
     expect_in(&place, "ship.json", "\"apiKey\": \"${LLM_API_KEY}\"");
     expect_in(&place, "ship.json", "\"git status\"");
@@ -281,6 +288,17 @@ static void await_said(const struct telegram *telegram, int chat, const char *pa
     }
 }
 
+/* What ps, pgrep and doctor call it: not what init has run itself by. */
+static void expect_name(pid_t pid, const char *wanted)
+{
+    char path[64], name[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *file = fopen(path, "re");
+    CHECK(file != NULL && fgets(name, sizeof name, file) != NULL);
+    CHECK(fclose(file) == 0);
+    CHECK_TEXT(wanted, name);
+}
+
 static void a_bot_answers_its_owner_after_one_command(void)
 {
     struct place place;
@@ -300,6 +318,7 @@ static void a_bot_answers_its_owner_after_one_command(void)
     pty_answer(pty, "without asking?", "no");
     pty_answer(pty, "And then?", "2");
     (void)pty_await(pty, "connected as @" FAKE_TELEGRAM_BOT_NAME);
+    expect_name(pty->pid, "shipmyagent\n");
     telegram_tell(&telegram, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", 1001, "user", 1001, "text",
                   "Are you there, bot?");
     await_said(&telegram, 1001, "there, bot?\"");
