@@ -73,7 +73,8 @@ const struct sma_cli_command sma_cli_command_bench = {
         "least the noise between quarters of a run), 25 % (processor, bytes, syncs a message), no "
         "more refusals.\n"
         "Exit status: 0; 1 worse, or messages without an answer; 2 it could not be measured.\n"
-        "It belongs to the package shipmyagent-simulators.\n",
+        "It is installed by `scripts/install --simulators`, or by the package "
+        "shipmyagent-simulators.\n",
     .first = SMA_VALUE_FOLDER,
 };
 
@@ -105,6 +106,7 @@ const struct sma_cli_command sma_cli_command_chaos = {
         "took and whether state.db is whole.\n"
         "Exit status: 0; 1 something was lost, repeated elsewhere or damaged; 2 it could not be "
         "done.\n"
-        "It belongs to the package shipmyagent-simulators.\n",
+        "It is installed by `scripts/install --simulators`, or by the package "
+        "shipmyagent-simulators.\n",
     .first = SMA_VALUE_FOLDER,
 };

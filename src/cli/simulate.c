@@ -54,7 +54,8 @@ int sma_cli_become(const char *name, char **argv)
         return sma_cli_fail("cannot tell where this program is");
     execv(path, argv);
     if (errno == ENOENT)
-        return sma_cli_fail("%s is not installed (%s is not there); install the package "
+        return sma_cli_fail("%s is not installed (%s is not there); run "
+                            "`scripts/install --simulators` in the clone, or install the package "
                             "shipmyagent-simulators",
                             name, path);
     return sma_cli_fail("%s: %s", path, strerror(errno));
@@ -97,7 +98,8 @@ const struct sma_cli_command sma_cli_command_simulate = {
             "told to do.\n"
             "With --talk each line typed is said to the bot and its messages are shown; a line "
             "!LABEL presses a button.\n"
-            "The simulators are a package of their own, shipmyagent-simulators.\n",
+            "The simulators are installed by `scripts/install --simulators`, or are the package\n"
+            "shipmyagent-simulators.\n",
     .verbs = "telegram|feishu|qq|model",
     .is_wrapper = true,
 };

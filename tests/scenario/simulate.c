@@ -198,6 +198,7 @@ static void what_is_not_installed_is_named(void)
         const char *argv[] = {program_in(&bare), "simulate", what[i], NULL};
         CHECK_INT(1, run_to_end((char *const *)argv, "", &output, 20000));
         CHECK(strstr(output, "not installed") != NULL);
+        CHECK(strstr(output, "scripts/install --simulators") != NULL);
         CHECK(strstr(output, "shipmyagent-simulators") != NULL);
         free(output);
     }
