@@ -11,6 +11,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -97,6 +98,19 @@ int sma_cli_api_open(const char *command, const char *folder, struct sma_cli_api
                             command, api->state_dir);
     read_token(api);
     return 0;
+}
+
+void sma_cli_api_say_not_running(const char *folder)
+{
+    char real[PATH_MAX], file[PATH_MAX + 16];
+    if (realpath(folder, real) == NULL) {
+        printf("not running: %s: %s\n", folder, strerror(errno));
+        return;
+    }
+    snprintf(file, sizeof file, "%s/Agent.md", real);
+    bool is_project = access(file, F_OK) == 0;
+    printf("not running: %s%s\n", real,
+           is_project ? "" : " (there is no Agent.md; name the folder of a project)");
 }
 
 static size_t collect(char *bytes, size_t size, size_t count, void *user)

@@ -25,6 +25,8 @@ struct sma_cli_api
  * @return 0 | SMA_CLI_NOT_RUNNING, nothing was said | 1, one line was said
  */
 SMA_CHECKED int sma_cli_api_open(const char *command, const char *folder, struct sma_cli_api *api);
+/** The line "not running: FOLDER", or what stands in the way of ever running there. */
+void sma_cli_api_say_not_running(const char *folder);
 /**
  * One request; waits for 30 s at most. The answer's body is appended.
  * @json  body of a POST; NULL: a GET

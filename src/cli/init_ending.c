@@ -93,9 +93,8 @@ static int become(const char *command, const char *dir)
 {
     /* By its own name, which `ps` shows; a program that was replaced meanwhile has none. */
     char program[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[len < 0 ? 0 : len] = '\0';
-    execl(program, "shipmyagent", command, dir, (char *)NULL);
+    if (sma_cli_self(program, sizeof program))
+        execl(program, "shipmyagent", command, dir, (char *)NULL);
     execl("/proc/self/exe", "shipmyagent", command, dir, (char *)NULL);
     return sma_cli_fail("init: cannot start `shipmyagent %s %s`: %s", command, dir,
                         strerror(errno));

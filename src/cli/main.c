@@ -19,10 +19,26 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* Commands that other programs have, and what does it here. */
+static const struct
+{
+    const char *word, *instead;
+} ELSEWHERE[] = {
+    {"stop", "press Ctrl-C where it runs, `systemctl stop` its unit, or `kill` the process that "
+             "`shipmyagent status` names"},
+    {"restart", "stop it with Ctrl-C and start it again, or `systemctl restart` its unit"},
+    {"reload", "send SIGHUP to the process that `shipmyagent status` names, or `systemctl reload` "
+               "its unit"},
+};
+
 static int refuse_word(const char *word)
 {
     const char *nearest = NULL;
-    unsigned best = 4;
+    /* a short word is near to everything */
+    unsigned best = strlen(word) < 6 ? (unsigned)strlen(word) / 2 + 1 : 4;
+    for (size_t i = 0; i < SMA_COUNT_OF(ELSEWHERE); i++)
+        if (strcmp(word, ELSEWHERE[i].word) == 0)
+            return sma_cli_fail("there is no command %s: %s", word, ELSEWHERE[i].instead);
     for (size_t i = 0; sma_cli_commands[i] != NULL; i++) {
         if (sma_cli_commands[i]->summary == NULL)
             continue;

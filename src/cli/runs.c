@@ -113,9 +113,12 @@ static int run_runs(int argc, char **argv)
     int status = read_options(argc, argv, &options);
     if (status != 0)
         return status;
-    status = sma_cli_api_open("runs", optind < argc ? argv[optind] : ".", &api);
-    if (status == SMA_CLI_NOT_RUNNING)
-        puts("not running; `shipmyagent logs` shows what happened");
+    const char *folder = optind < argc ? argv[optind] : ".";
+    status = sma_cli_api_open("runs", folder, &api);
+    if (status == SMA_CLI_NOT_RUNNING) {
+        sma_cli_api_say_not_running(folder);
+        puts("`shipmyagent logs` shows what happened");
+    }
     if (status != 0)
         return status;
     sma_buf_init(&path, 4096);

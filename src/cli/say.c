@@ -2,10 +2,12 @@
 #include "cli.h"
 
 #include "chat_screen.h"
+#include "commands.h"
 #include "sma/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 int sma_cli_fail(const char *format, ...)
@@ -23,6 +25,31 @@ int sma_cli_fail(const char *format, ...)
     return 1;
 }
 
+/* Of "--prot", or "--prot=1": "port". NULL: none is near, or it is one, and lacks its value. */
+static const char *find_nearest_option(const char *command, const char *word)
+{
+    const char *nearest = NULL;
+    word += strspn(word, "-");
+    size_t len = strcspn(word, "=");
+    unsigned best = len < 6 ? (unsigned)len / 2 + 1 : 4;
+    for (size_t i = 0; sma_cli_commands[i] != NULL; i++) {
+        const struct sma_cli_command_option *option = sma_cli_commands[i]->options;
+        if (strcmp(sma_cli_commands[i]->name, command) != 0 || option == NULL)
+            continue;
+        for (; option->name != NULL; option++) {
+            unsigned distance =
+                sma_text_distance((struct sma_str){word, len}, sma_str(option->name));
+            if (distance == 0)
+                return NULL;
+            if (distance < best) {
+                best = distance;
+                nearest = option->name;
+            }
+        }
+    }
+    return nearest;
+}
+
 int sma_cli_bad_option(char **argv, int index, int option, const char *command)
 {
     /* getopt's optopt names a short option; a long one is the argument itself. */
@@ -30,6 +57,10 @@ int sma_cli_bad_option(char **argv, int index, int option, const char *command)
         return sma_cli_fail(
             "%s: option -%c is unknown or lacks its value; see `shipmyagent help %s`", command,
             option, command);
+    const char *nearest = find_nearest_option(command, argv[index]);
+    if (nearest != NULL)
+        return sma_cli_fail("%s: option %s is unknown; did you mean --%s?", command, argv[index],
+                            nearest);
     return sma_cli_fail("%s: option %s is unknown or lacks its value; see `shipmyagent help %s`",
                         command, argv[index], command);
 }

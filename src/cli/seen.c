@@ -25,7 +25,7 @@ static int get_json(const char *command, const char *folder, const char *path, j
     long http = 0;
     int status = sma_cli_api_open(command, folder, &api);
     if (status == SMA_CLI_NOT_RUNNING)
-        puts("not running");
+        sma_cli_api_say_not_running(folder);
     if (status == 0)
         status = sma_cli_api_get(&api, command, path, ret_root, answer, &http);
     if (status == 0 && *ret_root == NULL)

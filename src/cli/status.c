@@ -231,9 +231,10 @@ int sma_cli_status(int argc, char **argv)
         is_json = true;
     }
     struct sma_cli_api api;
-    int status = sma_cli_api_open("status", optind < argc ? argv[optind] : ".", &api);
+    const char *folder = optind < argc ? argv[optind] : ".";
+    int status = sma_cli_api_open("status", folder, &api);
     if (status == SMA_CLI_NOT_RUNNING)
-        puts("not running");
+        sma_cli_api_say_not_running(folder);
     if (status != 0)
         return status;
     struct sma_buf answer;

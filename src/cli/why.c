@@ -13,10 +13,12 @@
 #include "sma/text.h"
 #include "status_head.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define MESSAGE_COUNT_DEFAULT 10
 #define PAGE_COUNT 200
@@ -488,6 +490,13 @@ static bool is_chat_key(const char *what)
     return first != NULL && first != what && strchr(first + 1, ':') != NULL;
 }
 
+static bool has_logs(const struct sma_cli_api *api)
+{
+    char path[sizeof api->state_dir + 8];
+    snprintf(path, sizeof path, "%s/logs", api->state_dir);
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
 static int run_why(int argc, char **argv)
 {
     struct why why = {.limit = MESSAGE_COUNT_DEFAULT};
@@ -498,8 +507,14 @@ static int run_why(int argc, char **argv)
     if (status != 0 && status != SMA_CLI_NOT_RUNNING)
         return status;
     why.is_running = status == 0;
-    if (!why.is_running)
+    if (!why.is_running && !has_logs(&why.api))
+        return sma_cli_fail("why: there is no %s/logs: the service has never run here; name the "
+                            "folder of the project behind the message",
+                            why.api.state_dir);
+    if (!why.is_running) {
         puts("No service runs; the log files know:");
+        fflush(stdout); /* before what may be said on standard error */
+    }
     return is_chat_key(why.what) && !why.is_run ? tell_chat(&why) : tell_message(&why);
 }
 

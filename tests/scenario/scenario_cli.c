@@ -40,7 +40,18 @@ static void words_are_understood_or_refused(void)
     EXPECT(0, "shipmyagent chat [FOLDER] [options]", "chat", "--help");
     EXPECT(0, "shipmyagent policy check", "policy", "--help");
     EXPECT(1, "did you mean `shipmyagent start`", "strat");
-    EXPECT(1, "neither a command nor a folder", "zzzzzzzz");
+    EXPECT(1, "neither a command nor a folder; see `shipmyagent help`", "zzzzzzzz");
+    EXPECT(1, "neither a command nor a folder; see `shipmyagent help`", "foo"); /* not: why */
+    EXPECT(1, "did you mean `shipmyagent chat`", "chta");
+    EXPECT(1, "there is no command stop: press Ctrl-C", "stop");
+    EXPECT(1, "there is no command reload: send SIGHUP", "reload");
+    EXPECT(1, "option --prot is unknown; did you mean --port?", "start", "--prot", "3001");
+    EXPECT(1, "option --prot=1 is unknown; did you mean --port?", "start", "--prot=1");
+    EXPECT(3, "not running: /nonexistent/bot: No such file", "status", "/nonexistent/bot");
+    EXPECT(3, "not running: /proc (there is no Agent.md", "runs", "/proc");
+    EXPECT(3, "not running: /proc (there is no Agent.md", "usage", "/proc");
+    EXPECT(1, "why: there is no /proc/.ship/logs: the service has never run here; name the folder",
+           "why", "7", "/proc");
     EXPECT(1, "option -q is unknown", "start", "-q");
     EXPECT(1, "option --nope is unknown", "start", "--nope");
     EXPECT(1, "option -p is unknown or lacks its value", "start", "-p");
@@ -65,7 +76,13 @@ static void a_folder_without_a_project_is_refused(void)
     char path[256];
     snprintf(path, sizeof path, "%s/Agent.md", folder.path);
     CHECK(unlink(path) == 0);
-    EXPECT(1, "no Agent.md here; run `shipmyagent init", "start", folder.path);
+    EXPECT(1, "no Agent.md here; run `shipmyagent init /", "start", folder.path);
+    const char *home = getenv("HOME");
+    char before[4096];
+    snprintf(before, sizeof before, "%s", home == NULL ? "/" : home);
+    setenv("HOME", folder.path, 1); /* not all that is mine */
+    EXPECT(1, "no Agent.md here; run `shipmyagent init my-agent`", "start", folder.path);
+    setenv("HOME", before, 1);
     EXPECT(1, "no Agent.md here", folder.path);
     EXPECT(1, "not a folder", "start", "/nonexistent/folder");
     folder_write(&folder, "Agent.md", "x");

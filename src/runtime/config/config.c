@@ -26,9 +26,12 @@ static enum sma_err load_agent_md(struct loading *loading)
     enum sma_err err = config_read_prompt(loading, "Agent.md", &loading->config->agent_md);
     if (err != SMA_ERR_NOTFOUND)
         return err;
+    /* whoever types it in a fresh shell must not make an agent of all that is theirs */
+    const char *dir = loading->config->project_dir, *home = getenv("HOME");
+    bool is_home = home != NULL && strcmp(home, dir) == 0;
     return sma_fail(loading->error, SMA_ERR_NOTFOUND,
                     "%s: no Agent.md here; run `shipmyagent init %s` or name the project folder",
-                    loading->config->project_dir, loading->config->project_dir);
+                    dir, is_home ? "my-agent" : dir);
 }
 
 /* What the parser's words meant, most of the time. */
