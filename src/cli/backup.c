@@ -177,6 +177,26 @@ static SMA_CHECKED enum sma_err put_in_place(const struct backup *backup, off_t 
     return sma_sys_sync_parent(sma_sys_real(), backup->file, error);
 }
 
+/* A link would be kept and not what it leads to: a backup without its histories, which is noticed
+ * when it is needed. */
+static SMA_CHECKED enum sma_err refuse_links(const struct backup *backup, struct sma_error *error)
+{
+    static const char *const names[] = {".ship", ".ship/chats", ".ship/state.db", ".ship/.cache"};
+    char path[PATH_MAX];
+    struct stat status;
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        int len = snprintf(path, sizeof path, "%s/%s", backup->folder, names[i]);
+        if (len > 0 && (size_t)len < sizeof path && lstat(path, &status) == 0 &&
+            S_ISLNK(status.st_mode))
+            return sma_fail(error, SMA_ERR_UNSUPPORTED,
+                            "%s is a link, and what it leads to would not be in the backup: put "
+                            "the folder itself there (a bind mount does, too), or stop the service "
+                            "and copy the project with cp -aL",
+                            path);
+    }
+    return SMA_ERR_OK;
+}
+
 static SMA_CHECKED enum sma_err check(const struct backup *backup, struct sma_error *error)
 {
     struct stat status;
@@ -198,6 +218,7 @@ static SMA_CHECKED enum sma_err run(struct backup *backup, struct sma_error *err
 {
     off_t bytes = 0;
     SMA_TRY(check(backup, error));
+    SMA_TRY(refuse_links(backup, error));
     (void)umask(077); /* it holds keys and what people said */
     SMA_TRY(sma_stage_make(backup->file, &backup->stage, error));
     int len = snprintf(backup->state, sizeof backup->state, "%s/.ship/state.db", backup->folder);

@@ -299,6 +299,21 @@ static void links_and_pipes_in_its_state_are_refused(void)
     CHECK(!is_there(at("links")));
 }
 
+/* On another disk, say: the archive would hold the link alone. */
+static void what_would_be_missing_is_refused(void)
+{
+    struct folder project;
+    char path[200];
+    folder_create(&project, "{\"name\":\"linked\",\"llm\":{\"provider\":\"offline\"}}");
+    snprintf(path, sizeof path, "%s/.ship", project.path);
+    (void)mkdir(path, 0700); /* or it is there */
+    snprintf(path, sizeof path, "%s/.ship/chats", project.path);
+    CHECK_INT(0, symlink("/tmp", path));
+    REFUSES(".ship/chats is a link", "backup", at("linked.tar.gz"), project.path);
+    CHECK(!is_there(at("linked.tar.gz")));
+    folder_remove(&project);
+}
+
 static void a_damaged_database_is_refused(void)
 {
     struct folder project;
@@ -363,6 +378,7 @@ int main(int argc, char **argv)
     RUN(a_colon_in_its_name_is_no_machine);
     RUN(only_files_are_replaced);
     RUN(links_and_pipes_in_its_state_are_refused);
+    RUN(what_would_be_missing_is_refused);
     RUN(a_damaged_database_is_refused);
     RUN(a_chat_can_be_read);
     struct folder folder;
