@@ -29,13 +29,13 @@
 
 static char *binary;
 
-/* What the server of the test does wrong. */
+/* What the server of the test does wrong; its threads read it. */
 struct server_mood
 {
-    int model_status; /* 0: it answers */
-    const char *model_body;
-    bool is_silent, is_hooked, is_private;
-    int64_t clock_ahead_s;
+    _Atomic int model_status; /* 0: it answers */
+    const char *_Atomic model_body;
+    _Atomic bool is_silent, is_hooked, is_private;
+    _Atomic int64_t clock_ahead_s;
 };
 struct world
 {
