@@ -56,7 +56,6 @@ static bool is_quoted_right(const char *program, size_t len, const char *quote)
     return longest >= 8; /* less says nothing */
 }
 
-/* The first quote of a table's first column; false: this line is none of a table. */
 /* An optimizing compiler may build a text out of pieces: the debug build judges them all. */
 #ifdef __OPTIMIZE__
 #define TAKES_TEXTS_APART true
@@ -64,6 +63,7 @@ static bool is_quoted_right(const char *program, size_t len, const char *quote)
 #define TAKES_TEXTS_APART false
 #endif
 
+/* The first quote of a table's first column; false: this line is none of a table. */
 static bool take_quote(const char *line, char *quote, size_t size)
 {
     if (strncmp(line, "| `", 3) != 0)
