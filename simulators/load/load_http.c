@@ -102,7 +102,6 @@ static bool send_message(const struct http *http, struct link *link)
                        "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
                        http->place->service.port, http->place->token, body_len, body);
     link->have = 0;
-    http->run->samples[link->sample].sent_ns = load_now_ns();
     return send(link->fd, request, (size_t)len, MSG_NOSIGNAL) == len;
 }
 
@@ -128,6 +127,8 @@ static void send_over(struct http *http, struct link *link)
     link->sample = http->next++;
     link->is_busy = true;
     http->open++;
+    /* a connection that is not taken for a while waits for the service, as an answer does */
+    http->run->samples[link->sample].sent_ns = load_now_ns();
     if (!(link->fd < 0 ? connect_link(http, link) : send_message(http, link)))
         finish(http, link, LOAD_BROKEN);
 }
