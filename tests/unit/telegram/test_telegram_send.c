@@ -5,6 +5,7 @@
  */
 #include "actor_world.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,7 +235,7 @@ static void what_is_outside_or_secret_is_never_sent(void)
     snprintf(path, sizeof path, "%s/folder", world_dir);
     CHECK(mkdir(path, 0700) == 0);
     snprintf(path, sizeof path, "%s/.ship", world_dir);
-    CHECK(mkdir(path, 0700) == 0);
+    CHECK(mkdir(path, 0700) == 0 || errno == EEXIST); /* the adapter keeps what it told there */
     snprintf(path, sizeof path, "%s/pipe", world_dir);
     CHECK(mkfifo(path, 0600) == 0);
     write_file(".env", "SECRET=1");
