@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -89,12 +90,59 @@ static int read_port(const struct folder *folder)
     return number;
 }
 
+/* -- what the services of this test printed, when it fails ------------------------------------- */
+#define TOLD_LOGS_MAX 16
+#define TOLD_BYTES 6000
+static char told_logs[TOLD_LOGS_MAX][160];
+static int told_log_count;
+
+/* The end of a log, or its part from what a sanitizer or an assertion says. */
+static void tell_log(const char *path)
+{
+    static char text[4 * 1024 * 1024];
+    static const char *const FINAL[] = {"ERROR: AddressSanitizer", "ERROR: LeakSanitizer",
+                                        "WARNING: ThreadSanitizer",
+                                        "runtime error: ", "assertion failed: "};
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return;
+    size_t len = fread(text, 1, sizeof text - 1, file);
+    text[len] = '\0';
+    fclose(file);
+    const char *from = len > TOLD_BYTES ? text + len - TOLD_BYTES : text;
+    for (size_t i = 0; i < SMA_COUNT_OF(FINAL); i++) {
+        const char *found = strstr(text, FINAL[i]);
+        from = found != NULL ? found : from;
+    }
+    fprintf(stderr, "-- %s:\n%.*s\n", path, TOLD_BYTES, from);
+}
+
+static void tell_logs(int status, void *unused)
+{
+    (void)unused;
+    for (int i = 0; status != 0 && i < told_log_count; i++)
+        tell_log(told_logs[i]);
+}
+
+/* A test ends at its first failed check and leaves its folders: its output must say why. */
+static void remember_log(const char *path)
+{
+    if (told_log_count == 0)
+        CHECK(on_exit(tell_logs, NULL) == 0);
+    for (int i = 0; i < told_log_count; i++)
+        if (strcmp(told_logs[i], path) == 0)
+            return;
+    if (told_log_count < TOLD_LOGS_MAX)
+        snprintf(told_logs[told_log_count++], sizeof told_logs[0], "%s", path);
+}
+
 void service_start(struct service *service, const char *binary, const struct folder *folder)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/.ship/service.json", folder->path);
     (void)unlink(path); /* may be left by a killed one */
     snprintf(service->log, sizeof service->log, "%s/service.log", folder->path);
+    remember_log(service->log);
     service->pid = fork();
     CHECK(service->pid >= 0);
     if (service->pid == 0) {
@@ -116,9 +164,8 @@ void service_start(struct service *service, const char *binary, const struct fol
         if (waitpid(service->pid, &status, WNOHANG) == service->pid)
             break;
     }
-    char *log = folder_read(folder, "service.log");
-    fprintf(stderr, "the service did not come up:\n%s\n", log == NULL ? "" : log);
-    exit(1);
+    fprintf(stderr, "the service did not come up\n");
+    exit(1); /* its log is told */
 }
 
 static int wait_end(pid_t pid, int timeout_ms)
