@@ -29,7 +29,7 @@ enum sma_actor_id
     SMA_ACTOR_AGENT,
     SMA_ACTOR_MODEL,
     SMA_ACTOR_TOOLS,
-    SMA_ACTOR_MCP, /* later */
+    SMA_ACTOR_MCP, /* there when mcp.json names a server */
     SMA_ACTOR_LOG,
     SMA_ACTOR_ADAPTER_0 = 8, /* adapters: 8 .. 8 + SMA_ADAPTER_COUNT_MAX - 1 */
 };

@@ -21,6 +21,7 @@
 #define SMA_ASK_SEND_COUNT_MAX 4096    /* agent -> dispatcher */
 #define SMA_ASK_MODEL_COUNT_MAX 1024   /* agent -> model: equals the largest agent.concurrency */
 #define SMA_ASK_TOOL_COUNT_MAX 2048    /* agent -> tools; further calls wait */
+#define SMA_ASK_MCP_COUNT_MAX 512      /* agent -> mcp; further calls wait */
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
 #define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
@@ -136,6 +137,22 @@
 #define SMA_FILE_SEARCH_MS 10000      /* then it gives what it has and says so */
 /* identical failing calls of one run; further ones are not carried out */
 #define SMA_REPEAT_COUNT_MAX 3
+
+/* -- MCP servers ------------------------------------------------------------------------------- */
+#define SMA_MCP_SERVER_COUNT_MAX 32 /* in mcp.json; further ones are not started, which is said */
+/* of one server; further ones are left out and counted, which is said */
+#define SMA_MCP_TOOL_COUNT_MAX 1024
+#define SMA_MCP_NAME_BYTES_MAX 128 /* of a tool or prompt; one with a longer name is left out */
+/* of a name as models get it: what providers allow */
+#define SMA_MCP_WIRE_BYTES_MAX 64
+/* of a tool; longer ones are cut */
+#define SMA_MCP_DESCRIPTION_BYTES_MAX 4096
+/* of the schema of one tool; a tool with a larger or deeper one is left out */
+#define SMA_MCP_SCHEMA_BYTES_MAX (32 * 1024)
+#define SMA_MCP_SCHEMA_DEPTH_MAX 32
+/* what all servers offer, as text; what is beyond is left out and counted */
+#define SMA_MCP_CATALOGUE_BYTES_MAX (16 * 1024 * 1024)
+#define SMA_MCP_PROGRESS_BYTES_MAX 200 /* of a line of progress; cut beyond */
 
 /* -- pictures, PDFs and sounds for the model --------------------------------------------------- */
 /* a larger file is not given to models; said instead */

@@ -550,6 +550,48 @@ BODY(sma_encoded)
     PART(sma_part, part)
 END
 
+/* -- MCP servers ------------------------------------------------------------------------------- */
+/* What all servers offer now (runtime/mcp/catalogue.h). The mcp actor holds a reference until this
+ * is answered: whoever wants to keep it takes one of its own first. At most one is open; what
+ * changes meanwhile comes in one more behind it. */
+BODY(sma_mcp_offer)
+    FIELD(const struct sma_mcp_catalogue *, catalogue)
+END
+
+BODY(sma_mcp_taken)
+    FIELD(uint64_t, version)                 /* of the catalogue */
+END
+
+BODY(sma_mcp_call)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    FIELD(uint8_t, kind)                     /* enum sma_mcp_call_kind */
+    TEXT(server)
+    TEXT(name)                               /* as the server knows it; RESOURCE: its uri */
+    TEXT(arguments)                          /* JSON object text; empty = {} */
+    TEXT(chat_key)                           /* whose run it is, for logs */
+    FIELD(uint32_t, timeout_ms)              /* 0 = as mcp.json says of the server */
+END
+
+BODY(sma_mcp_answer)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    FIELD(uint8_t, outcome)                  /* enum sma_mcp_outcome */
+    TEXT(text) /* for the model, clean, at most SMA_TOOL_RESULT_BYTES_MAX; else what went wrong */
+    LIST(sma_part, part_count, parts)        /* pictures of it, in files; not prepared */
+END
+
+BODY(sma_mcp_cancel)
+    FIELD(uint64_t, seq) /* open MCP_CALL questions of this run: cancelled, still answered */
+    FIELD(uint32_t, call)                    /* SMA_MCP_CALL_ALL: all of them */
+END
+
+BODY(sma_mcp_progress)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    TEXT(text)                               /* clean, at most SMA_MCP_PROGRESS_BYTES_MAX */
+END
+
 /* -- model ------------------------------------------------------------------------------------- */
 /* A file whose bytes stand in a request's body, without being copied into the message. */
 BODY(sma_body_file)

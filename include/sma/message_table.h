@@ -103,6 +103,12 @@ MSG(DECIDE,         decide,         ASK(DECIDED),        ADAPTER,    STORE,     
 MSG(DECIDED,        decided,        ANSWER,              STORE,      ADAPTER,    sma_decided)
 MSG(LEARNED,        learned,        HANDOFF,             STORE,      AGENT,      sma_learned)
 MSG(LEARN,          learn,          HANDOFF,             AGENT,      STORE,      sma_learned)
+MSG(MCP_CALL,       mcp_call,       ASK(MCP_ANSWER),     AGENT,      MCP,        sma_mcp_call)
+MSG(MCP_ANSWER,     mcp_answer,     ANSWER,              MCP,        AGENT,      sma_mcp_answer)
+MSG(MCP_CANCEL,     mcp_cancel,     HANDOFF,             AGENT,      MCP,        sma_mcp_cancel)
+MSG(MCP_PROGRESS,   mcp_progress,   SIGNAL,              MCP,        AGENT,      sma_mcp_progress)
+MSG(MCP_CATALOGUE,  mcp_catalogue,  ASK(MCP_TAKEN),      MCP,        AGENT,      sma_mcp_offer)
+MSG(MCP_TAKEN,      mcp_taken,      ANSWER,              AGENT,      MCP,        sma_mcp_taken)
 ALSO(PROGRESS, DISPATCHER, ADAPTER)
 
 /*   from        to          capacity  signals               asks */
@@ -125,6 +131,8 @@ LANE(DISPATCHER, ADAPTER,    64,       SMA_SIGNAL_COUNT_MAX, SMA_ASK_ATTEMPT_COU
 LANE(ADAPTER,    DISPATCHER, 64,       0,                    0)
 LANE(AGENT,      TOOLS,      4096,     0,                    SMA_ASK_TOOL_COUNT_MAX)
 LANE(TOOLS,      AGENT,      2048,     0,                    0)
+LANE(AGENT,      MCP,        1024,     0,                    SMA_ASK_MCP_COUNT_MAX)
+LANE(MCP,        AGENT,      1024,     SMA_SIGNAL_COUNT_MAX, 1)
 
 #include "sma/message_bodies.h"
 

@@ -254,6 +254,28 @@ enum sma_tool_verdict
     SMA_TOOL_STOPPED, /* RUN: cancelled or the program ends; it may have been begun */
 };
 
+/* -- MCP servers ------------------------------------------------------------------------------- */
+struct sma_mcp_catalogue;
+enum sma_mcp_call_kind
+{
+    SMA_MCP_TOOL,
+    SMA_MCP_RESOURCE, /* name = uri */
+    SMA_MCP_PROMPT,
+};
+#define SMA_MCP_CALL_ALL UINT32_MAX
+enum sma_mcp_outcome
+{
+    SMA_MCP_OK,
+    SMA_MCP_TOOL_ERROR,     /* the tool says that it failed (isError): text is its result */
+    SMA_MCP_PROTOCOL_ERROR, /* the server refused the request, or its answer cannot be read */
+    /* the request did not leave: certainly not done */
+    SMA_MCP_NOT_CONNECTED,
+    /* it left, and the server died or did not answer in time: may be done */
+    SMA_MCP_UNKNOWN,
+    /* MCP_CANCEL, or the program ends, after it left; may be done */
+    SMA_MCP_CANCELLED,
+};
+
 /* -- model ------------------------------------------------------------------------------------- */
 enum sma_model_status
 {
