@@ -41,11 +41,34 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "RelWith
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/arrows.cmake)
-# sma_library(name SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
-# adds arrows to libraries whose headers it includes and whose code somebody else links.
+
+# What nearly every file includes, read once: in the presets install (the program alone) and tsan, which sees that no name
+# of a file meets one of theirs. In the others a file must include what it uses.
+option(SMA_PRECOMPILE "Precompile the headers that nearly every file includes" OFF)
+if(SMA_PRECOMPILE)
+    foreach(part hot cold)
+        add_library(sma_headers_${part} OBJECT ${PROJECT_SOURCE_DIR}/cmake/headers.c)
+        target_link_libraries(sma_headers_${part} PRIVATE sma_flags)
+        target_precompile_headers(sma_headers_${part} PRIVATE <errno.h> <stdio.h> <stdlib.h> <string.h> <sma/base.h>
+            <sma/buf.h> <sma/messages.h> <sma/limits.h>)
+    endforeach()
+    set_target_properties(sma_headers_cold PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+endif()
+
+# sma_library(name [COLD] SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
+# adds arrows to libraries whose headers it includes and whose code somebody else links. COLD: no message passes through
+# it, so that the quick build of an installation does not optimise it together with the rest.
 function(sma_library name)
-    cmake_parse_arguments(arg "" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
+    cmake_parse_arguments(arg "COLD" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
     add_library(${name} STATIC ${arg_SOURCES})
+    set(part hot)
+    if(arg_COLD AND SMA_PRECOMPILE)
+        set(part cold)
+        set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+    endif()
+    if(SMA_PRECOMPILE)
+        target_precompile_headers(${name} REUSE_FROM sma_headers_${part})
+    endif()
     target_link_libraries(${name} PUBLIC sma_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
     sma_arrow(${name})
     foreach(seen ${arg_SEES})
