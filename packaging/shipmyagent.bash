@@ -151,7 +151,7 @@ _shipmyagent() {
         "usage --days") kind=text list="" ;;
         "usage --by") kind=words list="day chat person platform model" ;;
         "simulate --port") kind=text list="" ;;
-        "bench --platform") kind=words list="http telegram" ;;
+        "bench --platform") kind=words list="telegram feishu qq http" ;;
         "bench --rate") kind=text list="" ;;
         "bench --closed") kind=text list="" ;;
         "bench --chats") kind=text list="" ;;

@@ -124,7 +124,7 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from simulate' -l port -x -d 
 complete -c shipmyagent -n '__fish_seen_subcommand_from simulate' -l talk -d 'you are the person the bot talks to: type, and read it here'
 complete -c shipmyagent -n '__fish_seen_subcommand_from simulate; and not __fish_seen_subcommand_from telegram feishu qq model' -a 'telegram feishu qq model'
 complete -c shipmyagent -n __fish_use_subcommand -a bench -d 'how fast a copy of this project is, under load from a simulated platform'
-complete -c shipmyagent -n '__fish_seen_subcommand_from bench' -l platform -x -a 'http telegram' -d 'whom the messages come from'
+complete -c shipmyagent -n '__fish_seen_subcommand_from bench' -l platform -x -a 'telegram feishu qq http' -d 'whom the messages come from'
 complete -c shipmyagent -n '__fish_seen_subcommand_from bench' -l rate -x -d 'open loop: N messages a second, whatever becomes of them'
 complete -c shipmyagent -n '__fish_seen_subcommand_from bench' -l closed -x -d 'closed loop: N chats, each says the next when it is answered'
 complete -c shipmyagent -n '__fish_seen_subcommand_from bench' -l chats -x -d 'chats of --rate (default: 50)'

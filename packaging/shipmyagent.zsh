@@ -210,7 +210,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none telegram feishu qq model' ;;
     bench)
         _arguments '(- *)--help[say what it does]' \
-            '--platform=[whom the messages come from]:words:(http telegram)' \
+            '--platform=[whom the messages come from]:words:(telegram feishu qq http)' \
             '--rate=[open loop\: N messages a second, whatever becomes of them]:text: ' \
             '--closed=[closed loop\: N chats, each says the next when it is answered]:text: ' \
             '--chats=[chats of --rate (default\: 50)]:text: ' \

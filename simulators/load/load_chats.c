@@ -5,52 +5,67 @@
 #include "load.h"
 
 #include "load/lives.h"
-#include "telegram/fake_telegram.h"
+#include "load/load_platform.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define FIRST_CHAT 2000000
 #define READY_MS 60000
 #define LOOK_NS 1000000 /* between two looks for answers */
 
 struct load_chats
 {
-    struct fake_telegram *fake;
+    const struct load_platform *platform;
+    void *fake;
     struct platform_client client;
     unsigned count;
     int64_t *seen; /* of each chat: messages that were looked at */
     bool *is_open; /* closed loop: its message has no answer yet */
 };
 
+static void tell(const struct load_chats *chats, json_t *command)
+{
+    platform_tell(&chats->client, "O", command);
+    json_decref(command);
+}
+
+/* What the bot and the person have said there, from that message on; decref it. */
+static json_t *list_chat(const struct load_chats *chats, unsigned chat, int64_t from)
+{
+    json_t *command = chats->platform->chat((int)chat);
+    json_object_set_new(command, "do", json_string("list"));
+    json_object_set_new(command, "from", json_integer((json_int_t)from));
+    json_t *list = platform_do(&chats->client, "O", command);
+    json_decref(command);
+    return list;
+}
+
 struct load_chats *load_chats_open(const struct load_plan *plan)
 {
     struct load_chats *chats = calloc(1, sizeof *chats);
     if (chats == NULL)
         abort();
-    chats->fake = fake_telegram_start(0);
-    chats->client = fake_telegram_client(chats->fake);
+    chats->platform = load_platform_find(plan->platform);
+    SMA_ASSERT(chats->platform != NULL); /* the command line was checked */
+    chats->fake = chats->platform->start();
+    chats->client = chats->platform->client(chats->fake);
     chats->count = plan->chats;
     chats->seen = calloc(plan->chats, sizeof *chats->seen);
     chats->is_open = calloc(plan->chats, sizeof *chats->is_open);
     if (chats->seen == NULL || chats->is_open == NULL)
         abort();
+    for (const char *const *command = chats->platform->setup; *command != NULL; command++)
+        tell(chats, json_loads(*command, 0, NULL));
     for (unsigned i = 0; i < plan->chats; i++)
-        platform_tell(&chats->client, "{s:s,s:i,s:s,s:s}", "do", "user", "id", FIRST_CHAT + (int)i,
-                      "first_name", "Ann", "language", "en");
+        tell(chats, chats->platform->person((int)i));
     return chats;
 }
 
 json_t *load_chats_adapter(const struct load_chats *chats)
 {
-    char url[64];
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", chats->client.port);
-    /* the service is measured, not how long it waits so that the platform does not refuse it */
-    return json_pack("{s:b,s:s,s:s,s:s,s:{s:i,s:i,s:i}}", "enabled", 1, "botToken",
-                     FAKE_TELEGRAM_TOKEN, "apiRoot", url, "proxy", "none", "limits", "perSecond", 0,
-                     "perChatPerMinute", 0, "perGroupPerMinute", 0);
+    return chats->platform->adapter(chats->client.port);
 }
 
 bool load_chats_await_ready(const struct load_chats *chats)
@@ -58,14 +73,15 @@ bool load_chats_await_ready(const struct load_chats *chats)
     for (uint64_t until = load_now_ns() + READY_MS * 1000000ull;
          load_now_ns() < until && !load_is_interrupted;) {
         json_t *counters = platform_do(&chats->client, "{s:s}", "do", "counters");
-        bool is_polled = json_is_true(json_object_get(counters, "is_polled"));
+        const json_t *ready = json_object_get(counters, chats->platform->ready);
+        bool is_ready = json_is_true(ready) || json_integer_value(ready) > 0;
         json_decref(counters);
-        if (is_polled)
+        if (is_ready)
             return true;
         struct timespec pause = {0, LOOK_NS};
         nanosleep(&pause, NULL);
     }
-    load_complain("the service did not ask the platform for messages");
+    load_complain("the service did not connect to the platform");
     return false;
 }
 
@@ -75,8 +91,7 @@ void load_chats_say(struct load_chats *chats, struct load_run *run, size_t index
     unsigned chat = run->samples[index].chat;
     snprintf(text, sizeof text, "please repeat " LOAD_TOKEN "%zux", run->first + index);
     run->samples[index].sent_ns = load_now_ns();
-    platform_tell(&chats->client, "{s:s,s:i,s:i,s:s}", "do", "say", "chat", FIRST_CHAT + (int)chat,
-                  "user", FIRST_CHAT + (int)chat, "text", text);
+    tell(chats, chats->platform->say((int)chat, text));
     chats->is_open[chat] = true;
 }
 
@@ -109,8 +124,7 @@ static bool take_answer(struct load_run *run, const json_t *message)
 static size_t look(struct load_chats *chats, struct load_run *run, unsigned chat)
 {
     size_t found = 0;
-    json_t *list = platform_do(&chats->client, "{s:s,s:i,s:I}", "do", "list", "chat",
-                               FIRST_CHAT + (int)chat, "from", (json_int_t)chats->seen[chat]);
+    json_t *list = list_chat(chats, chat, chats->seen[chat]);
     const json_t *messages = json_object_get(list, "messages");
     for (size_t i = 0; i < json_array_size(messages); i++)
         found += take_answer(run, json_array_get(messages, i));
@@ -157,7 +171,7 @@ bool load_chats_await_all(struct load_chats *chats, struct load_run *run, long m
 
 bool load_chats_is_drained(const struct load_chats *chats)
 {
-    return platform_get(&chats->client, "queued", "{s:s}", "do", "counters") == 0;
+    return platform_get(&chats->client, chats->platform->queued, "{s:s}", "do", "counters") == 0;
 }
 
 void load_chats_catch_up(const struct load_chats *chats)
@@ -171,8 +185,7 @@ void load_chats_visit(const struct load_chats *chats,
                       void *user)
 {
     for (unsigned chat = 0; chat < chats->count; chat++) {
-        json_t *list =
-            platform_do(&chats->client, "{s:s,s:i}", "do", "list", "chat", FIRST_CHAT + (int)chat);
+        json_t *list = list_chat(chats, chat, 0);
         const json_t *messages = json_object_get(list, "messages"), *message;
         size_t i, number;
         json_array_foreach(messages, i, message)
@@ -232,7 +245,7 @@ void load_chats_close(struct load_chats *chats)
 {
     if (chats == NULL)
         return;
-    fake_telegram_stop(chats->fake);
+    chats->platform->stop(chats->fake);
     free(chats->seen);
     free(chats->is_open);
     free(chats);

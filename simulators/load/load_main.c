@@ -2,6 +2,7 @@
  * load_main.c — the program `bench`, which `shipmyagent bench` becomes.
  */
 #include "load.h"
+#include "load_platform.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -173,10 +174,8 @@ static bool check(struct load_plan *plan, bool is_closed)
     if (plan->program == NULL)
         return complain("start it as `shipmyagent bench`", "");
     if (plan->platform == NULL)
-        return complain("say --platform http or telegram", "");
-    if (strcmp(plan->platform, "feishu") == 0 || strcmp(plan->platform, "qq") == 0)
-        return complain("not yet for ", plan->platform);
-    if (strcmp(plan->platform, "http") != 0 && strcmp(plan->platform, "telegram") != 0)
+        return complain("say --platform telegram, feishu, qq or http", "");
+    if (strcmp(plan->platform, "http") != 0 && load_platform_find(plan->platform) == NULL)
         return complain("there is no platform ", plan->platform);
     if (is_closed == (plan->rate > 0))
         return complain("say either --rate or --closed", "");

@@ -79,6 +79,7 @@ struct message *fake_qq_add_message(struct fake_qq *fake, struct chat *chat, boo
     *message = (struct message){.id = platform_copy(sma_str(id)),
                                 .is_ours = is_ours,
                                 .wall_ms = fake_qq_now_ms(fake),
+                                .ns = platform_now_ns(),
                                 .payload = QQ_NO_PAYLOAD};
     return message;
 }

@@ -168,9 +168,9 @@ static json_t *tell_toast(void *user, const json_t *command)
 /* -- looking ----------------------------------------------------------------------------------- */
 static json_t *tree_of_message(const struct fake_qq *fake, const struct message *message)
 {
-    json_t *tree = json_pack("{s:s,s:s,s:b,s:I,s:b}", "id", message->id, "text", message->text,
-                             "is_ours", message->is_ours, "ms", (json_int_t)message->wall_ms,
-                             "is_recalled", message->is_recalled);
+    json_t *tree = json_pack("{s:s,s:s,s:b,s:I,s:I,s:b}", "id", message->id, "text", message->text,
+                             "is_ours", message->is_ours, "ms", (json_int_t)message->wall_ms, "ns",
+                             (json_int_t)message->ns, "is_recalled", message->is_recalled);
     if (message->is_ours) {
         json_object_update_new(
             tree, json_pack("{s:s,s:s,s:s,s:I,s:b,s:b}", "kind", message->kind, "detail",

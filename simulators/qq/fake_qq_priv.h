@@ -57,6 +57,7 @@ struct message
     bool is_ours, is_recalled;
     bool is_load; /* theirs: answered by a text with its token, and nothing else */
     int64_t wall_ms;
+    uint64_t ns;            /* ours: the platform had it, monotonic */
     size_t payload;         /* theirs */
     uint64_t reply_ns;      /* theirs: first reply came */
     struct replies replies; /* theirs */

@@ -35,7 +35,8 @@ static int run_chaos(int argc, char **argv)
 }
 
 static const struct sma_cli_command_option OPTIONS[] = {
-    {"platform", 'p', false, SMA_VALUE_WORDS, "http|telegram", NULL, "whom the messages come from"},
+    {"platform", 'p', false, SMA_VALUE_WORDS, "telegram|feishu|qq|http", NULL,
+     "whom the messages come from"},
     {"rate", 'r', false, SMA_VALUE_TEXT, NULL, "N",
      "open loop: N messages a second, whatever becomes of them"},
     {"closed", 'c', false, SMA_VALUE_TEXT, NULL, "N",
@@ -55,8 +56,8 @@ const struct sma_cli_command sma_cli_command_bench = {
     .run = run_bench,
     .place = "[FOLDER]",
     .summary = "how fast a copy of this project is, under load from a simulated platform",
-    .usage =
-        "shipmyagent bench [FOLDER] --platform http|telegram --rate N | --closed N [options]\n",
+    .usage = "shipmyagent bench [FOLDER] --platform telegram|feishu|qq|http --rate N | --closed N "
+             "[options]\n",
     .options = OPTIONS,
     .text =
         "Copies Agent.md and what ship.json says of the agent, queue, permissions and retention to "
