@@ -152,7 +152,35 @@
 #define SMA_MCP_SCHEMA_DEPTH_MAX 32
 /* what all servers offer, as text; what is beyond is left out and counted */
 #define SMA_MCP_CATALOGUE_BYTES_MAX (16 * 1024 * 1024)
-#define SMA_MCP_PROGRESS_BYTES_MAX 200 /* of a line of progress; cut beyond */
+#define SMA_MCP_PROGRESS_BYTES_MAX 200         /* of a line of progress; cut beyond */
+#define SMA_MCP_CONFIG_BYTES_MAX (1024 * 1024) /* of mcp.json; a larger one is not read */
+#define SMA_MCP_SERVER_NAME_BYTES_MAX 64       /* one with a longer name is not started */
+/* of a call, since it left or since the last word of progress; default of timeoutMs */
+#define SMA_MCP_TIMEOUT_MS 60000
+#define SMA_MCP_TIMEOUT_MS_MIN 100 /* ... and what it may be */
+#define SMA_MCP_TIMEOUT_MS_MAX 3600000
+/* progress renews a call's time up to so many times it in all */
+#define SMA_MCP_RENEWED_COUNT_MAX 10
+/* requests open at one server; further calls are refused before they leave */
+#define SMA_MCP_OPEN_COUNT_MAX 64
+/* of one message of a server; a larger one is skipped and ends what it answers */
+#define SMA_MCP_MESSAGE_BYTES_MAX (4 * 1024 * 1024)
+/* of what a server lists, as text; what is beyond is left out and counted */
+#define SMA_MCP_LIST_BYTES_MAX (4 * 1024 * 1024)
+#define SMA_MCP_PAGE_COUNT_MAX 64      /* of one list; what is beyond is left out and said */
+#define SMA_MCP_RESOURCE_COUNT_MAX 512 /* of one server; further ones are left out */
+#define SMA_MCP_PROMPT_COUNT_MAX 128   /* the same */
+/* for discovery; silence means a server of the older era */
+#define SMA_MCP_PROBE_MS 3000
+/* from the start to the list of tools; then it is started anew */
+#define SMA_MCP_HANDSHAKE_MS 60000
+#define SMA_MCP_LIST_MS 30000 /* for one page of a list */
+/* between two looks at a list that a server says has changed */
+#define SMA_MCP_RELIST_MS 1000
+/* a result that asks to be repeated with its state; beyond, the call has failed */
+#define SMA_MCP_ROUND_COUNT_MAX 8
+/* lines in a row that are no message; then the server is started anew */
+#define SMA_MCP_GARBAGE_COUNT_MAX 10000
 
 /* -- pictures, PDFs and sounds for the model --------------------------------------------------- */
 /* a larger file is not given to models; said instead */

@@ -1,0 +1,116 @@
+/*
+ * session_priv.h — the state of a session among its files.
+ */
+#ifndef SMA_RUNTIME_MCP_SESSION_PRIV_H
+#define SMA_RUNTIME_MCP_SESSION_PRIV_H
+
+#include "session.h"
+
+#define SESSION_MODERN_VERSION "2026-07-28"
+#define SESSION_LEGACY_VERSION "2025-11-25"
+#define SESSION_TEXT_BYTES_MAX 300 /* of a line for the log */
+
+enum session_state
+{
+    SESSION_NEW,
+    SESSION_PROBING,      /* server/discover was asked */
+    SESSION_INITIALIZING, /* initialize was asked */
+    SESSION_LISTING,      /* the first list */
+    SESSION_READY,
+    SESSION_FAILED,
+};
+
+/* What one of our requests is. The lists stand in the order in which they are asked for. */
+enum session_kind
+{
+    SESSION_FREE, /* the slot is */
+    SESSION_DISCOVER,
+    SESSION_INITIALIZE,
+    SESSION_TOOLS,
+    SESSION_RESOURCES,
+    SESSION_TEMPLATES,
+    SESSION_PROMPTS,
+    SESSION_LISTEN, /* subscriptions/listen: open as long as the connection */
+    SESSION_CALL,
+};
+
+struct session_request
+{
+    uint64_t id; /* on the wire */
+    enum session_kind kind;
+    uint64_t deadline_ns, limit_ns, renewal_ns;
+    /* CALL */
+    uint64_t call_id; /* the owner's: the id of its first request */
+    enum sma_mcp_call_kind call_kind;
+    json_t *params; /* to be repeated with requestState; modern alone */
+    unsigned rounds;
+};
+
+struct session_listing
+{
+    bool is_open;
+    bool is_wanted; /* list anew at due_ns */
+    uint64_t due_ns;
+    struct sma_mcp_builder *builder;
+    size_t bytes, resources, prompts;
+    uint64_t left_out;
+    unsigned pages;
+    uint64_t cursors[SMA_MCP_PAGE_COUNT_MAX]; /* hashes */
+};
+
+struct sma_mcp_session
+{
+    uint32_t magic;
+    struct sma_mcp_session_options options;
+    const struct sma_mcp_session_ops *ops;
+    void *user;
+    enum session_state state;
+    bool is_modern;
+    char version[16];
+    bool has_tools, has_resources, has_prompts, tells_changes;
+    char *instructions;                                      /* clean; NULL = none */
+    struct session_request open[SMA_MCP_OPEN_COUNT_MAX + 2]; /* calls, one list, LISTEN */
+    size_t call_count;
+    uint64_t last_id;
+    uint64_t handshake_ns; /* until when it has to be ready; UINT64_MAX = it was */
+    uint64_t now_ns;       /* of the entry that is at work */
+    unsigned garbage_run, log_count;
+    uint64_t log_ns;
+    struct session_listing listing;
+    const struct sma_mcp_catalogue *offer;
+    struct sma_mcp_session_counts counts;
+};
+
+/* -- session.c --------------------------------------------------------------------------------- */
+void session_log(struct sma_mcp_session *session, enum sma_log_level level, const char *format, ...)
+    SMA_PRINTF(3, 4);
+void session_fail(struct sma_mcp_session *session, const char *why);
+/** A free slot with an id and its times; NULL: all are taken. */
+struct session_request *session_open(struct sma_mcp_session *session, enum session_kind kind,
+                                     uint64_t timeout_ms);
+void session_close(struct sma_mcp_session *session, struct session_request *request);
+/** The first list is there, or cannot be had. */
+void session_become_ready(struct sma_mcp_session *session);
+
+/* -- session_out.c ----------------------------------------------------------------------------- */
+/** {"jsonrpc","id","method","params"}: adds _meta (modern, and the token of progress for calls);
+ *  takes params, which may be NULL. @return false: it could not be made, nothing was sent */
+bool session_put_request(struct sma_mcp_session *session, const struct session_request *request,
+                         const char *method, json_t *params);
+void session_put_notification(struct sma_mcp_session *session, const char *method, json_t *params);
+/** Takes result. */
+void session_put_result(struct sma_mcp_session *session, const json_t *id, json_t *result);
+void session_put_error(struct sma_mcp_session *session, const json_t *id, int code,
+                       const char *message);
+
+/* -- session_list.c ---------------------------------------------------------------------------- */
+/** Ask for all lists, from the first on. */
+void session_list(struct sma_mcp_session *session);
+/** Something of it has changed: soon. */
+void session_list_soon(struct sma_mcp_session *session);
+/** A page came, or an error in its place (NULL). The request's slot is free already. */
+void session_take_page(struct sma_mcp_session *session, enum session_kind kind,
+                       const json_t *result);
+void session_drop_listing(struct sma_mcp_session *session);
+
+#endif
