@@ -214,11 +214,12 @@ static void on_written(uv_write_t *write, int status)
     }
     if (conn->state == HTTP_STREAM)
         http_conn_deadline_in(conn, HTTP_STREAM_BEAT_S * UINT64_C(1000000000));
-    if (conn->out.len > 0) {
+    if (conn->out.len > 0)
         http_conn_flush(conn);
-        return;
-    }
-    after_write(conn);
+    else
+        after_write(conn);
+    if (conn->state == HTTP_STREAM && conn->is_feed && !conn->is_writing)
+        http_feed_more(conn);
 }
 
 void http_conn_flush(struct http_conn *conn)
@@ -231,7 +232,8 @@ void http_conn_flush(struct http_conn *conn)
         return;
     }
     uv_buf_t bytes = uv_buf_init(conn->out.ptr, (unsigned)conn->out.len);
-    int wrote = conn->out.len == 0 ? 0 : uv_try_write((uv_stream_t *)&conn->tcp, &bytes, 1);
+    bool waits = conn->out.len == 0 || conn->is_paced;
+    int wrote = waits ? 0 : uv_try_write((uv_stream_t *)&conn->tcp, &bytes, 1);
     if (wrote < 0 && wrote != UV_EAGAIN) {
         http_conn_close(conn);
         return;

@@ -7,7 +7,8 @@
  * again (Last-Event-ID) misses nothing and hears nothing twice. After a restart of the service
  * numbers are others: a reader is told what there is.
  *
- * A reader that does not keep up is told the text later, as one longer piece.
+ * A text is told in pieces, one a turn of the loop and reader, and the next when it is written: a
+ * reader that does not keep up costs nothing, and is told the rest when it does.
  */
 #include "http_priv.h"
 #include "tale.h"
@@ -74,24 +75,51 @@ static void put_id(struct sma_buf *buf, uint64_t seq, const struct http_tale *ta
     sma_buf_printf(buf, "id: %llu-%08x-%u\n", (unsigned long long)seq, tale->epoch, number);
 }
 
-/* What is new of the text: all of it, or what was added. */
+/* The next piece, which ends behind a whole character. */
+static struct sma_str next_piece(const struct http_conn *conn, const struct http_tale *tale)
+{
+    size_t from = conn->feed_resets ? 0 : conn->feed_told, len = tale->text.len - from;
+    if (len > HTTP_FEED_PIECE_BYTES) {
+        len = HTTP_FEED_PIECE_BYTES;
+        while (len > 1 && ((uint8_t)tale->text.ptr[from + len] & 0xC0) == 0x80)
+            len--;
+    }
+    return (struct sma_str){tale->text.ptr + from, len};
+}
+
+/* What is new of the text, from its beginning or where the reader is. In pieces: with hundreds of
+ * readers a long text would hold up everybody else's requests, and be held as often as they are. */
 static void tell_text(struct http_conn *conn, const struct http_tale *tale)
 {
-    if (has_all_text(conn, tale) || has_backlog(conn))
+    if (has_all_text(conn, tale) || conn->is_writing)
         return;
     struct sma_buf json;
-    size_t from = conn->feed_resets ? 0 : conn->feed_told;
+    struct sma_str piece = next_piece(conn, tale);
+    size_t told = (size_t)(piece.ptr - tale->text.ptr) + piece.len;
     sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX);
     sma_buf_put_text(&json, "{\"text\":");
-    sma_buf_put_json_string(&json, (struct sma_str){tale->text.ptr + from, tale->text.len - from});
+    sma_buf_put_json_string(&json, piece);
     sma_buf_put_char(&json, '}');
     if (json.err == SMA_ERR_OK) {
-        put_id(&conn->out, conn->seq, tale, tale->text_number);
+        conn->is_paced = told < tale->text.len;
+        if (!conn->is_paced) /* a number says that all of the text was heard */
+            put_id(&conn->out, conn->seq, tale, tale->text_number);
         http_put_event(conn, conn->feed_resets ? "progress" : "delta", sma_buf_str(&json));
         conn->feed_resets = false;
-        conn->feed_told = tale->text.len;
+        conn->feed_told = told;
     }
     sma_buf_fini(&json);
+}
+
+void http_feed_more(struct http_conn *conn)
+{
+    const struct http_tale *tale =
+        conn->watch == HTTP_NONE ? NULL : conn->server->watches[conn->watch].tale;
+    conn->is_paced = false;
+    if (tale == NULL || has_all_text(conn, tale))
+        return;
+    tell_text(conn, tale);
+    http_conn_flush(conn);
 }
 
 /* Whether readers go on from where they are, or are told the whole text again. */

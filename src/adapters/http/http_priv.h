@@ -41,6 +41,8 @@
     (24u * 1024 * 1024) /* one response; a stored result fits with escapes */
 #define HTTP_STREAM_BACKLOG_BYTES \
     (256u * 1024) /* unsent bytes of an event stream; progress is dropped over it */
+#define HTTP_FEED_PIECE_BYTES \
+    8192 /* of a run's text for one reader in a turn of the loop; the next when it is written */
 #define HTTP_PIPELINE_BYTES_MAX 16384      /* read ahead while a request is being answered */
 #define HTTP_KEPT_BUFFER_BYTES 65536       /* a larger buffer is given back after its request */
 #define HTTP_READ_BYTES 4096               /* room for one read */
@@ -162,6 +164,7 @@ struct http_conn
     uint64_t read_ns, wait_end_ns;
     bool is_feed;     /* GET /api/runs/:id/events */
     bool feed_resets; /* the next text is told whole */
+    bool is_paced;    /* what is sent now waits for its turn of the loop, like that of others */
     size_t feed_told; /* bytes of the text of now */
     char last_event[80];
     size_t origin_len; /* of the page that asks, when it is of api.cors; else 0 */
@@ -453,6 +456,8 @@ void http_feed_begin(struct http_conn *conn, struct sma_str json);
 void http_feed_progress(struct sma_http *http, uint32_t watch, const struct sma_progress *progress,
                         const char *name, struct sma_str json);
 /** The run is over or waits for people; or nothing is known, and the reader comes again. */
+/** What was told is written: the next piece. */
+void http_feed_more(struct http_conn *conn);
 void http_feed_end(struct http_conn *conn, const struct sma_result *result, struct sma_str json);
 
 /* -- tickets.c --------------------------------------------------------------------------------- */

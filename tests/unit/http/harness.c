@@ -195,8 +195,8 @@ static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma
         begins(in->text, "later") || begins(in->text, "progress") || begins(in->text, "behind");
     unsigned told;
     int at = 0;
-    if (sscanf(run->text, "tell %u %n", &told, &at) == 1 && at > 0)
-        order_progress(ctx, told, msg->from, run->text + at);
+    if (sscanf(in->text.ptr, "tell %u %n", &told, &at) == 1 && at > 0)
+        order_progress(ctx, told, msg->from, in->text.ptr + at);
     if (begins(in->text, "silent")) {
         hold(store, msg, seq, true);
         return;
@@ -326,7 +326,7 @@ static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_
 static void send_progress(struct sma_ctx *ctx, const struct sma_deliver *order, unsigned kind,
                           const char *text)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, 256);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, 256 + strlen(text));
     struct sma_progress *progress = SMA_MSG_BODY(msg, struct sma_progress);
     progress->seq = order->seq;
     progress->kind = (uint8_t)kind;

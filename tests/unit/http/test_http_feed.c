@@ -192,6 +192,65 @@ static void several_readers_are_told_each_what_it_lacks(void)
     close(second);
 }
 
+/* What `data: {"text":"..."}` of each event holds, one behind the other: letters alone. */
+static size_t join_texts(const char *stream, char *all)
+{
+    size_t len = 0;
+    for (const char *at = stream; (at = strstr(at, "data: {\"text\":\"")) != NULL;) {
+        at += sizeof "data: {\"text\":\"" - 1;
+        size_t part = strcspn(at, "\"");
+        memcpy(all + len, at, part);
+        len += part;
+    }
+    all[len] = '\0';
+    return len;
+}
+
+/* Each letter has three bytes, so that pieces of 8192 bytes would end inside of one. */
+static void a_long_text_comes_in_pieces_of_whole_letters(void)
+{
+    enum
+    {
+        LETTERS = 16000,
+        BYTES = LETTERS * 3
+    };
+    unsigned seq = begin("later long");
+    char *text = malloc(BYTES + 1), *all = malloc(BYTES + 1), *words = malloc(BYTES + 200), id[100];
+    CHECK(text != NULL && all != NULL && words != NULL);
+    for (size_t i = 0; i < LETTERS; i++)
+        memcpy(text + 3 * i, i % 7 == 0 ? "\xE5\xA5\xBD" : "\xE4\xBD\xA0", 3);
+    text[BYTES] = '\0';
+    int first = open_feed(seq, "");
+    free(read_to(first, "event: state"));
+    tell(seq, 't', "a");
+    free(read_to(first, "\"a\""));
+    snprintf(words, BYTES + 200, "{\"instructions\":\"tell %u t%s\"}", seq, text);
+    struct reply reply =
+        request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n", words);
+    CHECK_INT(202, reply.status);
+    reply_free(&reply);
+    char *stream = read_to(first, "\nid: "); /* the only one stands at the last piece */
+    char *rest = read_to(first, "\n\n");
+    size_t size = strlen(stream) + strlen(rest) + 1;
+    char *whole = malloc(size);
+    CHECK(whole != NULL);
+    snprintf(whole, size, "%s%s", stream, rest);
+    CHECK_INT(BYTES, join_texts(whole, all));
+    CHECK(memcmp(all, text, BYTES) == 0);
+    CHECK_INT(1, count_of(whole, "event: progress"));
+    CHECK(count_of(whole, "event: delta") >= BYTES / 8192);
+    last_id(whole, id);
+    CHECK_INT(1, count_of(whole, "\nid: "));
+    (void)begin("release");
+    close(first);
+    free(text);
+    free(all);
+    free(words);
+    free(stream);
+    free(rest);
+    free(whole);
+}
+
 /* -- a question stands before it --------------------------------------------------------------- */
 static double now_s(void)
 {
@@ -303,6 +362,7 @@ int main(void)
     RUN(who_comes_again_misses_nothing_and_hears_nothing_twice);
     RUN(a_finished_run_is_told_once);
     RUN(several_readers_are_told_each_what_it_lacks);
+    RUN(a_long_text_comes_in_pieces_of_whole_letters);
     RUN(a_message_behind_a_question_says_so_at_once);
     RUN(a_ticket_opens_one_path);
     return 0;
