@@ -183,6 +183,8 @@
       "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。") \
     X(CARD_WRITE, "Change this file: ", "修改文件：") \
     X(CARD_SEND, "Send to: ", "发送给：") \
+    X(CARD_MCP, "Call this tool of an outside server: ", "调用外部服务器的工具：") \
+    X(CARD_MCP_ARGUMENTS, "With:", "参数：") \
     X(CARD_OTHER, "Use this tool: ", "使用工具：") \
     X(CARD_REASON, "Why I ask: ", "为何询问：") \
     X(CARD_NO_RULE, "no rule allows it", "没有规则允许它") \

@@ -6,6 +6,8 @@
 #include "sma/notices.h"
 #include "sma/text.h"
 
+#include <stdlib.h>
+
 #define CARD_BYTES_MAX (1024u * 1024)
 #define COMMAND_BYTES_MAX 2400u /* of the only item; several share twice as much */
 #define SHARE_BYTES_MIN 300u
@@ -105,6 +107,21 @@ static void put_sandbox(struct writer *writer, struct sma_str walls)
     }
 }
 
+/* The arguments as somebody would write them down: one member a line. */
+static void put_mcp(struct writer *writer, const struct sma_request_item *item,
+                    const json_t *details, size_t bytes_max)
+{
+    const json_t *args = json_object_get(details, "args");
+    say_line(writer, SMA_NOTICE_CARD_MCP, sma_json_str(details, "toolName"));
+    if (json_object_size(args) == 0)
+        return;
+    say(writer, SMA_NOTICE_CARD_MCP_ARGUMENTS);
+    end_line(writer);
+    char *text = json_dumps(args, JSON_INDENT(2));
+    show_block(writer, text == NULL ? item->input_json : sma_str(text), bytes_max, "");
+    free(text);
+}
+
 static void put_what(struct writer *writer, const struct sma_request_item *item,
                      uint32_t item_count)
 {
@@ -121,6 +138,8 @@ static void put_what(struct writer *writer, const struct sma_request_item *item,
         put_sandbox(writer, sma_json_str(details, "sandbox"));
     } else if (sma_str_is_equal(item->type, SMA_STR("write_repo")) && details != NULL) {
         put_write(writer, item, details, item_count);
+    } else if (sma_str_is_equal(item->type, SMA_STR("mcp_tool")) && details != NULL) {
+        put_mcp(writer, item, details, bytes_max);
     } else if (sma_str_is_equal(item->type, SMA_STR("send")) && details != NULL) {
         say_line(writer, SMA_NOTICE_CARD_SEND, receiver.len > 0 ? receiver : item->title);
         show_block(writer, sma_json_str(details, "text"), bytes_max, "");

@@ -7,7 +7,7 @@
 
 #define REQUEST_BYTES_MAX (64u * 1024 * 1024) /* a model's answer, escaped twice, with diffs */
 #define TITLE_BYTES_MAX 200u
-#define NAME_BYTES_MAX 64u
+#define NAME_BYTES_MAX 256u /* "server:tool" of a server's tool is the longest */
 
 static const char digits[] = "0123456789abcdef";
 

@@ -33,13 +33,14 @@ const char *sma_request_outcome_name(enum sma_request_outcome outcome);
 struct sma_request_item
 {
     uint32_t call; /* index of the call in its answer */
-    /* "exec_shell" "write_repo" "send" (protocols/project.md §10.4, and one of ours) */
+    /* "exec_shell" "write_repo" "mcp_tool" "send" (protocols/project.md §10.4, and one of ours) */
     struct sma_str type;
-    struct sma_str tool; /* name of the tool */
+    struct sma_str tool; /* name of the tool; of a server's: "server:tool" */
     /* one line for people, at most 200 bytes: the command, the path, the receiver */
     struct sma_str title;
     struct sma_str input_json; /* the call's arguments */
-    /* protocols/project.md §10.4: {command}, {filePath,content}, {receiver,text} */
+    /* protocols/project.md §10.4: {command}, {filePath,content}, {toolName,args},
+     * {receiver,text} */
     struct sma_str details_json;
     struct sma_str diff;                  /* unified, for writes; may be empty */
     struct sma_str rule, program, reason; /* of the policy's decision, may be empty */

@@ -6,6 +6,7 @@
 #include "runtime/files/file_tools_priv.h"
 #include "runtime/files/write_judge.h"
 #include "runtime/policy/owner_files.h"
+#include "runtime/policy/policy_mcp.h"
 #include "runtime/policy/shell.h"
 #include "sma/chats.h"
 #include "sma/text.h"
@@ -60,6 +61,10 @@ enum sma_err sma_tool_rules_create(const struct sma_config *config,
         rules->project_dir == NULL ? sma_fail(error, SMA_ERR_NOMEM, "out of memory") : SMA_ERR_OK;
     if (err == SMA_ERR_OK)
         err = sma_policy_load(config->permissions_json, &rules->policy, error);
+    struct sma_mcp_policy *mcp = NULL; /* the agent decides by it; here it is told what is wrong */
+    if (err == SMA_ERR_OK)
+        err = sma_mcp_policy_load(config->permissions_json, &mcp, error);
+    sma_mcp_policy_destroy(mcp);
     if (err == SMA_ERR_OK)
         err = sma_file_tools_create(config, &rules->files, error);
     if (err != SMA_ERR_OK) {
