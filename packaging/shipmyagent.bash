@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench chaos alias completion help version"
+    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -71,6 +71,9 @@ _shipmyagent() {
     policy)
         options="--help" valued=""
         verbs="check" first=none second=folder ;;
+    skills)
+        options="--json --yes --help" valued=""
+        verbs="list check accept add" first=folder second=text ;;
     simulate)
         options="--port --talk --help" valued="--port"
         verbs="telegram feishu qq model" first=none second=none ;;
@@ -88,7 +91,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench chaos alias completion help version" first=words second=none ;;
+        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;

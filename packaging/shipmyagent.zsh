@@ -38,6 +38,7 @@ _shipmyagent() {
         'restore:make a project of a backup'
         'export:what was said in a chat, as Markdown'
         'policy:may this shell command run? (nothing is run)'
+        'skills:which skills the agent has; accept or add one'
         'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
         'bench:how fast a copy of this project is, under load from a simulated platform'
         'chaos:kill a copy of this project again and again, and count the answers'
@@ -203,6 +204,13 @@ _shipmyagent() {
         _arguments '(- *)--help[say what it does]' \
             '1:what: _shipmyagent_first none check' \
             '2:folder:_files -/' ;;
+    skills)
+        _arguments '(- *)--help[say what it does]' \
+            '--json[list and check\: as JSON]' \
+            '--yes[accept and add\: without a question]' \
+            '1:what: _shipmyagent_first folder list check accept add' \
+            '2:text: ' \
+            '*:folder:_files -/' ;;
     simulate)
         _arguments '(- *)--help[say what it does]' \
             '--port=[listen there (default\: any free port)]:text: ' \
@@ -238,7 +246,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy simulate bench chaos alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

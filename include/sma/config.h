@@ -140,6 +140,10 @@ struct sma_config
     const char *start_host;
     int start_port;        /* 0 = any free port */
     const char *api_token; /* configured token, "" = use .ship/api-token */
+    /* skills.paths, skills.allowRules: a line feed behind each; "" or NULL = none */
+    const char *skill_paths, *skill_rules;
+    bool has_outer_skills; /* skills.allowExternalPaths */
+    bool has_skills;       /* a folder that may hold some was there when this was read */
     const char *api_cors;  /* origins with a space between; "" or NULL = none, "*" = any */
     struct sma_config_llm llm;
     /* Whom to ask, in this order: llm itself, then llm.fallbacks. Members that a fallback does not

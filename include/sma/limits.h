@@ -103,6 +103,22 @@
 #define SMA_TOOL_RESULT_BYTES_MAX 30000
 #define SMA_SEND_WAIT_S 30 /* then chat_send answers "queued" */
 
+/* -- skills: what is over a bound is left out and said ----------------------------------------- */
+#define SMA_SKILL_PATH_COUNT_MAX 32            /* of skills.paths; more is an error at start */
+#define SMA_SKILL_COUNT_MAX 300                /* of one look at the roots */
+#define SMA_SKILL_ROOT_ENTRY_COUNT_MAX 5000    /* looked at in one root */
+#define SMA_SKILL_MD_BYTES_MAX (256 * 1024)    /* a longer SKILL.md: the skill is broken */
+#define SMA_SKILL_FRONT_BYTES_MAX (64 * 1024)  /* its front matter; longer counts as none */
+#define SMA_SKILL_FRONT_NODE_COUNT_MAX 2000    /* values in it; likewise */
+#define SMA_SKILL_FRONT_DEPTH_MAX 16           /* values in values; likewise */
+#define SMA_SKILL_FILE_COUNT_MAX 1000          /* files and folders of a skill; else broken */
+#define SMA_SKILL_DEPTH_MAX 16                 /* folders in folders; else broken */
+#define SMA_SKILL_BYTES_MAX (16 * 1024 * 1024) /* of all its files; else broken */
+#define SMA_SKILL_SCAN_ENTRY_COUNT_MAX 20000   /* of one look; skills beyond it are broken */
+#define SMA_SKILL_SCAN_BYTES_MAX (256 * 1024 * 1024) /* read in one look; likewise */
+#define SMA_SKILL_LINE_COUNT_MAX 40                  /* of the prompt; then "and N more" */
+#define SMA_SKILL_RECORD_BYTES_MAX (1024 * 1024)     /* .ship/skills.json; longer is damaged */
+
 /* -- model ------------------------------------------------------------------------------------- */
 #define SMA_REQUEST_BYTES_MAX (8 * 1024 * 1024)
 #define SMA_ANSWER_BYTES_MAX (4 * 1024 * 1024)

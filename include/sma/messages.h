@@ -241,8 +241,9 @@ enum sma_outcome
 /* -- working tools ----------------------------------------------------------------------------- */
 enum sma_tool_mode
 {
-    SMA_TOOL_CHECK, /* may it be done? Nothing is done */
-    SMA_TOOL_RUN,   /* check again and do it */
+    SMA_TOOL_CHECK,  /* may it be done? Nothing is done */
+    SMA_TOOL_RUN,    /* check again and do it */
+    SMA_TOOL_SKILLS, /* of no call: the lines of the prompt that name the project's skills */
 };
 enum sma_tool_verdict
 {

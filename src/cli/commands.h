@@ -97,6 +97,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(restore)                  \
     X(export)                   \
     X(policy)                   \
+    X(skills)                   \
     X(simulate)                 \
     X(bench)                    \
     X(chaos)                    \

@@ -135,6 +135,8 @@ static void destroy_job(struct tools_job *job)
     sma_buf_fini(&job->why);
     sma_buf_fini(&job->result);
     sma_buf_fini(&job->seen.path);
+    tools_unref_look(job->look);
+    sma_skills_destroy(job->skills);
     sma_msg_destroy(job->question);
     tools_unref_setup(job->setup);
     free(job);
@@ -148,6 +150,7 @@ void sma_tools_destroy(struct sma_tools *tools)
     while (tools->jobs.next != &tools->jobs)
         destroy_job(tools->jobs.next);
     tools_encode_fini(tools);
+    tools_unref_look(tools->look);
     tools_unref_setup(tools->setup);
     sma_processes_fini(&tools->table);
     free(tools->read_bytes);
@@ -261,6 +264,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     }
     tools_log_prune(tools->setup->config->state_dir);
     say_belts(tools);
+    tools_skills_begin(tools);
     return SMA_ERR_OK;
 }
 
@@ -323,7 +327,7 @@ static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **qu
     job->question = *question;
     *question = NULL;
     job->ask = SMA_MSG_BODY(job->question, struct sma_tool_ask);
-    job->kind = job->ask->mode == SMA_TOOL_CHECK                          ? TOOLS_KIND_CHECK
+    job->kind = job->ask->mode != SMA_TOOL_RUN                            ? TOOLS_KIND_CHECK
                 : sma_str_is_equal(job->ask->name, SMA_STR("exec_shell")) ? TOOLS_KIND_EXEC
                                                                           : TOOLS_KIND_FILE;
     tools_order_take(job);

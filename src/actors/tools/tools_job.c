@@ -45,7 +45,7 @@ static void count_call(const struct tools_job *job, enum sma_tool_verdict verdic
     const struct sma_tool_ask *ask = job->ask;
     bool is_check = ask->mode == SMA_TOOL_CHECK;
     bool is_work = job->kind == TOOLS_KIND_EXEC || sma_file_tools_has(ask->name) ||
-                   sma_str_is_equal(ask->name, SMA_STR("exec_shell"));
+                   tools_skills_has(job) || sma_str_is_equal(ask->name, SMA_STR("exec_shell"));
     unsigned word = verdict == SMA_TOOL_ASKS      ? ASKS
                     : verdict == SMA_TOOL_REFUSED ? REFUSED
                     : verdict == SMA_TOOL_STOPPED ? STOPPED
@@ -70,6 +70,8 @@ static void log_call(const struct tools_job *job, enum sma_tool_verdict verdict,
                                         [SMA_TOOL_STOPPED] = "stopped"};
     const struct sma_tool_ask *ask = job->ask;
     bool is_check = ask->mode == SMA_TOOL_CHECK;
+    if (ask->mode == SMA_TOOL_SKILLS)
+        return; /* no call of a model */
     count_call(job, verdict, is_error);
     /* A check that lets the call pass is followed by its RUN, or by a send's delivery: each has a
      * line of its own. */

@@ -24,6 +24,7 @@
 #include "runtime/files/file_tools.h"
 #include "runtime/media/prepare.h"
 #include "runtime/secrets/secrets.h"
+#include "runtime/skills/scan.h"
 #include "sma/actors.h"
 #include "sma/messages.h"
 
@@ -95,6 +96,13 @@ enum tools_reason
 
 struct tools_job;
 
+/* One look at the skills; not changed after it was made. */
+struct tools_look
+{
+    unsigned refs; /* the actor's thread only */
+    struct sma_skills *skills;
+};
+
 /* The file under .ship/logs/exec: both streams as they come. */
 struct tools_log
 {
@@ -159,8 +167,10 @@ struct tools_job
     struct sma_buf item, why, result;
     struct sma_file_seen seen; /* by read_file: a picture or PDF that goes with the result */
     bool is_done, is_success;
-    bool is_command; /* start `plan` */
-    bool is_pruning; /* old logs are deleted on the way */
+    struct tools_look *look;   /* of skills, before this one; NULL: none yet */
+    struct sma_skills *skills; /* found by it; NULL: it did not look */
+    bool is_command;           /* start `plan` */
+    bool is_pruning;           /* old logs are deleted on the way */
     struct sma_sandbox_plan plan;
     char **variables;
     int64_t timeout_ms;
@@ -187,6 +197,8 @@ struct sma_tools
     struct tools_job jobs; /* head of a ring, in the order they came */
     size_t busy[TOOLS_KIND_COUNT];
     struct tools_encodes encodes;
+    struct tools_look *look; /* the newest; NULL: none yet */
+    uint64_t told_skills;    /* hash of what was logged of them */
     unsigned placeholders;
     unsigned plan_count; /* commands planned */
     bool is_draining, has_drained;
@@ -222,6 +234,17 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
 void tools_answer_error(struct tools_job *job, enum sma_tool_verdict verdict, const char *text);
 /** Give the place back and let the next in; destroys the job when nothing of it is left. */
 void tools_leave(struct tools_job *job);
+
+/* -- tools_skills.c ---------------------------------------------------------------------------- */
+/** At the start: a project without a record of accepted skills gets one. Blocks. */
+void tools_skills_begin(struct sma_tools *tools);
+/** Is this job about skills? */
+bool tools_skills_has(const struct tools_job *job);
+/** On a worker: look, and make the result. */
+void tools_skills_work(struct tools_job *job);
+/** On the actor's thread, after it: keep the look, and log what is new. */
+void tools_skills_done(struct tools_job *job);
+void tools_unref_look(struct tools_look *look); /* accepts NULL */
 
 /* -- tools_order.c ----------------------------------------------------------------------------- */
 /** Take note of the file that a new job writes. */

@@ -96,6 +96,10 @@ static void plan(struct tools_job *job)
 static void work(uv_work_t *request)
 {
     struct tools_job *job = request->data;
+    if (job->ask->mode == SMA_TOOL_SKILLS) {
+        tools_skills_work(job);
+        return;
+    }
     struct sma_shell *shell = sma_shell_create();
     if (shell == NULL) {
         job->err = SMA_ERR_NOMEM;
@@ -111,6 +115,8 @@ static void work(uv_work_t *request)
         if (job->is_pruning)
             tools_log_prune(job->setup->config->state_dir);
         plan(job);
+    } else if (tools_skills_has(job)) {
+        tools_skills_work(job);
     } else if (sma_file_tools_has(job->ask->name)) {
         const struct sma_file_call call = {
             .name = job->ask->name,
@@ -143,6 +149,10 @@ void tools_work_start(struct tools_job *job)
         snprintf(job->command->marker, sizeof job->command->marker, "%s%016llx",
                  job->tools->marker_prefix, (unsigned long long)random);
     }
+    if (tools_skills_has(job) && job->tools->look != NULL) {
+        job->look = job->tools->look;
+        job->look->refs++;
+    }
     int status = uv_queue_work(sma_ctx_loop(job->tools->ctx), &job->work, work, after);
     SMA_ASSERT(status == 0); /* fails only without a function */
 }
@@ -152,7 +162,8 @@ static bool is_audited(struct sma_str name)
 {
     return !sma_str_starts_with(name, SMA_STR("read_")) &&
            !sma_str_starts_with(name, SMA_STR("list_")) &&
-           !sma_str_starts_with(name, SMA_STR("search_"));
+           !sma_str_starts_with(name, SMA_STR("search_")) &&
+           !sma_str_starts_with(name, SMA_STR("skills"));
 }
 
 /* The command, the path, or the receiver. */
@@ -256,8 +267,10 @@ void tools_work_done(struct tools_job *job, bool is_cancelled)
     SMA_ASSERT(job->state == TOOLS_WORKS);
     struct sma_tools *tools = job->tools;
     tools->placeholders |= job->plan.placeholders;
-    if (!is_cancelled)
+    if (!is_cancelled) {
+        tools_skills_done(job);
         audit(job);
+    }
     if (is_cancelled || job->is_stopped != 0)
         tools_answer_error(job, SMA_TOOL_STOPPED,
                            job->is_done ? "stopped; it had been done" : "stopped before it began");

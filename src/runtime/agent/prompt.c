@@ -47,7 +47,8 @@ static void put_begin(struct sma_buf *buf, uint64_t facts_word)
 }
 
 void sma_prompt_put_system(struct sma_buf *buf, const struct sma_config *config,
-                           const struct sma_chat_rule *chat, uint64_t facts_word)
+                           const struct sma_chat_rule *chat, uint64_t facts_word,
+                           struct sma_str skills)
 {
     bool has_own = chat != NULL && chat->agent_md != NULL;
     sma_buf_put_text(buf, has_own ? chat->agent_md : config->agent_md);
@@ -65,6 +66,7 @@ void sma_prompt_put_system(struct sma_buf *buf, const struct sma_config *config,
     sma_buf_put_text(buf, "- The project folder is ");
     sma_buf_put_json_string(buf, sma_str(config->project_dir));
     sma_buf_put_text(buf, ".\n");
+    sma_buf_put_str(buf, skills);
 }
 
 void sma_prompt_put_time(struct sma_buf *buf, int64_t wall_ms)

@@ -27,9 +27,11 @@ struct sma_prompt_channel
 };
 
 /** The system text. @chat: the entry of `chats` whose prompt holds, NULL = none; @facts_word: what
- *  begins our blocks and nobody else knows, as in RUN */
+ *  begins our blocks and nobody else knows, as in RUN; @skills: lines that name the project's
+ *  skills, at the end, for they change more often than the rest */
 void sma_prompt_put_system(struct sma_buf *buf, const struct sma_config *config,
-                           const struct sma_chat_rule *chat, uint64_t facts_word);
+                           const struct sma_chat_rule *chat, uint64_t facts_word,
+                           struct sma_str skills);
 /** The facts of a run: one line. Local time is the process's zone. */
 void sma_prompt_put_facts(struct sma_buf *buf, const struct sma_run_order *order, int64_t wall_ms);
 /** The line about the chat, with the line feed before it. */

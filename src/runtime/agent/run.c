@@ -11,7 +11,8 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     /* The same for everybody in the chat: tools come first in a request, and what a provider has
      * cached ends where they change. What somebody may not do is refused when it is called. */
     uint32_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
-                      (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
+                      (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0) |
+                      (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0);
     struct sma_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return SMA_ERR_NOMEM;
@@ -250,19 +251,10 @@ static void loaded(struct sma_run *run)
     run->state = RUN_LOADING;
 }
 
-static void start(struct sma_run *run)
+static void load(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
-    run->stamps.run_ns = run->now_ns;
-    run->over = order->over;
-    run_trace_begin(run);
-    run_progress(run, SMA_PROGRESS_STARTED, (struct sma_str){0});
-    if (order->is_suspect && order->attempt > SMA_RUN_ATTEMPT_COUNT_MAX) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_GIVEN_UP);
-        run_finish_notice(run, SMA_OUTCOME_GIVEN_UP, "the program was interrupted three times");
-    } else if (!run->settings->is_configured) {
-        run_finish_model_failed(run, NULL);
-    } else if (order->has_past && !run->session->is_loaded) {
+    if (order->has_past && !run->session->is_loaded) {
         run->state = RUN_LOADING;
         run_act(run, SMA_RUN_ASK_SESSION)->session =
             (struct sma_session_ask){.chat_key = order->route.chat_key,
@@ -278,6 +270,50 @@ static void start(struct sma_run *run)
                                      .is_session = true};
     } else {
         loaded(run);
+    }
+}
+
+/* What lies there now; the tools read the disk. */
+static void ask_skills(struct sma_run *run)
+{
+    run->state = RUN_LOADING;
+    run->asks_skills = true;
+    run_act(run, SMA_RUN_ASK_TOOL)->tool =
+        (struct sma_tool_ask){.seq = run->order->seq,
+                              .mode = SMA_TOOL_SKILLS,
+                              .name = SMA_STR("skills"),
+                              .chat_key = run->order->route.chat_key};
+}
+
+/* Nobody could look: what is known stays. */
+static void skills_came(struct sma_run *run, const struct sma_tool_answer *answer)
+{
+    run->asks_skills = false;
+    if (answer->verdict == SMA_TOOL_ALLOWED && !answer->is_error)
+        sma_run_settings_set_skills(run->settings, answer->content);
+    enum sma_err err = run_take_head(run);
+    if (err == SMA_ERR_OK)
+        load(run);
+    else
+        run_finish_failed(run, sma_err_text(err));
+}
+
+static void start(struct sma_run *run)
+{
+    const struct sma_run_order *order = run->order;
+    run->stamps.run_ns = run->now_ns;
+    run->over = order->over;
+    run_trace_begin(run);
+    run_progress(run, SMA_PROGRESS_STARTED, (struct sma_str){0});
+    if (order->is_suspect && order->attempt > SMA_RUN_ATTEMPT_COUNT_MAX) {
+        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_GIVEN_UP);
+        run_finish_notice(run, SMA_OUTCOME_GIVEN_UP, "the program was interrupted three times");
+    } else if (!run->settings->is_configured) {
+        run_finish_model_failed(run, NULL);
+    } else if (run->settings->config->has_skills) {
+        ask_skills(run);
+    } else {
+        load(run);
     }
 }
 
@@ -398,7 +434,10 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
         break;
     case SMA_RUN_TOOL:
-        run_tool(run, event->call, event->tool);
+        if (run->asks_skills)
+            skills_came(run, event->tool);
+        else
+            run_tool(run, event->call, event->tool);
         break;
     case SMA_RUN_STEP_DONE:
         step_done(run, event->step);

@@ -73,6 +73,7 @@ struct sma_run_settings
     struct sma_buf tails[SMA_MODEL_COUNT_MAX]; /* likewise */
     size_t key_offsets[SMA_MODEL_COUNT_MAX];   /* where the chat's cache key goes in the tail */
     uint64_t facts_word;                       /* that the heads name; 0 until the first run */
+    struct sma_buf skills;                     /* lines of the heads; of the newest look at them */
     struct sma_context_known known[SMA_MODEL_COUNT_MAX]; /* what their answers have taught */
     bool is_configured;                                  /* there is a model to ask */
     uint32_t use_count;                                  /* the owner's */
@@ -84,6 +85,8 @@ SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config
                                                  const struct sma_run_settings *before,
                                                  struct sma_run_settings **ret_settings);
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
+/** What the heads say of the project's skills: others are made when it changes. */
+void sma_run_settings_set_skills(struct sma_run_settings *settings, struct sma_str lines);
 /** The target of this key refuses this member: its requests are made without it from now on. false:
  *  nothing new. */
 bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str target,

@@ -145,9 +145,10 @@ struct sma_run
     struct sma_budget_over over; /* scope not NONE: it makes no further request */
     const struct sma_buf *head;
     bool is_draining, has_delivered;
-    bool has_shown;  /* a file or a reaction: an answer without words */
-    bool tells_time; /* resumed long after the message: the next results say what time it is */
-    bool has_worked; /* tools have given results since the user was last sent a text */
+    bool asks_skills; /* LOADING: the lines that name the skills are asked for */
+    bool has_shown;   /* a file or a reaction: an answer without words */
+    bool tells_time;  /* resumed long after the message: the next results say what time it is */
+    bool has_worked;  /* tools have given results since the user was last sent a text */
     /* the last round only sent to this chat: that no model closes it is no news */
     bool is_answered;
     bool is_waiting; /* WAIT was asked */

@@ -39,7 +39,8 @@ static enum sma_err make_head(struct sma_run_settings *settings, struct sma_run_
     size_t tool_count = sma_tool_specs_for(head->key.offers, tools);
     struct sma_buf system;
     sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
-    sma_prompt_put_system(&system, settings->config, head->key.prompt, settings->facts_word);
+    sma_prompt_put_system(&system, settings->config, head->key.prompt, settings->facts_word,
+                          sma_buf_str(&settings->skills));
     sma_buf_init(&head->bytes, SMA_REQUEST_BYTES_MAX / 2);
     target->wire->put_head(&head->bytes, target, sma_buf_str(&system), tools, tool_count);
     enum sma_err err = system.err != SMA_ERR_OK ? system.err : head->bytes.err;
@@ -184,6 +185,7 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
         return SMA_ERR_NOMEM;
     const struct sma_config_llm *llm = &config->llm;
     settings->config = config;
+    sma_buf_init(&settings->skills, SMA_TOOL_RESULT_BYTES_MAX);
     settings->model_count = sma_models_count(config);
     for (size_t i = 0; i < settings->model_count; i++)
         sma_target_init(&settings->targets[i], sma_models_get(config, i));
@@ -220,10 +222,22 @@ bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str ta
     return is_new;
 }
 
+void sma_run_settings_set_skills(struct sma_run_settings *settings, struct sma_str lines)
+{
+    if (sma_str_is_equal(sma_buf_str(&settings->skills), lines))
+        return;
+    drop_heads(settings);
+    sma_buf_clear(&settings->skills);
+    sma_buf_put_str(&settings->skills, lines);
+    if (settings->skills.err != SMA_ERR_OK) /* no memory: as if there were none */
+        sma_buf_clear(&settings->skills);
+}
+
 void sma_run_settings_destroy(struct sma_run_settings *settings)
 {
     if (settings == NULL)
         return;
     drop_heads(settings);
+    sma_buf_fini(&settings->skills);
     free(settings);
 }

@@ -168,6 +168,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(read_general(loading, overrides));
     SMA_TRY(config_check_header_value(loading, "api.token", loading->config->api_token));
     SMA_TRY(config_read_cors(loading));
+    SMA_TRY(config_read_skills(loading));
     SMA_TRY(read_permissions(loading));
     config_warn_missing_secrets(loading);
     config_warn_unused(loading);

@@ -195,9 +195,17 @@ static const struct sma_param ROWS[] = {
      .text = "none",
      .doc = "pages of these origins (`https://app.example.org`) may call the HTTP API, with the "
             "token; `*`: of all"},
-    {"skills", OBJECT},
-    {"skills.paths", .type = SMA_PARAM_TYPE_LIST, UNUSED},
-    {"skills.allowExternalPaths", SMA_PARAM_FLAG(0), UNUSED},
+    {"skills", OBJECT, LIVE},
+    {"skills.paths", .type = SMA_PARAM_TYPE_LIST, LIVE, KEPT(skill_paths),
+     .words = "list of folders", .text = "none",
+     .doc = "folders with skills, looked at before `.claude/skills` and `.agents/skills`; relative "
+            "to the project, or `~/...`"},
+    {"skills.allowExternalPaths", SMA_PARAM_FLAG(0), LIVE, AT(has_outer_skills),
+     .doc = "folders of `skills.paths` may lie outside the project"},
+    {"skills.allowRules", .type = SMA_PARAM_TYPE_LIST, LIVE, KEPT(skill_rules),
+     .words = "list of ids of skills", .text = "none",
+     .doc = "the commands in `allowed-tools` of these accepted skills are allowed as if they stood "
+            "in `permissions.exec_shell.allow`; of other skills they grant nothing"},
     {"llm", OBJECT, LIVE, .members = &config_llm_params},
     {"chats", OBJECT, .traits = SMA_PARAM_LIVE | SMA_PARAM_MAP, KEPT(chats),
      .members = &config_chat_params, .words = "object: pattern and what is different there",

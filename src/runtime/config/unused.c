@@ -1,6 +1,6 @@
 /*
  * unused.c — what a project holds for features that this version does not have. Silence would be
- * the failure: a task that never runs, a skill that nobody knows. One line at start names all of
+ * the failure: a task that never runs, a server that nobody asks. One line at start names all of
  * it.
  */
 #include "config_load.h"
@@ -14,9 +14,8 @@
 #define MCP_BYTES_MAX (1024 * 1024)
 
 /* Folders of the earlier program. Empty ones were made by `init` and ask for nothing. */
-static const char *const FOLDERS[] = {".claude/skills", ".ship/tasks",  ".ship/runs",
-                                      ".ship/queue",    ".ship/memory", ".ship/public",
-                                      ".ship/routes"};
+static const char *const FOLDERS[] = {".ship/tasks",  ".ship/runs",   ".ship/queue",
+                                      ".ship/memory", ".ship/public", ".ship/routes"};
 
 static void add(struct loading *loading, const char *name)
 {

@@ -124,7 +124,8 @@ enum sma_err sma_file_tools_open_part(const struct sma_file_tools *tools, struct
 bool sma_file_tools_has(struct sma_str name)
 {
     enum sma_tool tool = sma_tool_find(name);
-    return sma_tool_is_work(tool) && tool != SMA_TOOL_EXEC_SHELL;
+    return sma_tool_is_work(tool) && tool != SMA_TOOL_EXEC_SHELL && tool != SMA_TOOL_SKILLS_LIST &&
+           tool != SMA_TOOL_SKILLS_LOAD;
 }
 
 void sma_file_tools_put_target(const struct sma_file_tools *tools, struct sma_str name,

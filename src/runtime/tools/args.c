@@ -191,6 +191,16 @@ static const struct member send_members[] = {
      "\"photo\", \"document\", \"voice\" or \"audio\""},
     {"caption", MEMBER_TEXT, false, true, AT(caption), 0, SMA_META_BYTES_MAX, 0, "a string"},
 };
+#define REFRESH                                                                       \
+    {                                                                                 \
+        "refresh", MEMBER_FLAG, false, false, AT(refreshes), 0, 0, 0, "true or false" \
+    }
+static const struct member skills_members[] = {REFRESH};
+static const struct member skill_members[] = {
+    {"name", MEMBER_TEXT, true, false, AT(name), 0, SMA_TOOL_PATTERN_BYTES_MAX, 0,
+     "a string with the id or name of a skill"},
+    REFRESH,
+};
 static const struct member write_members[] = {
     FILE_PATH,
     {"content", MEMBER_TEXT, true, true, AT(content), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
@@ -209,6 +219,7 @@ static const struct
     [SMA_TOOL_LIST_FILES] = TABLE(list_members),     [SMA_TOOL_REACT] = TABLE(react_members),
     [SMA_TOOL_READ_FILE] = TABLE(read_members),      [SMA_TOOL_READ_MORE] = TABLE(more_members),
     [SMA_TOOL_SEARCH_FILES] = TABLE(search_members), [SMA_TOOL_SEND_FILE] = TABLE(send_members),
+    [SMA_TOOL_SKILLS_LIST] = TABLE(skills_members),  [SMA_TOOL_SKILLS_LOAD] = TABLE(skill_members),
     [SMA_TOOL_WRITE_FILE] = TABLE(write_members),
 };
 

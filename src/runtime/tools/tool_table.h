@@ -120,6 +120,17 @@
             "default by the name of the file") "," \
         ARG_TEXT("caption", "a line that is shown with it"), \
         "\"path\"")) \
+    X(SKILLS_LIST, "skills_list", SMA_TOOL_OFFER_SKILLS, false, true, \
+      "List the skills of this project: know-how for certain tasks, with what each is for.", \
+      ARG_OPTIONAL( \
+        ARG_FLAG("refresh", "look at the disk anew, default false"))) \
+    X(SKILLS_LOAD, "skills_load", SMA_TOOL_OFFER_SKILLS, false, true, \
+      "Read a skill: its instructions, and where its folder is. Other files of it are read with " \
+      "read_file, its scripts are run with exec_shell like any command.", \
+      ARG_OBJECT( \
+        ARG_TEXT("name", "id or name of the skill, or a part of the name") "," \
+        ARG_FLAG("refresh", "look at the disk anew, default false"), \
+        "\"name\"")) \
     X(WRITE_FILE, "write_file", 0, true, true, \
       "Write a whole text file of the project, new or in place of the old one. For a change " \
       "in a long file use edit_file.", \

@@ -41,7 +41,8 @@ enum sma_tool_offer
 {
     SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
-    SMA_TOOL_OFFER_ALL = 3,       /* everything that a channel may have */
+    SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
+    SMA_TOOL_OFFER_ALL = 7,       /* everything that a chat may have */
     SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
 };
 _Static_assert(SMA_TOOL_COUNT <= 32 - SMA_TOOL_OFFER_REFUSED, "each tool has its bit");
@@ -83,6 +84,8 @@ struct sma_tool_args
     bool replaces_all;                /* edit_file */
     bool is_recursive;                /* list_files */
     bool ignores_case;                /* search_files */
+    struct sma_str name;              /* skills_load: not blank */
+    bool refreshes;                   /* skills_list, skills_load */
     void *root;                       /* owns the slices */
 };
 /**

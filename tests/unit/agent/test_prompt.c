@@ -125,8 +125,8 @@ static void the_system_text_is_stable_and_begins_with_agent_md(void)
     struct sma_buf one, two;
     sma_buf_init(&one, 1 << 16);
     sma_buf_init(&two, 1 << 16);
-    sma_prompt_put_system(&one, &config, NULL, 7);
-    sma_prompt_put_system(&two, &config, NULL, 7);
+    sma_prompt_put_system(&one, &config, NULL, 7, (struct sma_str){0});
+    sma_prompt_put_system(&two, &config, NULL, 7, (struct sma_str){0});
     CHECK(sma_str_is_equal(sma_buf_str(&one), sma_buf_str(&two)));
     CHECK(strncmp(one.ptr, "# I am Bot\n", 11) == 0);
     CHECK(strstr(one.ptr, "final text is delivered") != NULL);
@@ -166,7 +166,7 @@ static void what_people_write_cannot_look_like_our_block(void)
     sma_buf_init(&facts, 4096);
     sma_buf_init(&before, 4096);
     sma_buf_init(&note, 4096);
-    sma_prompt_put_system(&system, &config, NULL, word);
+    sma_prompt_put_system(&system, &config, NULL, word, (struct sma_str){0});
     sma_prompt_put_facts(&facts, &order, 0);
     CHECK(strchr(facts.ptr, '\n') == NULL); /* whatever the name: one line */
     sma_prompt_put_chat(&facts, &order, &channel);

@@ -355,7 +355,7 @@ static void check_unused(const struct sma_params *table, const struct sma_param 
 static void what_has_no_effect_is_named_in_one_line(void)
 {
     each_row(check_unused);
-    CHECK(unused_count >= 9);
+    CHECK(unused_count >= 7);
     load(json_pack("{s{sbsi}s{s[]sb}s{sb}s{sbsb}}", "start", "interactiveWeb", 0, "interactivePort",
                    3001, "skills", "paths", "allowExternalPaths", 0, "oss", "enabled", 0,
                    "permissions", "open_pr", 0, "merge", 0));
@@ -433,9 +433,7 @@ static void make_folder(const char *name)
 
 static void files_of_features_that_are_not_there_are_named(void)
 {
-    static const char *const folders[] = {".ship",           ".ship/tasks", ".ship/mcp",
-                                          ".ship/public",    ".claude",     ".claude/skills",
-                                          ".claude/skills/x"};
+    static const char *const folders[] = {".ship", ".ship/tasks", ".ship/mcp", ".ship/public"};
     for (size_t i = 0; i < SMA_COUNT_OF(folders) - 1; i++)
         make_folder(folders[i]);
     write_file(".ship/mcp/mcp.json", "{\"servers\":{}}");
@@ -445,11 +443,11 @@ static void files_of_features_that_are_not_there_are_named(void)
     write_file(".ship/tasks/nightly.md", "cron: 0 9 * * *");
     write_file(".ship/mcp/mcp.json", "{\"servers\":{\"a\":{}}}");
     load(json_pack("{s{sb}}", "permissions", "merge", 1));
-    CHECK(strstr(warnings, ": found permissions.merge, .claude/skills, .ship/tasks, "
+    CHECK(strstr(warnings, ": found permissions.merge, .ship/tasks, "
                            ".ship/mcp/mcp.json, which this version does not use\n") != NULL);
     write_file(".ship/mcp/mcp.json", "");
     char command[300];
-    snprintf(command, sizeof command, "rm -r %s/.ship %s/.claude", dir, dir);
+    snprintf(command, sizeof command, "rm -r %s/.ship", dir);
     CHECK(system(command) == 0);
 }
 

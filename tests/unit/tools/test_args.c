@@ -209,7 +209,7 @@ static void schemas_say_what_is_checked(void)
 static void channels_are_offered_what_they_can(void)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
-    CHECK_INT(SMA_TOOL_COUNT - 2, sma_tool_specs_for(0, specs));
+    CHECK_INT(SMA_TOOL_COUNT - 4, sma_tool_specs_for(0, specs));
     CHECK_INT(SMA_TOOL_COUNT, sma_tool_specs_for(SMA_TOOL_OFFER_ALL, specs));
     for (uint32_t offers = 0; offers <= SMA_TOOL_OFFER_ALL; offers++) {
         size_t count = sma_tool_specs_for(offers, specs);
