@@ -42,8 +42,8 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/arrows.cmake)
 
-# What nearly every file includes, read once: in the presets install (the program alone) and tsan, which sees that no name
-# of a file meets one of theirs. In the others a file must include what it uses.
+# What nearly every file includes, read once: in the preset install (the program alone). In the others a file must include
+# what it uses.
 option(SMA_PRECOMPILE "Precompile the headers that nearly every file includes" OFF)
 if(SMA_PRECOMPILE)
     foreach(part hot cold)
