@@ -204,8 +204,7 @@ static const struct sma_param ROWS[] = {
      .doc = "folders of `skills.paths` may lie outside the project"},
     {"skills.allowRules", .type = SMA_PARAM_TYPE_LIST, LIVE, KEPT(skill_rules),
      .words = "list of ids of skills", .text = "none",
-     .doc = "the commands in `allowed-tools` of these accepted skills are allowed as if they stood "
-            "in `permissions.exec_shell.allow`; of other skills they grant nothing"},
+     .doc = "not used yet: `allowed-tools` of a skill grants nothing, whatever stands here"},
     {"llm", OBJECT, LIVE, .members = &config_llm_params},
     {"chats", OBJECT, .traits = SMA_PARAM_LIVE | SMA_PARAM_MAP, KEPT(chats),
      .members = &config_chat_params, .words = "object: pattern and what is different there",
@@ -316,7 +315,7 @@ static const struct sma_param ROWS[] = {
     {"permissions.send_elsewhere", SMA_PARAM_WORD("ask,allow,refuse", 0), LIVE,
      .doc = "messages to other chats"},
     {"permissions.mcp", ANY("object"), LIVE, .text = "every call asked",
-     .doc = "tools of MCP servers, by patterns like `\"files:read_*\"`"},
+     .doc = "tools of MCP servers (none is called yet), by patterns like `\"files:read_*\"`"},
     {"permissions.mcp.allow", ANY("list of patterns"), LIVE,
      .doc = "tools that are called without a question"},
     {"permissions.mcp.ask", ANY("list of patterns"), LIVE,
