@@ -56,7 +56,7 @@ struct agent_blocked
     struct sma_msg *msg;
     uint64_t seq, serial, deadline_ns;
     uint32_t call;
-    bool is_encode; /* else, at the tools: a call */
+    uint8_t kind; /* enum sma_msg_kind: what is asked */
     struct agent_blocked *next;
 };
 
@@ -142,7 +142,7 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
 void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to);
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
 /* Takes the oldest call whose question found nobody; false: there is none. */
-bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *ret_is_encode);
+bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, uint8_t *ret_kind);
 struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg);
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
