@@ -183,6 +183,10 @@
       "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。") \
     X(CARD_WRITE, "Change this file: ", "修改文件：") \
     X(CARD_SEND, "Send to: ", "发送给：") \
+    X(CARD_MEMORY, "Remember this, for later conversations here:", \
+      "记住这件事，供以后在此对话时使用：") \
+    X(CARD_MEMORY_PROJECT, "Remember this for everybody who talks to me:", \
+      "记住这件事，并对所有与我对话的人使用：") \
     X(CARD_OTHER, "Use this tool: ", "使用工具：") \
     X(CARD_REASON, "Why I ask: ", "为何询问：") \
     X(CARD_NO_RULE, "no rule allows it", "没有规则允许它") \

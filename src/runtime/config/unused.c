@@ -15,8 +15,7 @@
 
 /* Folders of the earlier program. Empty ones were made by `init` and ask for nothing. */
 static const char *const FOLDERS[] = {".claude/skills", ".ship/tasks",  ".ship/runs",
-                                      ".ship/queue",    ".ship/memory", ".ship/public",
-                                      ".ship/routes"};
+                                      ".ship/queue",    ".ship/public", ".ship/routes"};
 
 static void add(struct loading *loading, const char *name)
 {

@@ -83,6 +83,11 @@ struct sma_tool_args
     bool replaces_all;                /* edit_file */
     bool is_recursive;                /* list_files */
     bool ignores_case;                /* search_files */
+    struct sma_str query;             /* memory_search: not empty */
+    struct sma_str scope;             /* memory_upsert: "project"; else here */
+    uint32_t importance;              /* memory_upsert: 1..10, 0 = not said */
+    uint64_t replaces;                /* memory_upsert: 0 = none */
+    void *tags;                       /* memory_upsert: a JSON list of strings of root, or NULL */
     void *root;                       /* owns the slices */
 };
 /**
