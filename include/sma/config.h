@@ -130,6 +130,13 @@ struct sma_config_budgets
     bool exempts_owners;
 };
 
+/* web.*: raw, for runtime/web/rules.h, and what of it there is. */
+struct sma_config_web
+{
+    const char *json; /* "" when absent */
+    bool has_fetch, has_search;
+};
+
 struct sma_config
 {
     const char *project_dir; /* absolute, real path */
@@ -180,6 +187,7 @@ struct sma_config
     /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
     const char *sandbox;
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
+    struct sma_config_web web;
     struct sma_config_adapter adapters[32];
     size_t adapter_count;
     const char *late_values; /* see sma_config_warn_late */

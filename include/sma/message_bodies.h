@@ -344,6 +344,7 @@ BODY(sma_run_order)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
     LIST(sma_part, part_count, parts)        /* of this message, in its order */
     TEXT(model) /* chosen for this chat by /model: a label of chats.h; empty = none */
+    FIELD(bool, is_forward)                  /* `text` is not its author's own words */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -516,6 +517,7 @@ BODY(sma_tool_ask)
     TEXT(receiver) /* sends elsewhere: chat key it goes to, then a blank and the name for people */
     FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
     LIST(sma_grant, grant_count, grants)
+    TEXT(words) /* web_fetch: the person's own of the message that is answered; else empty */
 END
 
 BODY(sma_tool_answer)

@@ -42,7 +42,9 @@ enum sma_tool_offer
     SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
     SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
-    SMA_TOOL_OFFER_ALL = 7,       /* everything that a chat may have */
+    SMA_TOOL_OFFER_WEB = 8,       /* web_fetch: permissions.web allows some of it */
+    SMA_TOOL_OFFER_SEARCH = 16,   /* web_search: web.search names a provider */
+    SMA_TOOL_OFFER_ALL = 31,      /* everything that a chat may have */
     SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
 };
 _Static_assert(SMA_TOOL_COUNT <= 32 - SMA_TOOL_OFFER_REFUSED, "each tool has its bit");
@@ -80,6 +82,10 @@ struct sma_tool_args
     struct sma_str kind;
     struct sma_str caption;           /* send_file: may be empty */
     struct sma_str emoji, message_id; /* react: message_id empty = the message that is answered */
+    struct sma_str url;               /* web_fetch: not empty */
+    struct sma_str query;             /* web_search: not empty */
+    uint32_t max_bytes;               /* web_fetch: of the page's text */
+    uint32_t count;                   /* web_search: results */
     uint64_t offset;                  /* read_file: line from 1; read_more: byte from 0 */
     bool replaces_all;                /* edit_file */
     bool is_recursive;                /* list_files */
@@ -118,5 +124,9 @@ void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json);
 void sma_tool_put_namesakes(struct sma_buf *buf, struct sma_str user_name,
                             struct sma_str contacts_json);
 void sma_tool_put_no_contact(struct sma_buf *buf, struct sma_str user_name);
+/** `,"from":...,"note":...`: members that mark what stands in a result as written by strangers:
+ *  information, never instruction. from: "web: example.com", "mcp: files". For every result whose
+ *  text comes from outside. */
+void sma_tool_put_foreign(struct sma_buf *buf, struct sma_str from);
 
 #endif
