@@ -418,10 +418,10 @@ static void open_files_and_a_missing_owner_are_told(void)
     write_project(&world);
     snprintf(path, sizeof path, "%s/.env", world.folder.path);
     CHECK_INT(0, chmod(path, 0644));
-    static const char *const folders[] = {".claude", ".claude/skills", ".claude/skills/cooking"};
+    static const char *const folders[] = {".ship", ".ship/tasks", ".ship/tasks/old"};
     for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
         snprintf(path, sizeof path, "%s/%s", world.folder.path, folders[i]);
-        CHECK_INT(0, mkdir(path, 0755));
+        CHECK(mkdir(path, 0755) == 0 || errno == EEXIST);
     }
     run(&world, "--offline");
     CHECK_INT(2, world.status);
@@ -432,7 +432,7 @@ static void open_files_and_a_missing_owner_are_told(void)
     run(&world, "--offline");
     CHECK_INT(1, world.status);
     expect(&world, "error", "telegram", "it has no credentials", "TELEGRAM_BOT_TOKEN");
-    expect(&world, "warning", "old files", ".claude/skills", "take them out");
+    expect(&world, "warning", "old files", ".ship/tasks", "take them out");
     close_world(&world);
 }
 
