@@ -488,6 +488,12 @@ BODY(sma_contact_ask)
     TEXT(user_name) /* or an actor key, "telegram:1001", when several share a name */
     TEXT(channel)                            /* empty = any */
     TEXT(asked_in) /* channel of the chat that asks: of several bots its own is taken */
+    /* a chat instead of a person, as the platform names it, or by its chat key; thread_id: a topic
+     * of it; chat_type and message_id may be empty */
+    TEXT(chat_id)
+    TEXT(thread_id)
+    TEXT(chat_type)
+    TEXT(message_id)
 END
 
 BODY(sma_contact_result)
@@ -497,7 +503,8 @@ BODY(sma_contact_result)
     FIELD(uint32_t, count) /* people who have this name: of more than one none is meant */
     /* a stranger, or somebody who has another name by now: sending is always asked */
     FIELD(bool, is_doubtful)
-    TEXT(whom)                               /* for people: "member, telegram:1001" */
+    TEXT(whom) /* for people: "member, telegram:1001"; of a chat its name and key */
+    TEXT(why)                                /* of a chat: why it is not found */
 END
 
 /* -- working tools ----------------------------------------------------------------------------- */

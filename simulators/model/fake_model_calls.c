@@ -69,6 +69,19 @@ bool fake_answer_judgement(struct sma_str text, struct fake_answer *answer)
     return true;
 }
 
+/* A chat_send answers the user, unless the text wanted one to another chat: its result is told,
+ * too. */
+static bool is_answer(const struct sma_offline_turn *turn)
+{
+    if (!sma_str_is_equal(turn->tool, SMA_STR("chat_send")) &&
+        !sma_str_is_equal(turn->tool, SMA_STR("send_message")))
+        return false;
+    bool is_elsewhere =
+        find(turn->text, 0, "\"chatId\":") != NULL || find(turn->text, 0, "\"channel\":") != NULL;
+    return !is_elsewhere || (find(turn->result, 0, "\"sentTo\":") == NULL &&
+                             find(turn->result, 0, "\"success\":false") == NULL);
+}
+
 bool fake_answer_calls(const struct sma_offline_turn *turn, struct fake_answer *answer,
                        struct sma_buf *arguments)
 {
@@ -76,7 +89,7 @@ bool fake_answer_calls(const struct sma_offline_turn *turn, struct fake_answer *
         return false;
     if (!turn->has_result)
         return put_calls(turn->text, answer);
-    if (sma_str_is_equal(turn->tool, SMA_STR("chat_send")))
+    if (is_answer(turn))
         return false;
     struct sma_buf said;
     sma_buf_init(&said, SAID_BYTES_MAX + 64);

@@ -647,6 +647,10 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
     const struct sma_contact_ask *ask = SMA_MSG_BODY(*msg, struct sma_contact_ask);
     struct sma_state_contact found[SMA_STATE_NAMESAKE_COUNT_MAX];
     struct sma_str channel, chat, user;
+    if (sma_str_trim(ask->user_name).len == 0) {
+        sma_store_place(store, *msg);
+        return;
+    }
     uint32_t count = sma_state_contacts_named(store->state, ask->channel, ask->user_name, found,
                                               SMA_COUNT_OF(found));
     if (count == 0 && handle_of(ask->user_name).len > 0)

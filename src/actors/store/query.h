@@ -23,4 +23,17 @@ void sma_store_drop_searches(struct sma_store *store);
 void sma_store_session(struct sma_store *store, struct sma_msg **msg);
 void sma_store_contact(struct sma_store *store, struct sma_msg **msg);
 
+/* -- place.c ----------------------------------------------------------------------------------- */
+/** CONTACT about a chat: answered. */
+void sma_store_place(struct sma_store *store, const struct sma_msg *question);
+
+/* -- say.c ------------------------------------------------------------------------------------- */
+/** Where messages to this chat go: as the last one that was answered there came, or as somebody
+ *  was last seen in it. Slices live in rows and text. NOTFOUND: nobody knows. */
+struct sma_state_rows;
+SMA_CHECKED enum sma_err sma_store_find_route(struct sma_store *store,
+                                              const struct sma_state_chat *chat,
+                                              struct sma_state_rows *rows, struct sma_buf *text,
+                                              struct sma_route *ret_route);
+
 #endif

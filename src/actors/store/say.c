@@ -12,11 +12,11 @@
 
 #include "runtime/chat/state_read.h"
 
-/* Where messages to this chat go: as the last one that was answered there came, or as somebody was
- * last seen in it. The texts live in rows. NOTFOUND: nobody knows. */
-static SMA_CHECKED enum sma_err find_route(struct sma_store *store,
-                                           const struct sma_state_chat *chat,
-                                           struct sma_state_rows *rows, struct sma_route *ret_route)
+/* As the last message that was answered there came. The texts live in rows. */
+static SMA_CHECKED enum sma_err route_of_run(struct sma_store *store,
+                                             const struct sma_state_chat *chat,
+                                             struct sma_state_rows *rows,
+                                             struct sma_route *ret_route)
 {
     struct sma_state_message message;
     struct store_facts facts;
@@ -39,23 +39,37 @@ static SMA_CHECKED enum sma_err find_route(struct sma_store *store,
 
 struct seen
 {
-    struct sma_buf text; /* of the slices */
-    struct sma_route route;
+    struct sma_buf *text; /* of the slices */
+    struct sma_route *route;
 };
 
 static enum sma_err take_contact(void *user, const struct sma_state_contact *contact)
 {
     struct seen *seen = user;
+    struct sma_buf *text = seen->text;
     const struct sma_str from[] = {contact->chat_id, contact->chat_type, contact->thread_id};
-    struct sma_str *const to[] = {&seen->route.chat_id, &seen->route.chat_type,
-                                  &seen->route.thread_id};
-    if (sma_buf_reserve(&seen->text, from[0].len + from[1].len + from[2].len + 1) == NULL)
+    struct sma_str *const to[] = {&seen->route->chat_id, &seen->route->chat_type,
+                                  &seen->route->thread_id};
+    if (sma_buf_reserve(text, from[0].len + from[1].len + from[2].len + 1) == NULL)
         return SMA_ERR_NOMEM;
     for (size_t i = 0; i < SMA_COUNT_OF(from); i++) {
-        *to[i] = (struct sma_str){seen->text.ptr + seen->text.len, from[i].len};
-        sma_buf_put_str(&seen->text, from[i]);
+        *to[i] = (struct sma_str){text->ptr + text->len, from[i].len};
+        sma_buf_put_str(text, from[i]);
     }
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_find_route(struct sma_store *store, const struct sma_state_chat *chat,
+                                  struct sma_state_rows *rows, struct sma_buf *text,
+                                  struct sma_route *ret_route)
+{
+    *ret_route = (struct sma_route){.chat_id = SMA_STR("")};
+    enum sma_err err = route_of_run(store, chat, rows, ret_route);
+    if (err == SMA_ERR_OK || sma_state_is_fatal(store->state))
+        return err;
+    *ret_route = (struct sma_route){.chat_id = SMA_STR("")};
+    struct seen seen = {text, ret_route};
+    return sma_state_contact_in(store->state, chat->key, take_contact, &seen);
 }
 
 static SMA_CHECKED enum sma_err deliver(struct sma_store *store, const struct sma_ingress *in,
@@ -114,21 +128,17 @@ enum sma_err sma_store_say(struct sma_store *store, const struct sma_msg *msg)
         return refuse(store, msg, SMA_VERDICT_REFUSED,
                       SMA_STR("too many messages are waiting to be delivered to this chat"));
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
-    struct seen seen = {.route = {.chat_id = SMA_STR("")}};
+    struct sma_buf text;
     struct sma_route route;
-    sma_buf_init(&seen.text, 4 * SMA_ID_BYTES_MAX);
+    sma_buf_init(&text, 4 * SMA_ID_BYTES_MAX);
     SMA_TRY(sma_store_begin(store));
-    enum sma_err err = find_route(store, state_chat, &rows, &route);
-    if (err != SMA_ERR_OK && !sma_state_is_fatal(store->state)) {
-        err = sma_state_contact_in(store->state, state_chat->key, take_contact, &seen);
-        route = seen.route;
-    }
+    enum sma_err err = sma_store_find_route(store, state_chat, &rows, &text, &route);
     if (err == SMA_ERR_OK)
         err = accept(store, chat, msg, &route);
     else if (err == SMA_ERR_NOTFOUND)
         err = refuse(store, msg, SMA_VERDICT_NO_CHAT,
                      SMA_STR("nobody has been answered in this chat or is known to be in it, so "
                              "nobody knows where it is: wait until somebody writes there"));
-    sma_buf_fini(&seen.text);
+    sma_buf_fini(&text);
     return err;
 }

@@ -175,9 +175,12 @@ enum sma_err http_openai_content(const void *content, struct sma_buf *text, void
 static struct sma_str sent_by(const json_t *call)
 {
     struct sma_str output = string_in(call, "output"), none = SMA_STR("");
-    bool is_send = sma_str_is_equal(string_in(call, "tool"), SMA_STR("chat_send"));
-    bool is_sent =
-        is_send && output.len > 0 && memmem(output.ptr, output.len, "\"success\":true", 14) != NULL;
+    struct sma_str tool = string_in(call, "tool");
+    bool is_send = sma_str_is_equal(tool, SMA_STR("chat_send")) ||
+                   sma_str_is_equal(tool, SMA_STR("send_message"));
+    bool is_sent = is_send && output.len > 0 &&
+                   memmem(output.ptr, output.len, "\"success\":true", 14) != NULL &&
+                   memmem(output.ptr, output.len, "\"sentTo\":", 9) == NULL;
     return is_sent ? sma_str_trim(string_in(json_object_get(call, "input"), "text")) : none;
 }
 
@@ -185,7 +188,8 @@ void http_openai_put_answer(struct sma_buf *text, const struct sma_result *resul
 {
     struct sma_str calls = result->tool_calls_json, output = result->output;
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
-    bool has_sent = calls.len > 0 && memmem(calls.ptr, calls.len, "\"chat_send\"", 11) != NULL;
+    bool has_sent = calls.len > 0 && (memmem(calls.ptr, calls.len, "\"chat_send\"", 11) != NULL ||
+                                      memmem(calls.ptr, calls.len, "\"send_message\"", 14) != NULL);
     if (has_sent && sma_json_load(calls, &root) != SMA_ERR_OK)
         root = NULL; /* no memory: the last word alone */
     for (size_t i = 0; i < json_array_size(root); i++) {

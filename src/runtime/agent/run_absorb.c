@@ -59,13 +59,14 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
 
 /* The round told its own chat something and did nothing else: nobody waits for what would come of
  * it. A send that failed is still to be told in another way. */
-static bool is_said_only(const struct run_round *round)
+static bool is_said_only(const struct sma_run *run, const struct run_round *round)
 {
     bool is_said = false;
     for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
         const struct sma_stored_result *result = &round->results.results[i];
         enum sma_tool tool = sma_tool_find(round->answer.calls[i].name);
-        if (!run_is_send(tool) || tool == SMA_TOOL_CONTACT_SEND || result->is_error)
+        if (!run_is_send(tool) || run_goes_elsewhere(run, &round->answer.calls[i]) ||
+            result->is_error)
             return false;
         is_said |= result->is_delivered;
     }
@@ -75,7 +76,7 @@ static bool is_said_only(const struct run_round *round)
 void run_absorb(struct sma_run *run, struct sma_str results)
 {
     struct run_round *round = run_add_round(run, results);
-    run->is_answered = is_said_only(round) && run->parts.len == 0;
+    run->is_answered = is_said_only(run, round) && run->parts.len == 0;
     for (uint32_t i = 0; round != NULL && i < round->results.count; i++)
         if (!round->results.results[i].is_error &&
             run_is_send(sma_tool_find(round->answer.calls[i].name)))
@@ -85,7 +86,7 @@ void run_absorb(struct sma_run *run, struct sma_str results)
         const struct sma_stored_result *result = &round->results.results[i];
         enum sma_tool tool = sma_tool_find(call->name);
         run->has_worked |= !run_is_send(tool);
-        run->has_shown |= !result->is_error && run_is_send(tool) && tool != SMA_TOOL_CONTACT_SEND;
+        run->has_shown |= !result->is_error && run_is_send(tool) && !run_goes_elsewhere(run, call);
         put_tool_call(run, call, result->content);
         if (tool == SMA_TOOL_LOAD_HISTORY)
             run_past_read(&run->past, result->content);

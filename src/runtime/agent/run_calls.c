@@ -10,9 +10,13 @@
 
 static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
 {
+    bool is_named = call->goes_elsewhere && call->tool != SMA_TOOL_CONTACT_SEND;
+    struct sma_str to = SMA_STR("");
+    if (is_named) /* a resumed run does not know which */
+        to = call->route.chat_key.len > 0 ? call->route.chat_key : SMA_STR("another chat");
     /* Only what goes to the user's own chat answers the user. */
-    call->is_delivered =
-        sma_tool_put_sent(&call->result, state, error) && call->tool == SMA_TOOL_SEND;
+    call->is_delivered = sma_tool_put_sent(&call->result, state, error, to) &&
+                         call->tool == SMA_TOOL_SEND && !call->goes_elsewhere;
     run_set_result(call, state == SMA_SEND_FAILED);
 }
 
@@ -34,7 +38,8 @@ static bool is_attachable(struct sma_str path)
 static bool refuse_call(struct sma_run *run, uint32_t index)
 {
     struct run_call *call = &run->calls[index];
-    bool is_talk = call->tool == SMA_TOOL_SEND || call->tool == SMA_TOOL_LOAD_HISTORY;
+    bool is_talk = (call->tool == SMA_TOOL_SEND && !call->goes_elsewhere) ||
+                   call->tool == SMA_TOOL_LOAD_HISTORY;
     if (run->order->standing == SMA_STANDING_STRANGER && !is_talk)
         run_set_error(call, SMA_STR("Not carried out: the person who speaks is not known here and "
                                     "may only talk; for them no tool works but chat_send and "
@@ -55,7 +60,7 @@ static bool is_sent_before(const struct sma_run *run, uint32_t index)
     struct sma_str text = run->calls[index].args.text;
     for (uint32_t i = index; i > 0; i--) {
         const struct run_call *before = &run->calls[i - 1];
-        if (before->tool == SMA_TOOL_SEND && before->args.text.len > 0)
+        if (before->tool == SMA_TOOL_SEND && !before->goes_elsewhere && before->args.text.len > 0)
             return sma_text_is_same(text, before->args.text);
     }
     struct sma_str sent = sma_buf_str(&run->sent_texts);
@@ -100,7 +105,7 @@ void run_check_call(struct sma_run *run, uint32_t index)
         run_set_error(call, SMA_STR("Only a file of the project can be sent, and none whose name "
                                     "holds \"|\", \"://\" or a line break. Copy it under another "
                                     "name and send that."));
-    else if (call->tool == SMA_TOOL_SEND && is_sent_before(run, index)) {
+    else if (call->tool == SMA_TOOL_SEND && !call->goes_elsewhere && is_sent_before(run, index)) {
         sma_tool_put_sent_before(&call->result);
         run_set_result(call, false);
     }
@@ -110,10 +115,21 @@ void run_check_call(struct sma_run *run, uint32_t index)
 void run_ask_contact(struct sma_run *run, uint32_t index)
 {
     run_open_call(run, index, CALL_CONTACT);
+    const struct sma_tool_args *args = &run->calls[index].args;
+    const struct sma_route *own = &run->order->route;
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
     action->call = index;
-    action->contact = (struct sma_contact_ask){.user_name = run->calls[index].args.user_name,
-                                               .asked_in = run->order->route.channel};
+    action->contact = (struct sma_contact_ask){.user_name = args->user_name,
+                                               .asked_in = own->channel,
+                                               .channel = args->channel,
+                                               .chat_id = args->chat_id,
+                                               .thread_id = args->thread_id,
+                                               .chat_type = args->chat_type,
+                                               .message_id = args->message_id};
+    bool is_topic = run->calls[index].goes_elsewhere && args->channel.len == 0 &&
+                    args->chat_id.len == 0 && args->thread_id.len > 0;
+    if (is_topic) /* of this very chat */
+        action->contact.chat_id = own->chat_id;
 }
 
 /* What the live session holds already. Several questions of one answer share the list; a session
@@ -281,6 +297,9 @@ void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_r
         return;
     if (contact->count > 1) {
         sma_tool_put_namesakes(&call->result, call->args.user_name, contact->contact_json);
+        run_set_result(call, true);
+    } else if (!contact->is_found && call->tool != SMA_TOOL_CONTACT_SEND && is_checking) {
+        sma_tool_put_no_chat(&call->result, contact->why);
         run_set_result(call, true);
     } else if (!contact->is_found) {
         sma_tool_put_no_contact(&call->result, call->args.user_name);

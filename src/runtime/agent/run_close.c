@@ -35,11 +35,15 @@ struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_s
 static struct sma_str put_receiver(struct sma_run *run, const struct run_call *call)
 {
     sma_buf_clear(&run->scratch);
-    if (call->tool != SMA_TOOL_CONTACT_SEND)
+    if (!call->goes_elsewhere)
         return (struct sma_str){0};
     const struct sma_route *route = &call->route;
     sma_buf_put_str(&run->scratch, route->chat_key);
     sma_buf_put_char(&run->scratch, ' ');
+    if (call->tool != SMA_TOOL_CONTACT_SEND) { /* a chat: its name and key */
+        sma_buf_put_str(&run->scratch, call->whom);
+        return sma_buf_str(&run->scratch);
+    }
     sma_buf_put_str(&run->scratch,
                     route->user_name.len > 0 ? route->user_name : call->args.user_name);
     if (call->whom.len > 0) {
@@ -137,7 +141,8 @@ static void collect_deliveries(struct sma_run *run)
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
         bool goes_now =
-            call->tool == SMA_TOOL_SEND || (run_is_send(call->tool) && !run->is_parking);
+            run_is_send(call->tool) &&
+            (!run->is_parking || (call->tool == SMA_TOOL_SEND && !call->goes_elsewhere));
         if (!call->has_result && goes_now)
             run_put_delivery(run, i);
     }
@@ -152,7 +157,7 @@ static bool close_answer(struct sma_run *run)
         stored->is_error = run->calls[i].is_error;
         stored->result = sma_buf_str(&run->calls[i].result);
         stored->has_receiver =
-            run->is_parking && !stored->has_result && run->calls[i].tool == SMA_TOOL_CONTACT_SEND;
+            run->is_parking && !stored->has_result && run->calls[i].goes_elsewhere;
         stored->receiver = run->calls[i].route;
     }
     sma_codec_put_known_results(&run->answer_data, run->answer.calls, run->call_count);
@@ -239,9 +244,11 @@ void run_put_delivery(struct sma_run *run, uint32_t index)
                                            .route = run->order->route,
                                            .text = call->args.text};
     call->delivery = run->delivery_count;
-    if (call->tool == SMA_TOOL_CONTACT_SEND) {
+    if (call->goes_elsewhere)
         delivery->route = call->route;
-    } else if (call->tool == SMA_TOOL_REACT) {
+    else if (call->tool == SMA_TOOL_SEND && call->args.message_id.len > 0)
+        delivery->route.message_id = call->args.message_id;
+    if (call->tool == SMA_TOOL_REACT) {
         delivery->intent = SMA_INTENT_REACTION;
         delivery->text = call->args.emoji;
         if (call->args.message_id.len > 0)

@@ -10,6 +10,12 @@ bool run_is_send(enum sma_tool tool)
            tool == SMA_TOOL_REACT;
 }
 
+bool run_goes_elsewhere(const struct sma_run *run, const struct sma_stored_call *call)
+{
+    return !call->is_invalid &&
+           sma_tool_goes_elsewhere(sma_tool_find(call->name), call->arguments, &run->order->route);
+}
+
 /* Of the name and of the arguments whatever order and spacing they have. */
 static uint64_t hash_call(const struct sma_run *run, const struct sma_stored_call *call)
 {

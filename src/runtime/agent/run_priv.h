@@ -66,6 +66,7 @@ struct run_call
         ended_ns; /* first question about it asked, last one answered; 0 = there was none */
     bool has_result;
     bool is_error, is_delivered;
+    bool goes_elsewhere;                      /* to another chat than the run's */
     bool is_asked;                            /* people must agree to item */
     bool is_decided, is_approved;             /* they have spoken */
     const struct sma_stored_decision *agreed; /* is_approved: to this */
@@ -399,6 +400,8 @@ void run_put_delivery(struct sma_run *run, uint32_t index);
 
 /* run_tools.c */
 bool run_is_send(enum sma_tool tool);
+/** Does it send to another chat than the run's? */
+bool run_goes_elsewhere(const struct sma_run *run, const struct sma_stored_call *call);
 /* Ask the tools about a call: CHECK or RUN. */
 void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode);
 void run_tool(struct sma_run *run, uint32_t index, const struct sma_tool_answer *answer);

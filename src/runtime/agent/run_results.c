@@ -9,8 +9,7 @@ bool run_is_known_by_rows(const struct sma_run *run)
     uint32_t row_count = 0;
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
-        bool is_row =
-            call->delivery != 0 && run_is_send(call->tool) && call->tool != SMA_TOOL_CONTACT_SEND;
+        bool is_row = call->delivery != 0 && run_is_send(call->tool) && !call->goes_elsewhere;
         row_count += is_row;
         if (!is_row && !run->answer.calls[i].has_result)
             return false;

@@ -125,7 +125,7 @@ static bool resume_rows(struct sma_run *run, uint32_t before)
         const struct sma_step_delivery_state *delivery = find_delivery(run, i, before);
         if (stored->has_result) {
             set_known(call, stored);
-        } else if (!run_is_send(call->tool) || call->tool == SMA_TOOL_CONTACT_SEND) {
+        } else if (!run_is_send(call->tool) || call->goes_elsewhere) {
             run_finish_failed(run, "the stored steps are damaged");
             return false;
         } else if (delivery == NULL) {
@@ -172,12 +172,12 @@ static void begin_decided(struct sma_run *run, uint32_t index)
                    index); /* reads the arguments; and the person may have lost a right since */
     if (call->has_result)
         return;
-    if (call->tool == SMA_TOOL_CONTACT_SEND && !stored->has_receiver) {
+    if (call->goes_elsewhere && !stored->has_receiver) {
         run_set_error(call, SMA_STR("Not sent: the receiver is not known any more. Call again."));
         return;
     }
     call->route = stored->receiver;
-    if (call->tool == SMA_TOOL_SEND)
+    if (call->tool == SMA_TOOL_SEND && !call->goes_elsewhere)
         run_set_error(call, SMA_STR("The message could not be queued."));
     else
         run_begin_call(run, index);

@@ -28,6 +28,7 @@ bool run_open_answer(struct sma_run *run)
         sma_buf_init(&run->calls[i].delivery_text, SMA_TEXT_BYTES_MAX);
         sma_buf_init(&run->calls[i].item, SMA_STEP_BYTES_MAX);
         run->calls[i].tool = sma_tool_find(run->answer.calls[i].name);
+        run->calls[i].goes_elsewhere = run_goes_elsewhere(run, &run->answer.calls[i]);
     }
     run->open_count = run->tool_open_count = run->delivery_count = 0;
     run_nudge_count(run);
@@ -63,7 +64,7 @@ void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer)
     for (uint32_t i = 0; i < run->call_count; i++) {
         if (run->calls[i].has_result)
             continue;
-        if (run->calls[i].tool == SMA_TOOL_CONTACT_SEND)
+        if (run->calls[i].goes_elsewhere)
             run_ask_contact(run, i); /* and when it is known who that is: the check */
         else if (sma_tool_is_gated(run->calls[i].tool))
             run_ask_tool(run, i, SMA_TOOL_CHECK);

@@ -82,7 +82,8 @@ void sma_decode_set_name(struct sma_decoder *decoder, struct sma_answer_part *pa
     if (name.len == 0 || part->name.len > 0)
         return;
     sma_decode_add(decoder, &part->name, name);
-    if (!sma_str_is_equal(name, SMA_STR("chat_send")))
+    if (!sma_str_is_equal(name, SMA_STR("chat_send")) &&
+        !sma_str_is_equal(name, SMA_STR("send_message")))
         return;
     part->is_send = true;
     decoder->latest_send_at = (size_t)(part - decoder->parts) + 1;

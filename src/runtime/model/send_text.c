@@ -130,6 +130,7 @@ static void on_key_byte(struct sma_send_text *reader, char byte)
         reader->state = BEFORE_COLON;
         return;
     }
+    reader->is_place |= reader->key_len == 0 && (byte == 'c' || byte == 'm');
     reader->is_other_escaped = byte == '\\' && !reader->is_other_escaped;
     bool is_next = reader->key_len < sizeof wanted - 1 && byte == wanted[reader->key_len];
     reader->key_len = is_next ? (uint8_t)(reader->key_len + 1) : KEY_DIFFERS;
@@ -166,6 +167,10 @@ static void begin_value(struct sma_send_text *reader, char byte)
         reader->state = byte == '"' ? IN_TEXT : FINISHED;
         return;
     }
+    if (reader->is_place && byte != 'n') { /* null: it names none */
+        reader->state = FINISHED;
+        return;
+    }
     reader->state = IN_OTHER;
     reader->depth = 0;
     reader->is_other_in_string = reader->is_other_escaped = false;
@@ -196,6 +201,7 @@ static void on_byte(struct sma_send_text *reader, char byte)
     case BEFORE_KEY:
         reader->state = byte == '"' ? IN_KEY : FINISHED;
         reader->key_len = 0;
+        reader->is_place = false;
         reader->is_other_escaped = false;
         return;
     case BEFORE_COLON:

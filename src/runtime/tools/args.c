@@ -1,5 +1,6 @@
 /* args.c — the check of arguments. See tools.h. */
 #include "runtime/tools/tools.h"
+#include "sma/bot.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 
@@ -17,11 +18,11 @@ static enum sma_err refuse(struct sma_buf *why, const char *sentence)
     return SMA_ERR_BADINPUT;
 }
 
-/* What goes out goes to the chat that the tool is for: one that was called with another chat's id
+/* What goes out goes where the call says: one that was called with something that is not understood
  * must not say that it was sent. @return their names, NULL: the tool sends nothing */
 static const char *members_of_sender(enum sma_tool tool)
 {
-    return tool == SMA_TOOL_SEND           ? "text"
+    return tool == SMA_TOOL_SEND ? "text channel chatId messageThreadId chatType messageId"
            : tool == SMA_TOOL_CONTACT_SEND ? "username text"
            : tool == SMA_TOOL_SEND_FILE    ? "path kind caption"
            : tool == SMA_TOOL_REACT        ? "emoji message_id"
@@ -49,9 +50,8 @@ static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct
             continue;
         sma_buf_printf(why,
                        "\"%.*s\" is not known to this tool: nothing was sent. Call again without "
-                       "it%s.",
-                       (int)sma_utf8_cut(sma_str(name), 60), name,
-                       tool == SMA_TOOL_SEND ? "; this tool writes to the chat you are in" : "");
+                       "it.",
+                       (int)sma_utf8_cut(sma_str(name), 60), name);
         return SMA_ERR_BADINPUT;
     }
     return SMA_ERR_OK;
@@ -70,6 +70,84 @@ static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, s
     if (args->text.len > SMA_TEXT_BYTES_MAX)
         return refuse(why, "\"text\" is over 1 MiB: nothing was sent. Send a shorter text.");
     return SMA_ERR_OK;
+}
+
+/* -- another chat ------------------------------------------------------------------------------ */
+/* Ids are texts here and numbers on some platforms: models write both. Names of places are plain
+ * bytes; the store compares them with what it knows. */
+static enum sma_err read_place(json_t *root, const char *name, struct sma_str *ret_value,
+                               struct sma_buf *why)
+{
+    json_t *value = json_object_get(root, name);
+    if (value == NULL || json_is_null(value))
+        return SMA_ERR_OK;
+    if (json_is_integer(value)) {
+        char digits[32];
+        snprintf(digits, sizeof digits, "%lld", (long long)json_integer_value(value));
+        value = json_string(digits);
+        if (value == NULL || json_object_set_new(root, name, value) != 0)
+            return SMA_ERR_NOMEM;
+    }
+    struct sma_str text = json_is_string(value) ? sma_str_trim(string_of(value)) : SMA_STR("");
+    bool is_good = json_is_string(value) && text.len <= SMA_ID_BYTES_MAX;
+    for (size_t i = 0; i < text.len && is_good; i++)
+        is_good = (unsigned char)text.ptr[i] > ' ' && text.ptr[i] != 0x7f;
+    if (!is_good) {
+        sma_buf_printf(why,
+                       "Expected \"%s\": a string with an id as the platform writes it, without "
+                       "spaces. Nothing was sent.",
+                       name);
+        return SMA_ERR_BADINPUT;
+    }
+    *ret_value = text;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err parse_destination(json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+{
+    SMA_TRY(read_place(root, "channel", &args->channel, why));
+    SMA_TRY(read_place(root, "chatId", &args->chat_id, why));
+    SMA_TRY(read_place(root, "messageThreadId", &args->thread_id, why));
+    SMA_TRY(read_place(root, "chatType", &args->chat_type, why));
+    return read_place(root, "messageId", &args->message_id, why);
+}
+
+bool sma_tool_args_are_elsewhere(const struct sma_tool_args *args, const struct sma_route *own)
+{
+    bool is_channel = args->channel.len == 0 || sma_str_is_equal(args->channel, own->channel) ||
+                      sma_str_is_equal(args->channel, sma_bot_platform(own->channel));
+    bool is_key = args->chat_id.len > 0 && sma_str_is_equal(args->chat_id, own->chat_key);
+    bool is_chat =
+        args->chat_id.len == 0 || is_key || sma_str_is_equal(args->chat_id, own->chat_id);
+    bool is_topic = args->thread_id.len == 0 || sma_str_is_equal(args->thread_id, own->thread_id);
+    return !is_channel || !is_chat || !is_topic;
+}
+
+bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
+                             const struct sma_route *own)
+{
+    static const char *const words[] = {"\"channel", "\"chatId", "\"messageThreadId", "\\u"};
+    if (tool == SMA_TOOL_CONTACT_SEND)
+        return true;
+    bool may_be = false;
+    for (size_t i = 0; i < SMA_COUNT_OF(words) && tool == SMA_TOOL_SEND && arguments.len > 0; i++)
+        may_be |= memmem(arguments.ptr, arguments.len, words[i], strlen(words[i])) != NULL;
+    json_t *root = may_be ? json_loadb(arguments.ptr, arguments.len, 0, NULL) : NULL;
+    struct sma_tool_args args = {0};
+    struct sma_buf why;
+    sma_buf_init(&why, 512);
+    bool is_elsewhere = json_is_object(root) &&
+                        parse_destination(root, &args, &why) == SMA_ERR_OK &&
+                        sma_tool_args_are_elsewhere(&args, own);
+    sma_buf_fini(&why);
+    json_decref(root);
+    return is_elsewhere;
+}
+
+static enum sma_err parse_send(json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+{
+    SMA_TRY(parse_text(root, args, why));
+    return parse_destination(root, args, why);
 }
 
 static enum sma_err parse_user_name(const json_t *root, struct sma_tool_args *args,
@@ -367,7 +445,7 @@ enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
     else if (tool == SMA_TOOL_LOAD_HISTORY)
         err = parse_history(root, &args, why);
     else if (tool == SMA_TOOL_SEND)
-        err = parse_text(root, &args, why);
+        err = parse_send(root, &args, why);
     else if (tool > SMA_TOOL_SEND)
         err = parse_members(tool, root, &args, why);
     else {

@@ -32,7 +32,24 @@ void sma_tool_put_sent_before(struct sma_buf *buf)
                           "again. Go on, or end your turn.\"}");
 }
 
-bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error)
+void sma_tool_put_no_chat(struct sma_buf *buf, struct sma_str why)
+{
+    sma_tool_put_error(buf,
+                       why.len > 0 ? why : SMA_STR("There is no such chat: nothing was sent."));
+}
+
+/* What the model and readers of calls can tell an answer to this chat from a message to another
+ * one by. */
+static void put_to(struct sma_buf *buf, struct sma_str to)
+{
+    if (to.len == 0 || buf->err != SMA_ERR_OK || buf->len == 0)
+        return;
+    buf->len--; /* its brace */
+    sma_buf_put_json_member(buf, "sentTo", to);
+    sma_buf_put_char(buf, '}');
+}
+
+static bool put_state(struct sma_buf *buf, enum sma_send_state state, struct sma_str error)
 {
     switch (state) {
     case SMA_SEND_SENT:
@@ -55,6 +72,16 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
                            error.len > 0 ? error : SMA_STR("The platform refused the message."));
         return false;
     }
+}
+
+bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error,
+                       struct sma_str to)
+{
+    size_t before = buf->len;
+    bool may_have_arrived = put_state(buf, state, error);
+    if (buf->len > before)
+        put_to(buf, to);
+    return may_have_arrived;
 }
 
 static void put_line(struct sma_buf *buf, const struct sma_history_line *line, bool has_speakers)

@@ -27,6 +27,15 @@
     "\"" name "\":{\"type\":\"integer\",\"minimum\":" low ",\"maximum\":" high \
     ",\"description\":\"" description "\"}"
 
+/* Of another chat than the current one; before the text, so that what is shown of a call while it
+ * arrives is for this chat. */
+#define ARG_DESTINATION \
+    ARG_TEXT("channel", "platform of another chat, default this one's") "," \
+    ARG_TEXT("chatId", "another chat: its id or chat key, default this chat") "," \
+    ARG_TEXT("messageThreadId", "a topic of that chat") "," \
+    ARG_TEXT("chatType", "the platform's word for that chat, where ids alone do not tell") "," \
+    ARG_TEXT("messageId", "of the message to reply to")
+
 #define SMA_TOOL_MAP(X) \
     X(CONTACT_LOOKUP, "chat_contact_lookup", 0, false, false, \
       "Find a person who has talked to this agent before, by user name. Returns where they " \
@@ -52,8 +61,11 @@
             "characters"))) \
     X(SEND, "chat_send", 0, false, false, \
       "Send a message to the current chat at once: while you go on working, or when you need " \
-      "more than one. Your final text is delivered without it.", \
+      "more than one. Your final text is delivered without it. With chatId it goes to another " \
+      "chat, where the agent must have been written to before: only when the user asks for it; " \
+      "people may be asked first.", \
       ARG_OBJECT( \
+        ARG_DESTINATION "," \
         ARG_TEXT("text", "what the user will read"), \
         "\"text\"")) \
     X(EDIT_FILE, "edit_file", 0, true, true, \

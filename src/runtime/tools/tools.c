@@ -55,5 +55,6 @@ enum sma_tool sma_tool_find(struct sma_str name)
         if (sma_str_is_equal(name, specs[i].name))
             return (enum sma_tool)i;
     }
-    return SMA_TOOL_UNKNOWN;
+    /* the old program's other name of it */
+    return sma_str_is_equal(name, SMA_STR("send_message")) ? SMA_TOOL_SEND : SMA_TOOL_UNKNOWN;
 }

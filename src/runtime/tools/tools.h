@@ -51,7 +51,7 @@ bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers);
 /** The offered specs in order of name (the order of the request, so that its bytes are stable) into
  *  ret_specs[SMA_TOOL_COUNT]. @return how many */
 size_t sma_tool_specs_for(uint32_t offers, struct sma_tool_spec *ret_specs);
-/** By exact name; UNKNOWN for any other. */
+/** By exact name, or by another name of it (send_message: chat_send); UNKNOWN for any other. */
 enum sma_tool sma_tool_find(struct sma_str name);
 /** Does TOOL CHECK come before the call is carried out (exec_shell, writes, sends)? */
 bool sma_tool_is_gated(enum sma_tool tool);
@@ -86,7 +86,11 @@ struct sma_tool_args
     bool ignores_case;                /* search_files */
     struct sma_str name;              /* skills_load: not blank */
     bool refreshes;                   /* skills_list, skills_load */
-    void *root;                       /* owns the slices */
+
+    /* chat_send, send_file: another chat than the one that asks; each may be empty. message_id:
+     * what is replied to */
+    struct sma_str channel, chat_id, thread_id, chat_type;
+    void *root; /* owns the slices */
 };
 /**
  * Check `arguments` (JSON text) of a call of `tool`.
@@ -96,6 +100,11 @@ struct sma_tool_args
 SMA_CHECKED enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
                                              struct sma_tool_args *ret_args, struct sma_buf *why);
 void sma_tool_args_fini(struct sma_tool_args *args); /* accepts a zeroed struct */
+/** Do these arguments name another chat than `own`? Its own, named, is its own. */
+bool sma_tool_args_are_elsewhere(const struct sma_tool_args *args, const struct sma_route *own);
+/** Does the call go to another chat than `own`? What cannot be read goes nowhere. Allocates. */
+bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
+                             const struct sma_route *own);
 
 /* -- results ----------------------------------------------------------------------------------- */
 /** {"success":false,"error":...} */
@@ -104,8 +113,12 @@ void sma_tool_put_error(struct sma_buf *buf, struct sma_str error);
 void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint32_t offers);
 /** The result of a text that was sent just before: it was not sent again. */
 void sma_tool_put_sent_before(struct sma_buf *buf);
-/** How a delivery went. @return false when it certainly did not arrive */
-bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error);
+/** Why a chat cannot be written to: the store's sentence. */
+void sma_tool_put_no_chat(struct sma_buf *buf, struct sma_str why);
+/** How a delivery went. `to`: the key of another chat; empty: the chat that asks.
+ *  @return false when it certainly did not arrive */
+bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error,
+                       struct sma_str to);
 /**
  * History lines, oldest first. What does not fit SMA_TOOL_RESULT_BYTES_MAX is left out from the old
  * end and said.

@@ -547,6 +547,33 @@ static void send_text_can_be_shown_while_it_streams(void)
     sma_decoder_destroy(decoder);
 }
 
+/* A text to another chat is not shown in this one while it is written. */
+static void text_to_another_chat_is_not_shown(void)
+{
+    static const struct
+    {
+        const char *name, *arguments, *shown;
+    } rows[] = {
+        {"chat_send", "{\\\"chatId\\\":\\\"7\\\",\\\"text\\\":\\\"Hello\\\"", ""},
+        {"send_message", "{\\\"channel\\\":\\\"qq\\\",\\\"text\\\":\\\"Hello\\\"", ""},
+        {"send_message", "{\\\"chatId\\\":null,\\\"text\\\":\\\"Hello\\\"", "Hello"},
+        {"chat_send", "{\\\"x\\\":[1],\\\"text\\\":\\\"Hello\\\"", "Hello"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+        struct sma_decoder *decoder = sma_decoder_create(&llm);
+        bool is_send = false;
+        char event[512];
+        int len = snprintf(event, sizeof event,
+                           "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":"
+                           "\"a\",\"function\":{\"name\":\"%s\",\"arguments\":\"%s\"}}]}}]}\n\n",
+                           rows[i].name, rows[i].arguments);
+        sma_decoder_feed(decoder, event, (size_t)len);
+        CHECK_STR(rows[i].shown, sma_decoder_progress(decoder, &is_send));
+        sma_decoder_destroy(decoder);
+    }
+}
+
 static void responses_text_and_limits(void)
 {
     struct sma_decoder *decoder = decode(
@@ -668,6 +695,7 @@ int main(void)
     RUN(deep_json_is_refused);
     RUN(answers_are_bounded);
     RUN(send_text_can_be_shown_while_it_streams);
+    RUN(text_to_another_chat_is_not_shown);
     RUN(responses_text_and_limits);
     RUN(context_window_stop_reasons_are_errors);
     RUN(empty_end_turns_send_nothing_back);

@@ -100,10 +100,70 @@ static void an_end_writes_the_rest(void)
     end_world(&w);
 }
 
+static void answer_in(const char *chat, const char *id)
+{
+    say(&w, chat, id, "hello");
+    run(&w);
+    done(&w, run_seq(&w), "hi", NULL, 0);
+    run(&w);
+    drop_kept(&w.agent);
+}
+
+/* A chat that a tool names: by id, by id and topic, by key; and only one that is known. */
+static void a_chat_is_found_by_what_a_tool_says(void)
+{
+    static const struct
+    {
+        struct sma_contact_ask ask;
+        const char *key, *why; /* one of them is NULL */
+    } rows[] = {
+        {{.chat_id = SMA_STR("a")}, "test:chat:a", NULL},
+        {{.chat_id = SMA_STR("a"), .channel = SMA_STR("test")}, "test:chat:a", NULL},
+        {{.chat_id = SMA_STR("test:chat:a")}, "test:chat:a", NULL},
+        {{.chat_id = SMA_STR("test:chat:a"), .channel = SMA_STR("api")}, NULL, "does not know"},
+        {{.chat_id = SMA_STR("a:topic:7")}, "test:chat:a:topic:7", NULL},
+        {{.chat_id = SMA_STR("a"), .thread_id = SMA_STR("7")}, "test:chat:a:topic:7", NULL},
+        {{.chat_id = SMA_STR("a"), .thread_id = SMA_STR("8")}, NULL, "does not know"},
+        {{.chat_id = SMA_STR("b")}, NULL, "does not know"},
+        {{.chat_id = SMA_STR("a"), .channel = SMA_STR("icq")}, NULL, "not configured"},
+        {{.channel = SMA_STR("test")}, NULL, "is missing"},
+    };
+    open_for_members();
+    answer_in("a", "1");
+    answer_in("a:topic:7", "2");
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_contact_ask ask = rows[i].ask;
+        ask.asked_in = SMA_STR("test");
+        ask.message_id = SMA_STR("m9");
+        struct sma_msg *msg = sma_msg_make_contact(&ask);
+        CHECK(msg != NULL);
+        ask_as_agent(&w, msg);
+        run(&w);
+        msg = take(&w.agent, SMA_MSG_CONTACT_RESULT);
+        const struct sma_contact_result *result = SMA_MSG_BODY(msg, struct sma_contact_result);
+        if (result->is_found != (rows[i].key != NULL))
+            fprintf(stderr, "row %zu: %.*s\n", i, (int)result->why.len, result->why.ptr);
+        CHECK(result->is_found == (rows[i].key != NULL));
+        if (rows[i].key != NULL) {
+            CHECK_STR(rows[i].key, result->route.chat_key);
+            CHECK_STR("m9", result->route.message_id);
+            CHECK(!result->is_doubtful && result->route.chat_id.len > 0);
+            CHECK(memmem(result->whom.ptr, result->whom.len, rows[i].key, strlen(rows[i].key)) !=
+                  NULL);
+        } else {
+            CHECK(memmem(result->why.ptr, result->why.len, rows[i].why, strlen(rows[i].why)) !=
+                  NULL);
+        }
+        sma_msg_destroy(msg);
+    }
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(only_a_new_place_writes_the_address_book);
     RUN(the_newest_ten_thousand_are_written_by_and_by);
     RUN(an_end_writes_the_rest);
+    RUN(a_chat_is_found_by_what_a_tool_says);
     return check_summary();
 }

@@ -31,12 +31,15 @@ static void wrong_arguments_are_answered(void)
         {SMA_TOOL_EXEC_SHELL, "{\"command\":\"ls\",\"timeout\":null,\"cwd\":\"x\"}", NULL},
         /* Sent to this chat, it would be called sent to the one that is named. */
         {SMA_TOOL_SEND, "{\"text\":\"a\",\"chatId\":null}", NULL},
-        {SMA_TOOL_SEND, "{\"text\":\"a\",\"chatId\":\"7\"}",
-         "\"chatId\" is not known to this tool: nothing was sent. Call again without it; this tool "
-         "writes to the chat you are in."},
+        {SMA_TOOL_SEND, "{\"text\":\"a\",\"chatId\":\"7\",\"messageId\":9}", NULL},
+        {SMA_TOOL_SEND, "{\"text\":\"a\",\"chatId\":[7]}",
+         "Expected \"chatId\": a string with an id as the platform writes it, without spaces. "
+         "Nothing was sent."},
+        {SMA_TOOL_SEND, "{\"text\":\"a\",\"messageThreadId\":\"7\\n\\b8\"}",
+         "Expected \"messageThreadId\": a string with an id as the platform writes it, without "
+         "spaces. Nothing was sent."},
         {SMA_TOOL_SEND, "{\"tex\":\"b\",\"text\":\"a\"}",
-         "\"tex\" is not known to this tool: nothing was sent. Call again without it; this tool "
-         "writes to the chat you are in."},
+         "\"tex\" is not known to this tool: nothing was sent. Call again without it."},
         {SMA_TOOL_CONTACT_SEND, "{\"text\":\"a\",\"username\":\"b\"}", NULL},
         {SMA_TOOL_CONTACT_SEND, "{\"text\":\"a\",\"username\":\"b\",\"channel\":\"qq\"}",
          "\"channel\" is not known to this tool: nothing was sent. Call again without it."},

@@ -1,0 +1,179 @@
+/*
+ * place.c — a chat that a tool names (chat_send with chatId): is it one that this agent knows, and
+ * where does a message to it go? Only chats that somebody has written in are known: an id that a
+ * model has made up, or was told by a text it read, leads nowhere.
+ */
+#include "facts.h"
+#include "outbox.h"
+#include "people.h"
+#include "query.h"
+#include "store.h"
+
+#include "runtime/chat/state_read.h"
+#include "sma/bot.h"
+
+struct place
+{
+    const struct sma_contact_ask *ask;
+    struct sma_str channel;
+    struct sma_state_chat *chat;
+    struct sma_route route;
+    int adapter; /* in store->adapters */
+    bool is_group;
+};
+
+/* -- which chat -------------------------------------------------------------------------------- */
+static struct sma_state_chat *look_up(struct sma_store *store, const struct place *place,
+                                      const char *kind)
+{
+    const struct sma_contact_ask *ask = place->ask;
+    struct sma_buf *key = &store->scratch.text;
+    sma_buf_clear(key);
+    sma_buf_put_str(key, place->channel);
+    sma_buf_printf(key, ":%s:", kind);
+    sma_buf_put_str(key, ask->chat_id);
+    if (ask->thread_id.len > 0) {
+        sma_buf_put_text(key, ":topic:");
+        sma_buf_put_str(key, ask->thread_id);
+    }
+    return key->err == SMA_ERR_OK ? sma_state_chat_get(store->state, sma_buf_str(key)) : NULL;
+}
+
+/* The words in which platforms' chat keys say what a place is (protocols/project.md §5.1). */
+static struct sma_state_chat *find_by_id(struct sma_store *store, const struct place *place)
+{
+    static const char *const kinds[] = {"chat", "group", "c2c", "channel", "dm"};
+    struct sma_str said = place->ask->chat_type;
+    struct sma_state_chat *chat = NULL;
+    for (size_t i = 1; i < SMA_COUNT_OF(kinds) && chat == NULL; i++)
+        if (sma_str_is_equal(said, sma_str(kinds[i])))
+            chat = look_up(store, place, kinds[i]);
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds) && chat == NULL; i++)
+        chat = look_up(store, place, kinds[i]);
+    return chat;
+}
+
+/* A whole chat key names its channel itself. */
+static struct sma_state_chat *find_by_key(struct sma_store *store, const struct place *place)
+{
+    const struct sma_contact_ask *ask = place->ask;
+    if (ask->thread_id.len > 0 || ask->chat_id.len == 0 ||
+        memchr(ask->chat_id.ptr, ':', ask->chat_id.len) == NULL)
+        return NULL;
+    struct sma_state_chat *chat = sma_state_chat_get(store->state, ask->chat_id);
+    bool is_meant =
+        chat != NULL && (ask->channel.len == 0 || sma_str_is_equal(chat->channel, ask->channel) ||
+                         sma_str_is_equal(chat->channel, place->channel));
+    return is_meant ? chat : NULL;
+}
+
+/* Of several bots of the platform the one that is spoken to. */
+static struct sma_str channel_of(const struct sma_contact_ask *ask)
+{
+    bool is_own =
+        ask->channel.len == 0 || sma_str_is_equal(ask->channel, sma_bot_platform(ask->asked_in));
+    return is_own ? ask->asked_in : ask->channel;
+}
+
+static bool is_adapter(const struct sma_store *store, struct sma_str channel)
+{
+    return sma_store_adapter_of(store, &(struct sma_route){.channel = channel}) >= 0;
+}
+
+/* -- the answer -------------------------------------------------------------------------------- */
+static void answer(struct sma_store *store, const struct sma_msg *question,
+                   const struct sma_contact_result *result)
+{
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_contact_result(result));
+    sma_ctx_answer(store->ctx, question, &msg);
+}
+
+static void answer_none(struct sma_store *store, const struct sma_msg *question, const char *why)
+{
+    answer(store, question, &(struct sma_contact_result){.why = sma_str(why)});
+}
+
+/* "Ann (telegram:chat:1001)"; of a group what it is called on its platform. */
+static struct sma_str put_whom(struct sma_store *store, const struct place *place)
+{
+    struct sma_buf *buf = &store->scratch.text;
+    struct sma_str name = place->is_group ? place->route.chat_type : place->route.user_name;
+    sma_buf_clear(buf);
+    sma_buf_put_str(buf, name);
+    sma_buf_put_text(buf, name.len > 0 ? " (" : "(");
+    sma_buf_put_str(buf, place->chat->key);
+    sma_buf_put_char(buf, ')');
+    return buf->err == SMA_ERR_OK ? sma_buf_str(buf) : place->chat->key;
+}
+
+/* A stranger's chat, or a group that nobody of the owner's side has let in. */
+static bool is_doubtful(struct sma_store *store, const struct place *place)
+{
+    if (place->is_group)
+        return !sma_store_is_let_in(store, &place->route);
+    return sma_store_standing(store, NULL, &place->route, false) <= SMA_STANDING_STRANGER;
+}
+
+static void answer_chat(struct sma_store *store, const struct sma_msg *question,
+                        struct place *place, const struct sma_route *from)
+{
+    const struct sma_adapter *adapter = store->adapters[place->adapter].adapter;
+    struct sma_route *route = &place->route;
+    *route = *from;
+    route->channel = place->chat->channel;
+    route->chat_key = place->chat->key;
+    route->adapter = (uint8_t)adapter->actor;
+    sma_store_follow_route(place->chat, route);
+    route->message_id = place->ask->message_id; /* what it came with is not answered */
+
+    place->is_group = adapter->ops->is_group != NULL && adapter->ops->is_group(route);
+    bool is_doubted = is_doubtful(store, place); /* before put_whom: it may need the scratch */
+    answer(store, question,
+           &(struct sma_contact_result){.is_found = true,
+                                        .count = 1,
+                                        .route = *route,
+                                        .contact_json = SMA_STR("{}"),
+                                        .is_doubtful = is_doubted,
+                                        .whom = put_whom(store, place)});
+}
+
+void sma_store_place(struct sma_store *store, const struct sma_msg *question)
+{
+    struct place place = {.ask = SMA_MSG_BODY((struct sma_msg *)question, struct sma_contact_ask)};
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_route from;
+    struct sma_buf text;
+    place.channel = channel_of(place.ask);
+    if (place.ask->chat_id.len == 0) {
+        answer_none(store, question,
+                    "\"chatId\" is missing: nothing was sent. Call again with the id of the chat "
+                    "on that platform, or with its chat key.");
+        return;
+    }
+    place.chat = find_by_key(store, &place);
+    if (place.chat == NULL)
+        place.chat = find_by_id(store, &place);
+    struct sma_str channel = place.chat == NULL ? place.channel : place.chat->channel;
+    if (!is_adapter(store, channel)) {
+        answer_none(store, question,
+                    "This channel is not configured here: nothing was sent. \"channel\" is the "
+                    "platform of the other chat, as in its chat key.");
+        return;
+    }
+    if (place.chat == NULL) {
+        answer_none(store, question,
+                    "This agent does not know such a chat or topic: nothing was sent. It can only "
+                    "write to chats that somebody has written to it in; chat_contact_lookup finds "
+                    "people and the chats they were seen in.");
+        return;
+    }
+    place.adapter = sma_store_adapter_of(store, &(struct sma_route){.channel = channel});
+    sma_buf_init(&text, 4 * SMA_ID_BYTES_MAX);
+    if (sma_store_find_route(store, place.chat, &rows, &text, &from) == SMA_ERR_OK)
+        answer_chat(store, question, &place, &from);
+    else
+        answer_none(store, question,
+                    "Nobody has been answered in this chat or is known to be in it, so nobody "
+                    "knows where it is: nothing was sent.");
+    sma_buf_fini(&text);
+}

@@ -1,0 +1,252 @@
+/*
+ * Aim: a message of the agent to another chat really goes there and nowhere else; people are asked
+ * first, and see where it goes; what cannot go there is not called sent.
+ * Method: the real binary between a platform in this process and a model server that calls what the
+ *   user's text says. scenario_chat_tools_X BINARY FAKE_MODEL
+ */
+#if defined(CHAT_TOOLS_TELEGRAM)
+#include "approval_world.h"
+#define CHANNEL "telegram"
+#define OWNER "1001"
+#define MEMBER "1002"
+#define ANN_CHAT ANN
+#define BOB_CHAT BOB
+#define BOB_ID "1002"
+#define BOB_KEY "telegram:chat:1002"
+#define ANN_ID "1001"
+#define KIND telegram_kind
+#define UNKNOWN_ID "\"4242\""
+#elif defined(CHAT_TOOLS_FEISHU)
+#include "feishu_world.h"
+#define CHANNEL "feishu"
+#define OWNER ANN
+#define MEMBER BOB
+#define BOB_ID BOB_CHAT
+#define BOB_KEY "feishu:chat:" BOB_CHAT
+#define ANN_ID ANN_CHAT
+#define KIND feishu_kind
+#define UNKNOWN_ID "\"oc_nobody\""
+#else
+#include "qq_world.h"
+#define CHANNEL "qq"
+#define OWNER "A1B2C3D4E5F60718293A4B5C6D7E8F90"
+#define MEMBER "B0B2C3D4E5F60718293A4B5C6D7E8F91"
+#define ANN_CHAT ANN
+#define BOB_CHAT BOB
+#define BOB_ID MEMBER
+#define BOB_KEY "qq:c2c:" MEMBER
+#define ANN_ID OWNER
+#define KIND qq_kind
+#define UNKNOWN_ID "\"D0D2C3D4E5F60718293A4B5C6D7E8F99\""
+#endif
+
+#include "support/check.h"
+
+#define SEND(members) "tell [[call chat_send {" members ",\"text\":\"the tea is ready\"}]]"
+#define TEA "the tea is ready"
+
+static const char *binary, *fake_model;
+
+static void say(const struct platform_world *world, bool is_ann, const char *text)
+{
+#if defined(CHAT_TOOLS_QQ)
+    chat_say(world, is_ann ? ANN : BOB, NULL, text);
+#else
+    if (is_ann)
+        (void)chat_say(world, ANN_CHAT, ANN, text);
+    else
+        (void)chat_say(world, BOB_CHAT, BOB, text);
+#endif
+}
+
+static void await_results(const struct platform_world *world, size_t count)
+{
+    long long until = process_now_ms() + AWAIT_MS;
+    while (chat_count(world, ANN_CHAT, "Result: ") < count && process_now_ms() < until)
+        process_pause_ms(2);
+    if (chat_count(world, ANN_CHAT, "Result: ") != count)
+        chat_show(world, ANN_CHAT);
+    CHECK_INT(count, chat_count(world, ANN_CHAT, "Result: "));
+}
+
+/* Ann owns the project and Bob is a member; both have talked to the agent. */
+static void start(struct platform_world *world, const char *rule)
+{
+    char root[512];
+    snprintf(root, sizeof root,
+             ",\"language\":\"en\",\"permissions\":{%s\"roles\":{\"owner\":[\"" CHANNEL ":" OWNER
+             "\"],\"member\":[\"" CHANNEL ":" MEMBER "\"]}}",
+             rule);
+    if (strstr(KIND.root == NULL ? "" : KIND.root, "language") != NULL) /* it says it itself */
+        memmove(root, strchr(root + 1, ','), strlen(strchr(root + 1, ',')) + 1);
+    platform_world_start(
+        world, &KIND, binary, fake_model,
+        &(struct platform_options){
+            .root = root, .members = ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"});
+    say(world, true, "hello");
+    chat_expect(world, ANN_CHAT, "You said: hello");
+    say(world, false, "hi there");
+    chat_expect(world, BOB_CHAT, "You said: hi there");
+    platform_settle(world);
+}
+
+static void it_goes_where_it_is_sent(void)
+{
+    static const char *const calls[] = {
+        SEND("\"chatId\":\"" BOB_ID "\""),
+        SEND("\"chatId\":\"" BOB_KEY "\",\"chatType\":null"),
+        "tell [[call send_message {\"text\":\"the tea is ready\",\"channel\":\"" CHANNEL
+        "\",\"chatId\":\"" BOB_ID "\"}]]",
+#if defined(CHAT_TOOLS_TELEGRAM)
+        SEND("\"chatId\":1002"),
+#elif defined(CHAT_TOOLS_QQ)
+        SEND("\"chatId\":\"" BOB_ID "\",\"chatType\":\"c2c\""),
+#endif
+    };
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
+        say(&world, true, calls[i]);
+        await_results(&world, i + 1);
+        platform_settle(&world);
+        CHECK_INT(i + 1, chat_count(&world, BOB_CHAT, TEA));
+        CHECK_INT(0, chat_count(&world, BOB_CHAT, "Result: "));
+        CHECK_INT(0, chat_count(&world, ANN_CHAT, TEA));
+    }
+    chat_expect(&world, ANN_CHAT, "\"sentTo\":\"" BOB_KEY "\"");
+    /* Bob's history has it, Ann's has not; and his next message is answered. */
+    say(&world, false, "thank you");
+    chat_expect(&world, BOB_CHAT, "You said: thank you");
+    /* Her own chat, named, is her own chat. */
+    say(&world, true, "me [[call chat_send {\"chatId\":\"" ANN_ID "\",\"text\":\"to you\"}]]");
+    chat_expect(&world, ANN_CHAT, "to you");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, "to you"));
+    platform_world_stop(&world);
+}
+
+static void what_cannot_go_there_is_not_called_sent(void)
+{
+    static const struct
+    {
+        const char *call, *said;
+    } rows[] = {
+        {SEND("\"chatId\":" UNKNOWN_ID), "does not know such a chat"},
+        {SEND("\"chatId\":\"" BOB_ID "\",\"messageThreadId\":99"), "does not know such a chat"},
+        {SEND("\"chatId\":\"" BOB_ID "\",\"channel\":\"icq\""), "not configured here"},
+        {SEND("\"channel\":\"icq\""), "is missing"},
+        {SEND("\"chatId\":\"a b\""), "without spaces"},
+        {SEND("\"chatId\":\"" BOB_ID "\",\"silent\":true"), "is not known to this tool"},
+    };
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        say(&world, true, rows[i].call);
+        chat_expect(&world, ANN_CHAT, rows[i].said);
+        await_results(&world, i + 1);
+    }
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN_CHAT, "\"success\":true"));
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, TEA));
+    CHECK_INT(0, chat_count(&world, ANN_CHAT, TEA));
+    platform_world_stop(&world);
+    start(&world, "\"send_elsewhere\":\"refuse\",");
+    say(&world, true, SEND("\"chatId\":\"" BOB_ID "\""));
+    chat_expect(&world, ANN_CHAT, "Sending to other chats is switched off");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, TEA));
+    platform_world_stop(&world);
+}
+
+#if defined(CHAT_TOOLS_TELEGRAM)
+/* The card says where; nothing goes before the word, and what was agreed to goes once, whatever
+ * happens to the program. */
+static void people_are_asked_and_see_where_it_goes(void)
+{
+    struct platform_world world;
+    start(&world, "");
+    int64_t card =
+        approval_ask(&world, ANN, ANN, SEND("\"chatId\":\"" BOB_ID "\""), "(" BOB_KEY ")");
+    CHECK_INT(0, chat_count(&world, BOB, TEA));
+    approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
+    await_results(&world, 1);
+    CHECK_INT(0, chat_count(&world, BOB, TEA));
+    for (int i = 0; i < 2; i++) { /* killed while it waits, and again with the word given */
+        card = approval_ask(&world, ANN, ANN, SEND("\"chatId\":\"" BOB_ID "\""), BOB_KEY);
+        service_kill(&world.world.service);
+        char *press = approval_press(&world, ANN, ANN, card, "Approve");
+        approval_restart(&world, binary);
+        approval_expect_toast(&world, press, "Approved.");
+        if (i == 1) {
+            service_kill(&world.world.service);
+            approval_restart(&world, binary);
+        }
+        json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
+        await_results(&world, (size_t)i + 2);
+        platform_settle(&world);
+        /* The second may have died with the program, and is then not repeated but told. */
+        bool is_told = i == 1 && chat_count(&world, ANN, "It was not repeated") > 0;
+        CHECK_INT(is_told ? i : i + 1, chat_count(&world, BOB, TEA));
+    }
+    platform_world_stop(&world);
+}
+
+/* The platform took it and did not say so, and the program dies: it is not sent again silently. */
+static void a_send_of_unknown_end_is_not_repeated(void)
+{
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    platform_fault(&world, "sendMessage", "lose_answer", 1);
+    say(&world, true, SEND("\"chatId\":\"" BOB_ID "\""));
+    chat_expect(&world, BOB, TEA);
+    service_kill(&world.world.service);
+    approval_restart(&world, binary);
+    await_results(&world, 1);
+    platform_settle(&world);
+    CHECK(chat_count(&world, BOB, TEA) <= 2); /* a repetition is marked as one */
+    platform_world_stop(&world);
+}
+
+/* What the platform says is what the model is told. */
+static void a_refusal_of_the_platform_comes_back(void)
+{
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    platform_tell(&world.client, "{s:s,s:i,s:b}", "do", "block", "chat", BOB, "on", true);
+    say(&world, true, SEND("\"chatId\":\"" BOB_ID "\""));
+    chat_expect(&world, ANN, "\"success\":false");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, BOB, TEA));
+    platform_world_stop(&world);
+}
+
+/* Whom nobody knows may talk here, and nowhere else. */
+static void a_stranger_sends_nothing_elsewhere(void)
+{
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    platform_tell(&world.client, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
+                  "Cat", "username", "cat", "language", "en");
+    (void)chat_say(&world, CAT, CAT, SEND("\"chatId\":\"" BOB_ID "\""));
+    chat_expect(&world, CAT, "may only talk");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, BOB, TEA));
+    platform_world_stop(&world);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    it_goes_where_it_is_sent();
+    what_cannot_go_there_is_not_called_sent();
+#if defined(CHAT_TOOLS_TELEGRAM)
+    people_are_asked_and_see_where_it_goes();
+    a_send_of_unknown_end_is_not_repeated();
+    a_refusal_of_the_platform_comes_back();
+    a_stranger_sends_nothing_elsewhere();
+#endif
+    return 0;
+}
