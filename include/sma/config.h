@@ -94,6 +94,14 @@ enum sma_queue_mode
     SMA_QUEUE_STEER,   /* what a person adds goes into the run that is open for them */
 };
 
+/* permissions.memory, in the order of its words. */
+enum sma_memory_permission
+{
+    SMA_MEMORY_ASK,    /* each fact is asked about before it is written */
+    SMA_MEMORY_ALLOW,  /* none is */
+    SMA_MEMORY_REFUSE, /* nothing is remembered, and nothing recalled */
+};
+
 /* budgets.*: what may be used in a day and in a month, by the local time of the process. */
 enum sma_budget_scope
 {
@@ -179,6 +187,7 @@ struct sma_config
     size_t dotenv_count;
     /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
     const char *sandbox;
+    uint8_t memory;               /* permissions.memory: enum sma_memory_permission */
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_adapter adapters[32];
     size_t adapter_count;

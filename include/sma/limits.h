@@ -218,6 +218,26 @@
 #define SMA_PAIRING_COUNT_MAX 1000 /* codes shown and not answered; the oldest goes */
 #define SMA_PAIRING_S 86400        /* a code is good for this long */
 
+/* -- memory ------------------------------------------------------------------------------------ */
+/* of one file; a larger one is neither read nor written */
+#define SMA_MEMORY_FILE_BYTES_MAX (1024 * 1024)
+/* lines of one file that are indexed; at it nothing more is written into it */
+#define SMA_MEMORY_FILE_FACT_COUNT_MAX 5000
+/* of a fact that is written; what people write longer is cut where it is recalled */
+#define SMA_MEMORY_TEXT_BYTES_MAX 1000
+#define SMA_MEMORY_TAG_COUNT_MAX 8
+#define SMA_MEMORY_TAG_BYTES_MAX 40
+#define SMA_MEMORY_NAME_BYTES_MAX 200 /* of a file's name; a longer one gets a hash */
+#define SMA_MEMORY_RECALL_COUNT_MAX 20
+/* of the recalled facts in one request; further ones are left out */
+#define SMA_MEMORY_RECALL_BYTES_MAX 6000
+#define SMA_MEMORY_SEARCH_COUNT_MAX 50 /* of memory_search */
+/* words of a message that are looked for: from its begin and its end */
+#define SMA_MEMORY_QUERY_WORD_COUNT_MAX 32
+/* every file is looked at again after this; those of who speaks, each time */
+#define SMA_MEMORY_LOOK_S 300
+#define SMA_MEMORY_LOOK_FIRST_S 2 /* while there is nothing to recall */
+
 /* retention.*: the longest that can be asked for; 0 = for ever */
 #define SMA_KEEP_DAY_COUNT_MAX 36500
 #define SMA_STRANGER_TEXT_BYTES_MAX 2048 /* kept of a message of somebody whom nobody knows */

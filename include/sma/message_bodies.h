@@ -313,6 +313,13 @@ BODY(sma_seq)
 END
 
 /* Store -> agent: run this message. One credit = one open run; DONE returns it. */
+/* A fact of the memory that fits the message, for the person and the place it comes from. */
+BODY(sma_recalled)
+    FIELD(uint64_t, id)
+    FIELD(uint8_t, kind)                     /* enum sma_memory_kind */
+    TEXT(text)
+END
+
 BODY(sma_run_order)
     FIELD(uint64_t, seq)
     PART(sma_route, route)
@@ -344,6 +351,7 @@ BODY(sma_run_order)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
     LIST(sma_part, part_count, parts)        /* of this message, in its order */
     TEXT(model) /* chosen for this chat by /model: a label of chats.h; empty = none */
+    LIST(sma_recalled, recalled_count, recalled) /* the most fitting first */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -505,6 +513,25 @@ BODY(sma_contact_result)
     FIELD(bool, is_doubtful)
     TEXT(whom) /* for people: "member, telegram:1001"; of a chat its name and key */
     TEXT(why)                                /* of a chat: why it is not found */
+END
+
+/* Whose facts these are, the store says by route and is_group; the call does not. */
+BODY(sma_memory_ask)
+    PART(sma_route, route)                   /* of the run */
+    FIELD(bool, is_group)
+    FIELD(bool, is_upsert)                   /* else a search */
+    TEXT(text)                               /* what is to be remembered, or looked for */
+    FIELD(bool, is_project)                  /* upsert: for everybody */
+    FIELD(uint8_t, kind)                     /* enum sma_memory_kind */
+    FIELD(uint8_t, importance)               /* 1..10; 0 = usual */
+    TEXT(tags)                               /* blanks between them */
+    FIELD(uint64_t, replaces)                /* id of an own fact; 0 = none */
+    FIELD(uint32_t, limit)                   /* search: 1..SMA_MEMORY_SEARCH_COUNT_MAX */
+END
+
+BODY(sma_memory_result)
+    FIELD(bool, is_error)
+    TEXT(content)                            /* for the model: JSON */
 END
 
 /* -- working tools ----------------------------------------------------------------------------- */

@@ -78,6 +78,8 @@ MSG(HISTORY,        history,        ASK(HISTORY_LINES),  AGENT,      STORE,     
 MSG(HISTORY_LINES,  history_lines,  ANSWER,              STORE,      AGENT,      sma_history_lines)
 MSG(CONTACT,        contact,        ASK(CONTACT_RESULT), AGENT,      STORE,      sma_contact_ask)
 MSG(CONTACT_RESULT, contact_result, ANSWER,              STORE,      AGENT,      sma_contact_result)
+MSG(MEMORY,         memory,         ASK(MEMORY_RESULT),  AGENT,      STORE,      sma_memory_ask)
+MSG(MEMORY_RESULT,  memory_result,  ANSWER,              STORE,      AGENT,      sma_memory_result)
 MSG(MODEL,          model,          ASK(MODEL_ANSWER),   AGENT,      MODEL,      sma_model_ask)
 MSG(MODEL_ANSWER,   model_answer,   ANSWER,              MODEL,      AGENT,      sma_model_answer)
 MSG(MODEL_CANCEL,   model_cancel,   HANDOFF,             AGENT,      MODEL,      sma_model_cancel)

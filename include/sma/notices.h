@@ -185,6 +185,10 @@
     X(CARD_SEND, "Send to: ", "发送给：") \
     X(CARD_MCP, "Call this tool of an outside server: ", "调用外部服务器的工具：") \
     X(CARD_MCP_ARGUMENTS, "With:", "参数：") \
+    X(CARD_MEMORY, "Remember this, for later conversations here:", \
+      "记住这件事，供以后在此对话时使用：") \
+    X(CARD_MEMORY_PROJECT, "Remember this for everybody who talks to me:", \
+      "记住这件事，并对所有与我对话的人使用：") \
     X(CARD_OTHER, "Use this tool: ", "使用工具：") \
     X(CARD_REASON, "Why I ask: ", "为何询问：") \
     X(CARD_NO_RULE, "no rule allows it", "没有规则允许它") \

@@ -41,7 +41,21 @@ static const char AGENT_MD[] =
     "- Look whether something is already done before you do it again: a run may continue after a\n"
     "  restart, and a message may come twice.\n"
     "- Prefer steps that can be repeated without harm; name a file rather than append to one.\n"
-    "- When you cannot tell whether a step with effects was done, say so and ask.\n";
+    "- When you cannot tell whether a step with effects was done, say so and ask.\n\n"
+    "## Memory Policy\n\n"
+    "- Remember what stays true and will help later: preferences, decisions, names, lasting "
+    "facts.\n"
+    "  One short sentence each, in the person's own language, and only what they said themselves.\n"
+    "- Not what is true today only, what can be looked up, or what is private to somebody else;\n"
+    "  never passwords, keys, health or money matters, unless the person asks for it.\n"
+    "- When something remembered turns out wrong, replace it. When somebody wants it forgotten, "
+    "say\n"
+    "  that /forget does it.\n";
+
+static const char PROJECT_MD[] =
+    "# What this agent remembers about this project\n\n"
+    "Each line below that begins with a dash is one fact, for everybody who talks to the agent.\n"
+    "Edit and delete as you like.\n\n";
 
 /* -- ship.json --------------------------------------------------------------------------------- */
 static void put_member(struct sma_buf *buf, const char *name, const char *value, const char *end)
@@ -249,9 +263,9 @@ static enum sma_err add_env(struct init_stage *stage, const struct init_answers 
 
 static enum sma_err add_folders(struct init_stage *stage, struct sma_error *error)
 {
-    static const char *const names[] = {".ship",        ".ship/routes", ".ship/logs",
-                                        ".ship/.cache", ".ship/chats",  ".ship/public",
-                                        ".ship/mcp",    ".ship/schema"};
+    static const char *const names[] = {
+        ".ship",        ".ship/routes", ".ship/logs",   ".ship/.cache", ".ship/chats",
+        ".ship/public", ".ship/mcp",    ".ship/schema", ".ship/memory", ".ship/memory/users"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         SMA_TRY(init_stage_add_folder(stage, names[i], error));
     }
@@ -264,6 +278,7 @@ static enum sma_err add_all(struct init_stage *stage, const struct init_answers 
                             struct sma_buf *buf, struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *servers = NULL;
+    SMA_AUTO(sma_freep) char *memory = NULL;
     struct sma_str text;
     SMA_TRY(add_env(stage, answers, buf, error));
     SMA_TRY(add_folders(stage, error));
@@ -275,6 +290,11 @@ static enum sma_err add_all(struct init_stage *stage, const struct init_answers 
     if (servers == NULL) {
         sma_buf_put_text(buf, "{\n  \"$schema\": \"./mcp.schema.json\",\n  \"servers\": {}\n}\n");
         SMA_TRY(add(stage, ".ship/mcp/mcp.json", buf, 0600, error));
+    }
+    SMA_TRY(read_before(answers->dir, ".ship/memory/project.md", &memory, &text, error));
+    if (memory == NULL) {
+        sma_buf_put_text(buf, PROJECT_MD);
+        SMA_TRY(add(stage, ".ship/memory/project.md", buf, 0600, error));
     }
     sma_buf_put_text(buf, AGENT_MD);
     SMA_TRY(add(stage, "Agent.md", buf, 0644, error));

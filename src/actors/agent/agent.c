@@ -310,6 +310,10 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
         event.kind = SMA_RUN_CONTACT;
         event.contact = SMA_MSG_BODY(msg, struct sma_contact_result);
         break;
+    case SMA_MSG_MEMORY_RESULT:
+        event.kind = SMA_RUN_MEMORY;
+        event.memory = SMA_MSG_BODY(msg, struct sma_memory_result);
+        break;
     case SMA_MSG_HISTORY_LINES:
         event.kind = SMA_RUN_HISTORY;
         event.history = SMA_MSG_BODY(msg, struct sma_history_lines);

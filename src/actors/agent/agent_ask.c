@@ -335,6 +335,10 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
     case SMA_RUN_ASK_HISTORY:
         ask_history(agent, entry, action);
         break;
+    case SMA_RUN_ASK_MEMORY:
+        ask(agent, SMA_ACTOR_STORE, entry, action->call,
+            agent_need(agent, sma_msg_make_memory(&action->memory)), 0);
+        break;
     case SMA_RUN_ASK_SEND:
         ask_send(agent, entry, action);
         break;

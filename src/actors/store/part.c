@@ -5,7 +5,7 @@
 static const struct store_part *const parts[] = {
     &sma_store_batch_part,   &sma_store_record_part, &sma_store_people_part, &sma_store_outbox_part,
     &sma_store_consent_part, &sma_store_runs_part,   &sma_store_intake_part, &sma_store_query_part,
-    &sma_store_budget_part,  &sma_store_upkeep_part,
+    &sma_store_budget_part,  &sma_store_memory_part, &sma_store_upkeep_part,
 };
 
 enum sma_err sma_store_create_parts(struct sma_store *store)

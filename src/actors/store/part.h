@@ -54,7 +54,7 @@ struct store_part
 
 extern const struct store_part sma_store_batch_part, sma_store_record_part, sma_store_people_part,
     sma_store_outbox_part, sma_store_consent_part, sma_store_runs_part, sma_store_intake_part,
-    sma_store_query_part, sma_store_budget_part, sma_store_upkeep_part;
+    sma_store_query_part, sma_store_budget_part, sma_store_memory_part, sma_store_upkeep_part;
 
 /** NOMEM: those that were created are ended by sma_store_end_parts. */
 SMA_CHECKED enum sma_err sma_store_create_parts(struct sma_store *store);

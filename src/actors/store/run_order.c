@@ -6,6 +6,7 @@
  */
 #include "consent.h"
 #include "facts.h"
+#include "memory.h"
 #include "message_parts.h"
 #include "outbox.h"
 #include "people.h"
@@ -103,6 +104,7 @@ static void fill_order(struct sma_store *store, struct sma_run_order *order,
     order->has_lines = !order->has_past && has_lines_before(store, run);
     order->attempt = 1;
     order->stamps = run->stamps;
+    sma_store_recall(store, order);
 }
 
 struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
@@ -354,12 +356,12 @@ static struct sma_msg *build(struct load *load, const struct store_order *from)
     sma_msg_place(SMA_MSG_RUN, order, load->buf->ptr);
     /* Also when nothing but what waited from before made it begin. */
     load->store->has_worked = true;
+    order->standing = (uint8_t)load->standing;
     fill_order(load->store, order, from->run);
     order->is_resumed = from->is_resumed;
     order->is_suspect = from->run->is_suspect;
     order->attempt = from->attempt;
     order->is_decided = from->is_decided;
-    order->standing = (uint8_t)load->standing;
     return make_order(load->store, from->run, order);
 }
 

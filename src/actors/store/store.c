@@ -8,6 +8,7 @@
 #include "consent.h"
 #include "hooks.h"
 #include "intake.h"
+#include "memory.h"
 #include "outbox.h"
 #include "people.h"
 #include "query.h"
@@ -294,6 +295,9 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_CONTACT:
         sma_store_contact(store, msg);
         break;
+    case SMA_MSG_MEMORY:
+        sma_store_memory(store, msg);
+        break;
     case SMA_MSG_DECIDE:
         sma_store_decide(store, msg);
         break;
@@ -310,6 +314,7 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         store->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
         sma_store_set_retention(store);
         sma_store_set_budgets(store);
+        sma_store_set_memory(store);
         if (sma_store_load_rules(store) != SMA_ERR_OK)
             sma_ctx_fatal(store->ctx, "out of memory");
         break;

@@ -39,6 +39,7 @@ struct store_record;
 struct store_query;
 struct store_upkeep;
 struct store_budget;
+struct store_memory;
 
 /* Records of chats in which something goes on: chat.h. */
 struct store_chats
@@ -85,6 +86,7 @@ struct sma_store
     struct store_query *query;
     struct store_upkeep *upkeep;
     struct store_budget *budget;
+    struct store_memory *memory;
 };
 
 #endif

@@ -39,6 +39,14 @@ void sma_prompt_put_chat(struct sma_buf *buf, const struct sma_run_order *order,
                          const struct sma_prompt_channel *channel);
 /** How that line begins, as it stands in a request: nothing in it needs escaping. */
 void sma_prompt_put_chat_mark(struct sma_buf *buf, uint64_t facts_word);
+/** How the block of remembered facts begins, in the facts and as it stands in a request. */
+void sma_prompt_put_memory_mark(struct sma_buf *buf, uint64_t facts_word);
+/** That block, with the line feed before it; the facts themselves follow. */
+void sma_prompt_put_memory(struct sma_buf *buf, const struct sma_run_order *order);
+/** "\n- \"text\" (preference, m0123456789abcdef)" */
+void sma_prompt_put_recalled(struct sma_buf *buf, const struct sma_recalled *fact);
+/** "m0123456789abcdef": the id of a fact, for models and people. */
+void sma_prompt_put_fact_id(struct sma_buf *buf, uint64_t id);
 /** The block before an earlier message that is answered in the same run (queue.mode collect). */
 void sma_prompt_put_earlier(struct sma_buf *buf, const struct sma_collected *message,
                             uint64_t facts_word);

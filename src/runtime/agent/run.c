@@ -430,6 +430,9 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
     case SMA_RUN_HISTORY:
         history_came(run, event);
         break;
+    case SMA_RUN_MEMORY:
+        run_memory(run, event->call, event->memory);
+        break;
     case SMA_RUN_SENT:
         run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
         break;

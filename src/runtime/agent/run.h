@@ -99,6 +99,7 @@ enum sma_run_event_kind
     SMA_RUN_MODEL,      /* model */
     SMA_RUN_CONTACT,    /* call, contact */
     SMA_RUN_HISTORY,    /* call, history */
+    SMA_RUN_MEMORY,     /* call, memory */
     SMA_RUN_SENT,       /* call, sent */
     SMA_RUN_TOOL,       /* call, tool */
     SMA_RUN_ENCODED,    /* call, part; NULL: there is nobody to ask */
@@ -124,6 +125,7 @@ struct sma_run_event
         const struct sma_model_answer *model;
         const struct sma_contact_result *contact;
         const struct sma_history_lines *history;
+        const struct sma_memory_result *memory;
         const struct sma_send_result *sent;
         const struct sma_tool_answer *tool;
         const struct sma_part *part;
@@ -138,6 +140,7 @@ enum sma_run_action_kind
     SMA_RUN_CANCEL_MODEL, /* the open question; its answer is not wanted */
     SMA_RUN_ASK_CONTACT,  /* call, contact */
     SMA_RUN_ASK_HISTORY,  /* call, history */
+    SMA_RUN_ASK_MEMORY,   /* call, memory */
     SMA_RUN_ASK_SEND,     /* call, outbox_id; deadline at most SMA_SEND_WAIT_S */
     SMA_RUN_STORE_STEP,   /* step */
     SMA_RUN_STORE_DONE,   /* done */
@@ -161,6 +164,7 @@ struct sma_run_action
         struct sma_session_ask session;
         struct sma_contact_ask contact;
         struct sma_history_ask history;
+        struct sma_memory_ask memory;
         struct sma_tool_ask tool;
         struct sma_encode_ask encode;
         struct sma_step step;

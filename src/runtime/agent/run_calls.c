@@ -255,6 +255,8 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         ask_history(run, index);
     else if (tool == SMA_TOOL_CONTACT_LOOKUP)
         run_ask_contact(run, index);
+    else if (tool == SMA_TOOL_MEMORY_SEARCH || tool == SMA_TOOL_MEMORY_UPSERT)
+        run_ask_memory(run, index);
     else
         run_ask_tool(run, index, sma_tool_is_work(tool) ? SMA_TOOL_RUN : SMA_TOOL_CHECK);
 }

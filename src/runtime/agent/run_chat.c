@@ -28,6 +28,9 @@ void run_chat_init(struct sma_run *run, uint32_t channel_offers)
     run->offers = channel_offers;
     if (rules.tools != NULL)
         run->offers |= rules.tools->refused_tools << SMA_TOOL_OFFER_REFUSED;
+    if (settings->config->memory == SMA_MEMORY_REFUSE)
+        run->offers |= (BIT(SMA_TOOL_MEMORY_SEARCH) | BIT(SMA_TOOL_MEMORY_UPSERT))
+                       << SMA_TOOL_OFFER_REFUSED;
     run->chat.prompt = rules.prompt;
     run->chat.first = first_model(run, &rules);
     /* A chat that has a model of its own does not go to llm: that it has one has a reason. */

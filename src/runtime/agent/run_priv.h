@@ -25,7 +25,8 @@
  * the other side, and none takes a blank one. */
 #define RUN_NO_WORDS "[no words]"
 #define RUN_CACHE_KEY_BYTES 16 /* which chat it is, for providers that route by it */
-#define BLOCKS_FEW 5           /* facts, two of what was said since, context, text */
+/* facts, what is remembered, two of what was said since, context, text */
+#define BLOCKS_FEW 6
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
 enum run_state
@@ -49,6 +50,7 @@ enum call_stage
     CALL_IDLE,
     CALL_CONTACT, /* the store: who is it? */
     CALL_HISTORY, /* the store */
+    CALL_MEMORY,  /* the store */
     CALL_CHECK,   /* the tools: may it be done? */
     CALL_TURN,    /* a command: files of the same answer are written first */
     CALL_RUN,     /* the tools: its result */
@@ -371,6 +373,15 @@ void run_absorb(struct sma_run *run, struct sma_str results);
 bool run_put_results(struct sma_run *run);
 /* The user has stopped the run in the middle of a round: the same with what there is. */
 void run_absorb_open(struct sma_run *run);
+
+/* run_memory.c */
+/* Facts that fit the message, behind the facts of the run; those that the conversation holds
+ * already are left out. */
+void run_put_recalled(struct sma_run *run);
+/* Where they begin in the facts, in this life or an earlier one; their length = they hold none. */
+size_t run_find_recalled(struct sma_run *run);
+void run_ask_memory(struct sma_run *run, uint32_t index);
+void run_memory(struct sma_run *run, uint32_t index, const struct sma_memory_result *result);
 
 /* run_calls.c */
 void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact);

@@ -61,7 +61,11 @@ static void put_user(struct sma_run *run)
 static void fill_blocks(struct sma_run *run, const size_t *header_ends)
 {
     const struct sma_run_order *order = run->order;
-    run->blocks[run->block_count++] = sma_buf_str(&run->facts);
+    size_t recalled = run_find_recalled(run);
+    run->blocks[run->block_count++] = (struct sma_str){run->facts.ptr, recalled};
+    if (recalled < run->facts.len) /* without the line feed between them */
+        run->blocks[run->block_count++] =
+            (struct sma_str){run->facts.ptr + recalled + 1, run->facts.len - recalled - 1};
     if (run->past.chatter.len > 0) {
         run->blocks[run->block_count++] = sma_buf_str(&run->past.chatter_head);
         run->blocks[run->block_count++] = sma_buf_str(&run->past.chatter);
@@ -140,6 +144,8 @@ static void put_fresh_facts(struct sma_run *run)
     sma_prompt_put_facts(&run->facts, run->order, run->wall_ms);
     if (!knows_chat(run))
         sma_prompt_put_chat(&run->facts, run->order, &run->channel);
+    if (run->order->recalled_count > 0)
+        run_put_recalled(run);
 }
 
 static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)

@@ -143,6 +143,11 @@ static void put_what(struct writer *writer, const struct sma_request_item *item,
     } else if (sma_str_is_equal(item->type, SMA_STR("send")) && details != NULL) {
         say_line(writer, SMA_NOTICE_CARD_SEND, receiver.len > 0 ? receiver : item->title);
         show_block(writer, sma_json_str(details, "text"), bytes_max, "");
+    } else if (sma_str_is_equal(item->type, SMA_STR("memory")) && details != NULL) {
+        bool is_project = sma_str_is_equal(sma_json_str(details, "scope"), SMA_STR("project"));
+        say(writer, is_project ? SMA_NOTICE_CARD_MEMORY_PROJECT : SMA_NOTICE_CARD_MEMORY);
+        end_line(writer);
+        show_block(writer, sma_json_str(details, "content"), bytes_max, "");
     } else {
         say_line(writer, SMA_NOTICE_CARD_OTHER, item->tool);
         show_block(writer, item->input_json, bytes_max, "");

@@ -322,6 +322,10 @@ static const struct sma_param ROWS[] = {
      .doc = "tools that are asked every time; stronger than `allow`"},
     {"permissions.mcp.deny", ANY("list of patterns"), LIVE,
      .doc = "tools that are not called; stronger than `ask`"},
+    {"permissions.memory", SMA_PARAM_WORD("ask,allow,refuse", 0), LIVE, AT(memory),
+     .doc = "what the agent remembers of people: `ask` before each fact that is written, `allow` "
+            "it, or `refuse` memory altogether; what is for the whole project is always asked of "
+            "people who are no owners or administrators"},
     {"permissions.open_pr", ANY("true, false"), UNUSED},
     {"permissions.merge", ANY("true, false"), UNUSED},
     {"adapters", OBJECT, .traits = SMA_PARAM_BLOCKS},

@@ -14,8 +14,8 @@
 #define MCP_BYTES_MAX (1024 * 1024)
 
 /* Folders of the earlier program. Empty ones were made by `init` and ask for nothing. */
-static const char *const FOLDERS[] = {".ship/tasks",  ".ship/runs",   ".ship/queue",
-                                      ".ship/memory", ".ship/public", ".ship/routes"};
+static const char *const FOLDERS[] = {".ship/tasks", ".ship/runs", ".ship/queue", ".ship/public",
+                                      ".ship/routes"};
 
 static void add(struct loading *loading, const char *name)
 {

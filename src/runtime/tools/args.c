@@ -235,6 +235,22 @@ static const struct member list_members[] = {
      "a pattern for names, like *.md"},
     {"recursive", MEMBER_FLAG, false, false, AT(is_recursive), 0, 0, 0, "true or false"},
 };
+static const struct member recall_members[] = {
+    {"query", MEMBER_TEXT, true, false, AT(query), 0, SMA_MEMORY_TEXT_BYTES_MAX, 0,
+     "a string with words to look for"},
+    {"limit", MEMBER_NUMBER32, false, false, AT(limit), 1, SMA_MEMORY_SEARCH_COUNT_MAX, 10,
+     "an integer from 1 to 50"},
+};
+static const struct member remember_members[] = {
+    {"content", MEMBER_TEXT, true, false, AT(content), 0, SMA_MEMORY_TEXT_BYTES_MAX, 0,
+     "a string with the fact"},
+    {"type", MEMBER_TEXT, false, true, AT(kind), 0, 20, 0,
+     "\"preference\", \"fact\", \"entity\" or \"task\""},
+    {"importance", MEMBER_NUMBER32, false, false, AT(importance), 1, 10, 0,
+     "an integer from 1 to 10"},
+    {"scope", MEMBER_TEXT, false, true, AT(scope), 0, 20, 0, "\"here\" or \"project\""},
+    {"replaces", MEMBER_TEXT, false, true, AT(handle), 0, 20, 0, "the id of a remembered fact"},
+};
 static const struct member react_members[] = {
     {"emoji", MEMBER_TEXT, true, false, AT(emoji), 0, SMA_TOOL_EMOJI_BYTES_MAX, 0,
      "a string with one emoji"},
@@ -299,6 +315,8 @@ static const struct
     [SMA_TOOL_SEARCH_FILES] = TABLE(search_members), [SMA_TOOL_SEND_FILE] = TABLE(send_members),
     [SMA_TOOL_SKILLS_LIST] = TABLE(skills_members),  [SMA_TOOL_SKILLS_LOAD] = TABLE(skill_members),
     [SMA_TOOL_WRITE_FILE] = TABLE(write_members),
+    [SMA_TOOL_MEMORY_SEARCH] = TABLE(recall_members),
+    [SMA_TOOL_MEMORY_UPSERT] = TABLE(remember_members),
 };
 
 static enum sma_err expect(struct sma_buf *why, const struct member *member)
@@ -404,9 +422,58 @@ static bool is_kind(struct sma_str kind)
            sma_str_is_equal(kind, SMA_STR("voice")) || sma_str_is_equal(kind, SMA_STR("audio"));
 }
 
+static bool is_one_of(struct sma_str text, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (sma_str_is_equal(text, sma_str(*words)))
+            return true;
+    return text.len == 0;
+}
+
+/* m0123456789abcdef, as recalls and searches show it */
+static bool read_fact_id(struct sma_str text, uint64_t *ret_id)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t id = 0;
+    for (size_t i = 1; i < text.len; i++) {
+        const char *digit = strchr(digits, text.ptr[i]);
+        if (digit == NULL || text.ptr[i] == '\0')
+            return false;
+        id = id << 4 | (uint64_t)(digit - digits);
+    }
+    *ret_id = id;
+    return text.len == 17 && text.ptr[0] == 'm' && id != 0;
+}
+
+static enum sma_err check_fact(const json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+{
+    static const char *const kinds[] = {"preference", "fact", "entity", "task", NULL};
+    static const char *const scopes[] = {"here", "project", NULL};
+    if (sma_str_trim(args->content).len == 0)
+        return refuse(why, "\"content\" is blank: there is nothing to remember.");
+    if (!is_one_of(args->kind, kinds))
+        return expect(why, &remember_members[1]);
+    if (!is_one_of(args->scope, scopes))
+        return expect(why, &remember_members[3]);
+    if (args->handle.len > 0 && !read_fact_id(args->handle, &args->replaces))
+        return expect(why, &remember_members[4]);
+    json_t *tags = json_object_get(root, "tags");
+    if (tags == NULL || json_is_null(tags))
+        return SMA_ERR_OK;
+    for (size_t i = 0; i < json_array_size(tags); i++)
+        if (!json_is_string(json_array_get(tags, i)))
+            return refuse(why, "Expected \"tags\": a list of strings. Nothing was done.");
+    if (!json_is_array(tags) || json_array_size(tags) > SMA_MEMORY_TAG_COUNT_MAX)
+        return refuse(why, "Expected \"tags\": a list of at most 8 strings. Nothing was done.");
+    args->tags = tags;
+    return SMA_ERR_OK;
+}
+
 /* What holds between members. */
 static enum sma_err check_whole(enum sma_tool tool, struct sma_tool_args *args, struct sma_buf *why)
 {
+    if (tool == SMA_TOOL_MEMORY_UPSERT)
+        return check_fact(args->root, args, why);
     if (tool == SMA_TOOL_EXEC_SHELL && sma_str_trim(args->command).len == 0)
         return refuse(why, "\"command\" is blank: nothing was run. Expected a shell command.");
     if (tool == SMA_TOOL_EDIT_FILE && sma_str_is_equal(args->old_text, args->new_text))

@@ -23,6 +23,9 @@
     "\"" name "\":{\"type\":\"string\",\"enum\":[" words "],\"description\":\"" description "\"}"
 #define ARG_FLAG(name, description) \
     "\"" name "\":{\"type\":\"boolean\",\"description\":\"" description "\"}"
+#define ARG_LIST(name, description) \
+    "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"" \
+    description "\"}"
 #define ARG_NUMBER(name, low, high, description) \
     "\"" name "\":{\"type\":\"integer\",\"minimum\":" low ",\"maximum\":" high \
     ",\"description\":\"" description "\"}"
@@ -95,6 +98,27 @@
         ARG_TEXT("pattern", "only names like this: *.md, src/**/*.c") "," \
         ARG_FLAG("recursive", "also what lies in folders below, default false"), \
       "")) \
+    X(MEMORY_SEARCH, "memory_search", 0, false, false, \
+      "Look for what was remembered earlier and is not told in this conversation: of the person " \
+      "you talk with, or in a group of that group, and of the project.", \
+      ARG_OBJECT( \
+        ARG_TEXT("query", "words that stand in it") "," \
+        ARG_NUMBER("limit", "1", "50", "how many at most, default 10"), \
+        "\"query\"")) \
+    X(MEMORY_UPSERT, "memory_upsert", 0, true, false, \
+      "Remember a fact for later conversations: one short sentence that stays true, in the " \
+      "user's language. It is kept for the person you talk with, in a group for that group. " \
+      "Never passwords, keys or what somebody wants forgotten.", \
+      ARG_OBJECT( \
+        ARG_TEXT("content", "the fact, at most 1000 bytes") "," \
+        ARG_CHOICE("type", "\"preference\",\"fact\",\"entity\",\"task\"", \
+            "default fact") "," \
+        ARG_NUMBER("importance", "1", "10", "default 5; from 8 on it is always recalled") "," \
+        ARG_LIST("tags", "words to find it by") "," \
+        ARG_CHOICE("scope", "\"here\",\"project\"", \
+            "project: for everybody who talks to this agent; default here") "," \
+        ARG_TEXT("replaces", "id of a fact that this one takes the place of"), \
+        "\"content\"")) \
     X(REACT, "react", SMA_TOOL_OFFER_REACTIONS, true, false, \
       "Put an emoji on a message of this chat instead of writing an answer.", \
       ARG_OBJECT( \

@@ -1,0 +1,466 @@
+/* memory_index.c — see memory_index.h. */
+#include "runtime/memory/memory_index.h"
+
+#include "runtime/memory/memory_words.h"
+#include "runtime/secrets/secrets.h"
+#include "sma/limits.h"
+#include "sma/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define VERSION 1
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
+
+/* words: contentless, so that no text stands in the file twice; what is taken out of it is said
+ * again. */
+static const char schema[] =
+    "BEGIN;"
+    "CREATE TABLE files(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, person TEXT NOT NULL,"
+    " stamp TEXT NOT NULL);"
+    "CREATE TABLE audiences(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE facts(id INTEGER PRIMARY KEY, audience INTEGER NOT NULL, file INTEGER NOT NULL,"
+    " place INTEGER NOT NULL, kind INTEGER NOT NULL, importance INTEGER NOT NULL,"
+    " grp TEXT NOT NULL, tags TEXT NOT NULL, text TEXT NOT NULL);"
+    "CREATE INDEX facts_audience ON facts(audience, importance);"
+    "CREATE INDEX facts_file ON facts(file, place);"
+    "CREATE VIRTUAL TABLE words USING fts5(w, content='', tokenize='porter unicode61');"
+    "PRAGMA user_version=" NUMBER(VERSION) ";"
+                                           "COMMIT;";
+
+#define FACT "f.id, f.kind, f.importance, f.text, f.tags, l.person, f.grp"
+#define OF_FILE " FROM facts f JOIN files l ON l.id=f.file "
+
+/* bm25 is less the better. A point of importance is worth a quarter of a rare word. */
+static const char *const sql[MEMORY_STATEMENT_COUNT] = {
+    [MEMORY_GET_FILE] = "SELECT id, stamp FROM files WHERE name=?1",
+    [MEMORY_PUT_FILE] = "INSERT INTO files(name, person, stamp) VALUES(?1, ?2, ?3)"
+                        " ON CONFLICT(name) DO UPDATE SET person=?2, stamp=?3",
+    [MEMORY_DROP_FILE] = "DELETE FROM files WHERE name=?1",
+    [MEMORY_ALL_FILES] = "SELECT name FROM files ORDER BY id",
+    [MEMORY_FILES_OF_AUDIENCE] =
+        "SELECT name, person FROM files WHERE id IN (SELECT file FROM facts WHERE audience=?1)",
+    [MEMORY_GET_AUDIENCE] = "SELECT id FROM audiences WHERE name=?1",
+    [MEMORY_ADD_AUDIENCE] = "INSERT INTO audiences(name) VALUES(?1)",
+    [MEMORY_UNPLACE] = "UPDATE facts SET place=-1 WHERE file=?1",
+    [MEMORY_MISSING] = "SELECT id FROM facts WHERE file=?1 AND place<0 LIMIT 1",
+    [MEMORY_FACT] = "SELECT audience, tags, text FROM facts WHERE id=?1",
+    [MEMORY_ADD_FACT] = "INSERT INTO facts(id, audience, file, place, kind, importance, grp, tags,"
+                        " text) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [MEMORY_SET_FACT] = "UPDATE facts SET place=?2, kind=?3, importance=?4 WHERE id=?1",
+    [MEMORY_DROP_FACT] = "DELETE FROM facts WHERE id=?1",
+    [MEMORY_ADD_WORDS] = "INSERT INTO words(rowid, w) VALUES(?1, ?2)",
+    [MEMORY_DROP_WORDS] = "INSERT INTO words(words, rowid, w) VALUES('delete', ?1, ?2)",
+    [MEMORY_FIND] = "SELECT " FACT " FROM words w JOIN facts f ON f.id=w.rowid"
+                    " JOIN files l ON l.id=f.file"
+                    " WHERE words MATCH ?1 AND f.audience IN (?2, ?3)"
+                    " ORDER BY bm25(words) - f.importance * 0.5, f.id LIMIT ?4",
+    [MEMORY_FIND_IMPORTANT] = "SELECT " FACT OF_FILE "WHERE f.audience=?1 AND f.importance>=?2"
+                              " ORDER BY f.importance DESC, f.place DESC LIMIT ?3",
+    [MEMORY_LIST] = "SELECT " FACT OF_FILE "WHERE f.audience IN (?1, ?2)"
+                    " ORDER BY f.file, f.place LIMIT ?4 OFFSET ?3",
+    [MEMORY_LIST_OWN] = "SELECT " FACT OF_FILE "WHERE f.audience=?1 AND l.person=?2"
+                        " ORDER BY f.place LIMIT ?4 OFFSET ?3",
+    [MEMORY_LIST_FILE] = "SELECT " FACT OF_FILE "WHERE l.name=?1 ORDER BY f.place",
+    [MEMORY_COUNT] = "SELECT count(*) FROM facts WHERE audience IN (?1, ?2)",
+    [MEMORY_COUNT_OWN] = "SELECT count(*)" OF_FILE "WHERE f.audience=?1 AND l.person=?2",
+};
+
+/* -- SQLite ------------------------------------------------------------------------------------ */
+enum sma_err memory_index_fail(struct memory_index *index, int code, struct sma_error *error)
+{
+    const char *text = index->db != NULL ? sqlite3_errmsg(index->db) : sqlite3_errstr(code);
+    enum sma_err err = SMA_ERR_IO;
+    switch (code & 0xFF) {
+    case SQLITE_NOMEM:
+        err = SMA_ERR_NOMEM;
+        break;
+    case SQLITE_FULL:
+        err = SMA_ERR_NOSPACE;
+        break;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* tables of ours that are not there */
+    case SQLITE_CONSTRAINT:
+        index->is_damaged = true;
+        err = SMA_ERR_CORRUPT;
+        break;
+    default:
+        break;
+    }
+    return sma_fail(error, err, "the index of the memory: %s", text);
+}
+
+sqlite3_stmt *memory_statement(struct memory_index *index, enum memory_statement which,
+                               struct sma_error *error)
+{
+    sqlite3_stmt **statement = &index->statements[which];
+    if (*statement != NULL) {
+        sqlite3_reset(*statement);
+        sqlite3_clear_bindings(*statement);
+        return *statement;
+    }
+    int code =
+        sqlite3_prepare_v3(index->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    if (code != SQLITE_OK)
+        (void)memory_index_fail(index, code, error); /* NULL says it */
+    return *statement;
+}
+
+void memory_bind(sqlite3_stmt *statement, int place, struct sma_str text)
+{
+    /* a failure leaves NULL there, which fits nothing */
+    (void)sqlite3_bind_text(statement, place, text.len == 0 ? "" : text.ptr, (int)text.len,
+                            SQLITE_STATIC);
+}
+
+struct sma_str memory_column(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return (struct sma_str){text,
+                            text == NULL ? 0 : (size_t)sqlite3_column_bytes(statement, column)};
+}
+
+enum sma_err memory_index_run(struct memory_index *index, const char *text, struct sma_error *error)
+{
+    int code = sqlite3_exec(index->db, text, NULL, NULL, NULL);
+    return code == SQLITE_OK ? SMA_ERR_OK : memory_index_fail(index, code, error);
+}
+
+enum sma_err memory_index_step(struct memory_index *index, sqlite3_stmt *statement,
+                               struct sma_error *error)
+{
+    if (statement == NULL)
+        return error->code;
+    int code = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    return code == SQLITE_DONE || code == SQLITE_ROW ? SMA_ERR_OK
+                                                     : memory_index_fail(index, code, error);
+}
+
+void memory_index_close(struct memory_index *index)
+{
+    for (int i = 0; i < MEMORY_STATEMENT_COUNT; i++)
+        sqlite3_finalize(index->statements[i]);
+    sqlite3_close(index->db);
+    *index = (struct memory_index){0};
+}
+
+static int version_of(struct memory_index *index)
+{
+    sqlite3_stmt *statement = NULL;
+    int version = -1;
+    if (sqlite3_prepare_v2(index->db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        version = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    return version;
+}
+
+/* Its owner alone holds it open: no other process waits for it, and none may change it. */
+static SMA_CHECKED enum sma_err open_once(struct memory_index *index, const char *path,
+                                          struct sma_error *error)
+{
+    int code = sqlite3_open_v2(
+        path, &index->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return memory_index_fail(index, code, error);
+    sqlite3_busy_timeout(index->db, 2000);
+    SMA_TRY(memory_index_run(index,
+                             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                             "PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;",
+                             error));
+    int version = version_of(index);
+    if (version == 0) {
+        SMA_TRY(memory_index_run(index, schema, error));
+        version = version_of(index);
+    }
+    return version == VERSION ? SMA_ERR_OK
+                              : sma_fail(error, SMA_ERR_CORRUPT, "%s is of another version", path);
+}
+
+static void remove_files(const char *path)
+{
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < SMA_COUNT_OF(endings); i++) {
+        char name[4096];
+        if (snprintf(name, sizeof name, "%s%s", path, endings[i]) < (int)sizeof name)
+            (void)unlink(name); /* not there, or opening fails again and says why */
+    }
+}
+
+enum sma_err memory_index_open(struct memory_index *index, const char *path,
+                               struct sma_error *error)
+{
+    if (sqlite3_compileoption_used("ENABLE_FTS5") == 0)
+        return sma_fail(error, SMA_ERR_UNSUPPORTED,
+                        "this SQLite has no full-text search (FTS5): memory is off");
+    enum sma_err err = open_once(index, path, error);
+    if (err == SMA_ERR_CORRUPT) {
+        memory_index_close(index);
+        remove_files(path);
+        err = open_once(index, path, error);
+    }
+    if (err != SMA_ERR_OK)
+        memory_index_close(index);
+    return err;
+}
+
+/* -- audiences --------------------------------------------------------------------------------- */
+void memory_put_audience(struct sma_buf *buf, struct sma_str person, struct sma_str group)
+{
+    if (group.len > 0) {
+        sma_buf_put_text(buf, "g:");
+        sma_buf_put_str(buf, group);
+    } else if (person.len > 0) {
+        sma_buf_put_text(buf, "p:");
+        sma_buf_put_str(buf, person);
+    }
+}
+
+enum sma_err memory_index_audience(struct memory_index *index, struct sma_str name, bool is_made,
+                                   int64_t *ret_audience, struct sma_error *error)
+{
+    sqlite3_stmt *get = memory_statement(index, MEMORY_GET_AUDIENCE, error);
+    if (get == NULL)
+        return error->code;
+    memory_bind(get, 1, name);
+    int code = sqlite3_step(get);
+    if (code == SQLITE_ROW)
+        *ret_audience = sqlite3_column_int64(get, 0);
+    sqlite3_reset(get);
+    if (code == SQLITE_ROW)
+        return SMA_ERR_OK;
+    if (code != SQLITE_DONE)
+        return memory_index_fail(index, code, error);
+    if (!is_made)
+        return SMA_ERR_NOTFOUND;
+    sqlite3_stmt *add = memory_statement(index, MEMORY_ADD_AUDIENCE, error);
+    if (add == NULL)
+        return error->code;
+    memory_bind(add, 1, name);
+    SMA_TRY(memory_index_step(index, add, error));
+    *ret_audience = sqlite3_last_insert_rowid(index->db);
+    return SMA_ERR_OK;
+}
+
+uint64_t memory_fact_id(struct sma_str person, struct sma_str group, struct sma_str text)
+{
+    static const uint8_t key[16] = "memory of people";
+    uint64_t parts[3] = {sma_siphash(key, person.len == 0 ? "" : person.ptr, person.len),
+                         sma_siphash(key, group.len == 0 ? "" : group.ptr, group.len),
+                         sma_siphash(key, text.len == 0 ? "" : text.ptr, text.len)};
+    uint64_t id = sma_siphash(key, parts, sizeof parts) >> 1;
+    return id == 0 ? 1 : id;
+}
+
+/* -- a file's rows ----------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err put_words(struct memory_index *index, enum memory_statement which,
+                                          int64_t id, int64_t audience, struct sma_str text,
+                                          struct sma_str tags, struct sma_error *error)
+{
+    struct sma_buf words;
+    sma_buf_init(&words, 8 * SMA_MEMORY_FILE_BYTES_MAX);
+    sma_memory_put_words(&words, audience, text);
+    sma_memory_put_words(&words, audience, tags);
+    sqlite3_stmt *statement = memory_statement(index, which, error);
+    enum sma_err err = statement == NULL ? error->code : words.err;
+    if (err == SMA_ERR_OK) {
+        sqlite3_bind_int64(statement, 1, id);
+        memory_bind(statement, 2, sma_buf_str(&words));
+        err = memory_index_step(index, statement, error);
+    }
+    sma_buf_fini(&words);
+    return err;
+}
+
+struct putting
+{
+    struct memory_index *index;
+    int64_t file;
+    struct sma_str person;
+    struct sma_error *error;
+};
+
+/* What is taken out of the words must be said as it was put in: of the row itself. */
+static SMA_CHECKED enum sma_err drop_fact(struct memory_index *index, int64_t id,
+                                          struct sma_error *error)
+{
+    sqlite3_stmt *get = memory_statement(index, MEMORY_FACT, error);
+    if (get == NULL)
+        return error->code;
+    sqlite3_bind_int64(get, 1, id);
+    int code = sqlite3_step(get);
+    if (code != SQLITE_ROW) {
+        sqlite3_reset(get);
+        return code == SQLITE_DONE ? SMA_ERR_OK : memory_index_fail(index, code, error);
+    }
+    enum sma_err err = put_words(index, MEMORY_DROP_WORDS, id, sqlite3_column_int64(get, 0),
+                                 memory_column(get, 2), memory_column(get, 1), error);
+    sqlite3_reset(get);
+    SMA_TRY(err);
+    sqlite3_stmt *drop = memory_statement(index, MEMORY_DROP_FACT, error);
+    if (drop == NULL)
+        return error->code;
+    sqlite3_bind_int64(drop, 1, id);
+    return memory_index_step(index, drop, error);
+}
+
+static SMA_CHECKED enum sma_err add_fact(struct putting *put, int64_t id,
+                                         const struct sma_memory_line *line)
+{
+    int64_t audience = 0;
+    struct sma_buf name;
+    sma_buf_init(&name, 2 * SMA_MEMORY_FILE_BYTES_MAX);
+    memory_put_audience(&name, put->person, line->group);
+    enum sma_err err = name.err;
+    if (err == SMA_ERR_OK)
+        err = memory_index_audience(put->index, sma_buf_str(&name), true, &audience, put->error);
+    sma_buf_fini(&name);
+    SMA_TRY(err);
+    sqlite3_stmt *add = memory_statement(put->index, MEMORY_ADD_FACT, put->error);
+    if (add == NULL)
+        return put->error->code;
+    sqlite3_bind_int64(add, 1, id);
+    sqlite3_bind_int64(add, 2, audience);
+    sqlite3_bind_int64(add, 3, put->file);
+    sqlite3_bind_int64(add, 4, (int64_t)line->start);
+    sqlite3_bind_int(add, 5, (int)line->kind);
+    sqlite3_bind_int(add, 6, line->importance);
+    memory_bind(add, 7, line->group);
+    memory_bind(add, 8, line->tags);
+    memory_bind(add, 9, line->text);
+    SMA_TRY(memory_index_step(put->index, add, put->error));
+    return put_words(put->index, MEMORY_ADD_WORDS, id, audience, line->text, line->tags,
+                     put->error);
+}
+
+/* The same words twice in one file are one fact. Of another file they cannot be: the person is part
+ * of the id. */
+static SMA_CHECKED enum sma_err put_fact(struct putting *put, const struct sma_memory_line *line)
+{
+    int64_t id = (int64_t)memory_fact_id(put->person, line->group, line->text);
+    sqlite3_stmt *get = memory_statement(put->index, MEMORY_FACT, put->error);
+    if (get == NULL)
+        return put->error->code;
+    sqlite3_bind_int64(get, 1, id);
+    int code = sqlite3_step(get);
+    bool is_there = code == SQLITE_ROW;
+    bool is_same = is_there && sma_str_is_equal(memory_column(get, 1), line->tags);
+    sqlite3_reset(get);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return memory_index_fail(put->index, code, put->error);
+    if (is_there && !is_same)
+        SMA_TRY(drop_fact(put->index, id, put->error));
+    if (!is_same)
+        return add_fact(put, id, line);
+    sqlite3_stmt *set = memory_statement(put->index, MEMORY_SET_FACT, put->error);
+    if (set == NULL)
+        return put->error->code;
+    sqlite3_bind_int64(set, 1, id);
+    sqlite3_bind_int64(set, 2, (int64_t)line->start);
+    sqlite3_bind_int(set, 3, (int)line->kind);
+    sqlite3_bind_int(set, 4, line->importance);
+    return memory_index_step(put->index, set, put->error);
+}
+
+static SMA_CHECKED enum sma_err run_with(struct memory_index *index, enum memory_statement which,
+                                         int64_t number, struct sma_error *error)
+{
+    sqlite3_stmt *statement = memory_statement(index, which, error);
+    if (statement == NULL)
+        return error->code;
+    sqlite3_bind_int64(statement, 1, number);
+    return memory_index_step(index, statement, error);
+}
+
+/* Lines that are not there any more. */
+static SMA_CHECKED enum sma_err drop_missing(struct putting *put)
+{
+    for (;;) {
+        sqlite3_stmt *next = memory_statement(put->index, MEMORY_MISSING, put->error);
+        if (next == NULL)
+            return put->error->code;
+        sqlite3_bind_int64(next, 1, put->file);
+        int code = sqlite3_step(next);
+        int64_t id = code == SQLITE_ROW ? sqlite3_column_int64(next, 0) : 0;
+        sqlite3_reset(next);
+        if (code != SQLITE_ROW)
+            return code == SQLITE_DONE ? SMA_ERR_OK
+                                       : memory_index_fail(put->index, code, put->error);
+        SMA_TRY(drop_fact(put->index, id, put->error));
+    }
+}
+
+static SMA_CHECKED enum sma_err put_lines(struct putting *put, struct sma_str bytes,
+                                          const struct sma_secrets *secrets)
+{
+    struct sma_memory_reader reader;
+    struct sma_memory_line line;
+    enum sma_err err = run_with(put->index, MEMORY_UNPLACE, put->file, put->error);
+    sma_memory_reader_init(&reader, bytes);
+    for (uint32_t count = 0; err == SMA_ERR_OK && count < SMA_MEMORY_FILE_FACT_COUNT_MAX &&
+                             sma_memory_reader_next(&reader, &line);
+         count++)
+        if (secrets == NULL || !sma_secrets_has(secrets, line.text))
+            err = put_fact(put, &line);
+    sma_memory_reader_fini(&reader);
+    return err == SMA_ERR_OK ? drop_missing(put) : err;
+}
+
+static SMA_CHECKED enum sma_err put_file_row(struct memory_index *index, struct sma_str name,
+                                             struct sma_str person, struct sma_str stamp,
+                                             int64_t *ret_file, struct sma_error *error)
+{
+    sqlite3_stmt *statement = memory_statement(index, MEMORY_PUT_FILE, error);
+    if (statement == NULL)
+        return error->code;
+    memory_bind(statement, 1, name);
+    memory_bind(statement, 2, person);
+    memory_bind(statement, 3, stamp);
+    SMA_TRY(memory_index_step(index, statement, error));
+    sqlite3_stmt *get = memory_statement(index, MEMORY_GET_FILE, error);
+    if (get == NULL)
+        return error->code;
+    memory_bind(get, 1, name);
+    int code = sqlite3_step(get);
+    if (code == SQLITE_ROW)
+        *ret_file = sqlite3_column_int64(get, 0);
+    sqlite3_reset(get);
+    return code == SQLITE_ROW ? SMA_ERR_OK : memory_index_fail(index, code, error);
+}
+
+/* In one transaction, or not at all. */
+static enum sma_err end(struct memory_index *index, enum sma_err err, struct sma_error *error)
+{
+    if (err == SMA_ERR_OK)
+        err = memory_index_run(index, "COMMIT", error);
+    if (err != SMA_ERR_OK)
+        sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
+    return err;
+}
+
+enum sma_err memory_index_put_file(struct memory_index *index, const struct memory_file *file,
+                                   const struct sma_secrets *secrets, struct sma_error *error)
+{
+    struct putting put = {.index = index, .person = file->person, .error = error};
+    SMA_TRY(memory_index_run(index, "BEGIN", error));
+    enum sma_err err = put_file_row(index, file->name, file->person, file->stamp, &put.file, error);
+    if (err == SMA_ERR_OK)
+        err = put_lines(&put, file->bytes, secrets);
+    return end(index, err, error);
+}
+
+enum sma_err memory_index_drop_file(struct memory_index *index, struct sma_str name,
+                                    struct sma_error *error)
+{
+    const struct memory_file none = {.name = name, .person = SMA_STR(""), .stamp = SMA_STR("-")};
+    SMA_TRY(memory_index_put_file(index, &none, NULL, error));
+    sqlite3_stmt *drop = memory_statement(index, MEMORY_DROP_FILE, error);
+    if (drop == NULL)
+        return error->code;
+    memory_bind(drop, 1, name);
+    return memory_index_step(index, drop, error);
+}

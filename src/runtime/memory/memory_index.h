@@ -1,0 +1,92 @@
+/*
+ * memory_index.h — the index of memory files: rows by audience and their words (FTS5).
+ *
+ * An audience is who may read a fact: "" everybody, "p:<person>" that person in private,
+ * "g:<chat key>" those in that group. Every question names its audiences.
+ *
+ * Invariants: it can be thrown away at any time; a damaged one is.
+ * Threads:    the owner of the memory.
+ */
+#ifndef SMA_RUNTIME_MEMORY_INDEX_H
+#define SMA_RUNTIME_MEMORY_INDEX_H
+
+#include "runtime/memory/memory.h"
+
+#include <sqlite3.h>
+
+#define MEMORY_AUDIENCE_COUNT_MAX 2
+#define MEMORY_STAMP_BYTES 96
+
+enum memory_statement
+{
+    MEMORY_GET_FILE,
+    MEMORY_PUT_FILE,
+    MEMORY_DROP_FILE,
+    MEMORY_ALL_FILES,
+    MEMORY_FILES_OF_AUDIENCE,
+    MEMORY_GET_AUDIENCE,
+    MEMORY_ADD_AUDIENCE,
+    MEMORY_UNPLACE,
+    MEMORY_MISSING,
+    MEMORY_FACT,
+    MEMORY_ADD_FACT,
+    MEMORY_SET_FACT,
+    MEMORY_DROP_FACT,
+    MEMORY_ADD_WORDS,
+    MEMORY_DROP_WORDS,
+    MEMORY_FIND,
+    MEMORY_FIND_IMPORTANT,
+    MEMORY_LIST,
+    MEMORY_LIST_OWN,
+    MEMORY_LIST_FILE,
+    MEMORY_COUNT,
+    MEMORY_COUNT_OWN,
+    MEMORY_STATEMENT_COUNT
+};
+
+struct memory_index
+{
+    sqlite3 *db; /* NULL = not open */
+    sqlite3_stmt *statements[MEMORY_STATEMENT_COUNT];
+    bool is_damaged; /* found while asking: it is made anew before the next question */
+};
+
+/** Open, or make; a damaged one and one of another version is thrown away first.
+ *  @return OK | UNSUPPORTED (SQLite without FTS5) | IO | NOMEM */
+SMA_CHECKED enum sma_err memory_index_open(struct memory_index *index, const char *path,
+                                           struct sma_error *error);
+void memory_index_close(struct memory_index *index); /* accepts a zeroed struct */
+/** The prepared statement, reset and without values. NULL: *error. */
+sqlite3_stmt *memory_statement(struct memory_index *index, enum memory_statement which,
+                               struct sma_error *error);
+/** What SQLite's code means here; sets is_damaged. */
+enum sma_err memory_index_fail(struct memory_index *index, int code, struct sma_error *error);
+SMA_CHECKED enum sma_err memory_index_run(struct memory_index *index, const char *sql,
+                                          struct sma_error *error);
+/** Step a statement that gives no rows. */
+SMA_CHECKED enum sma_err memory_index_step(struct memory_index *index, sqlite3_stmt *statement,
+                                           struct sma_error *error);
+void memory_bind(sqlite3_stmt *statement, int place, struct sma_str text);
+struct sma_str memory_column(sqlite3_stmt *statement, int column); /* until its next step */
+
+/** The number of an audience. is_made: made when it is new. NOTFOUND */
+SMA_CHECKED enum sma_err memory_index_audience(struct memory_index *index, struct sma_str name,
+                                               bool is_made, int64_t *ret_audience,
+                                               struct sma_error *error);
+struct memory_file
+{
+    struct sma_str name, person, stamp, bytes; /* name: relative to the folder */
+};
+/** The rows of a file become its lines; its stamp is kept. In one transaction. */
+SMA_CHECKED enum sma_err memory_index_put_file(struct memory_index *index,
+                                               const struct memory_file *file,
+                                               const struct sma_secrets *secrets,
+                                               struct sma_error *error);
+/** It is gone. */
+SMA_CHECKED enum sma_err memory_index_drop_file(struct memory_index *index, struct sma_str name,
+                                                struct sma_error *error);
+uint64_t memory_fact_id(struct sma_str person, struct sma_str group, struct sma_str text);
+/** The audience of a line of a person's file, as text. */
+void memory_put_audience(struct sma_buf *buf, struct sma_str person, struct sma_str group);
+
+#endif

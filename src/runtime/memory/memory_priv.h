@@ -1,0 +1,39 @@
+/*
+ * memory_priv.h — what the files of the memory share. Thread: its owner's.
+ */
+#ifndef SMA_RUNTIME_MEMORY_PRIV_H
+#define SMA_RUNTIME_MEMORY_PRIV_H
+
+#include "runtime/memory/memory_index.h"
+
+#define MEMORY_PATH_BYTES_MAX 4096
+#define MEMORY_PROJECT_FILE "project.md"
+
+struct sma_memory
+{
+    char folder[MEMORY_PATH_BYTES_MAX - 512];
+    const struct sma_sys *sys;
+    const struct sma_secrets *secrets;
+    struct memory_index index;
+    uint64_t looked_ns; /* when it was last looked whether there is a file; 0 = never */
+    bool has_any, has_looked;
+    struct sma_error error;
+    char shown[496]; /* of the error, for who has asked for it */
+};
+
+/** The index is open, and made anew when it was found damaged. */
+SMA_CHECKED enum sma_err memory_open(struct sma_memory *memory);
+/** Follow one file: name relative to the folder. */
+SMA_CHECKED enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name,
+                                       struct sma_str person);
+/** "project.md", "users/telegram%3A1001.md" */
+void memory_put_name(struct sma_buf *buf, struct sma_str person);
+/**
+ * Read a file of ours.
+ * @return OK | NOTFOUND | CORRUPT (no plain file, no UTF-8, too large: it is left alone) | IO | NOMEM
+ */
+SMA_CHECKED enum sma_err memory_read(struct sma_memory *memory, struct sma_str name,
+                                     char **ret_bytes, size_t *ret_len);
+bool memory_path(const struct sma_memory *memory, struct sma_str name, char *path);
+
+#endif

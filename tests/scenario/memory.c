@@ -1,0 +1,168 @@
+/*
+ * Aim: what somebody wants remembered is asked about, stands in their file, and is told to the
+ * model in later conversations, to nobody else and in no other place; people's edits count, kill -9
+ * neither loses nor doubles a fact.
+ * Method: the real binary between a Bot API server and a model server that calls what the user's
+ * text says; what the model was asked is read.
+ *   scenario_memory BINARY FAKE_MODEL
+ */
+#include "approval_world.h"
+
+#include "support/check.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ANNS_FILE ".ship/memory/users/telegram%3A1001.md"
+#define FACT "Ann drinks Longjing tea"
+#define REMEMBER(content) "please [[call memory_upsert {\"content\":\"" content "\"}]]"
+#define ALLOW ",\"memory\":\"allow\""
+
+static const char *binary, *fake_model;
+
+static void start(struct platform_world *world, const char *permissions)
+{
+    approval_start(world, binary, fake_model,
+                   &(struct approval_options){.permissions = permissions});
+}
+
+/* Of the newest request that holds `message`. */
+static bool was_told(const struct platform_world *world, const char *message, const char *fact)
+{
+    json_t *asked = world_asked(&world->world, message);
+    size_t count = json_array_size(asked);
+    CHECK(count > 0);
+    const char *body = talk_text(json_array_get(asked, count - 1), "body");
+    const char *mark = strstr(body, " of memory]");
+    bool is_told = mark != NULL && strstr(mark, fact) != NULL;
+    if (mark == NULL)
+        CHECK(strstr(body, fact) == NULL);
+    json_decref(asked);
+    return is_told;
+}
+
+/* In a conversation that knows nothing of what was said before. */
+static bool is_recalled(const struct platform_world *world, int64_t chat, int64_t user,
+                        const char *message, const char *fact)
+{
+    char text[256];
+    (void)chat_say(world, chat, user, chat < 0 ? "/clear@helper_bot" : "/clear");
+    platform_settle(world);
+    snprintf(text, sizeof text, "%s[[plain]] %s", chat < 0 ? "@helper_bot " : "", message);
+    (void)chat_say(world, chat, user, text);
+    chat_expect(world, chat, message);
+    platform_settle(world);
+    return was_told(world, message, fact);
+}
+
+static size_t count_in_file(const struct platform_world *world, const char *part)
+{
+    char *bytes = folder_read(&world->world.folder, ANNS_FILE);
+    size_t count = 0;
+    for (const char *at = bytes; at != NULL && (at = strstr(at, part)) != NULL; at++)
+        count++;
+    free(bytes);
+    return count;
+}
+
+static void a_fact_is_asked_about_kept_and_told_to_its_person_alone(void)
+{
+    struct platform_world world;
+    start(&world, NULL);
+    int64_t card = approval_ask(&world, ANN, ANN, REMEMBER(FACT), "Remember this, for later");
+    CHECK_INT(0, count_in_file(&world, FACT));
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    chat_expect(&world, ANN, "Result: {\"success\":true");
+    platform_settle(&world);
+    CHECK_INT(1, count_in_file(&world, "- " FACT " <!-- memory: fact, importance 5, "));
+
+    CHECK(is_recalled(&world, ANN, ANN, "which tea is it today", FACT));
+    CHECK(!is_recalled(&world, BOB, BOB, "which Longjing tea does Ann drink", FACT));
+    CHECK(!is_recalled(&world, TEAM, ANN, "which Longjing tea", FACT));
+    platform_world_stop(&world);
+}
+
+static void what_is_refused_is_not_kept(void)
+{
+    struct platform_world world;
+    start(&world, NULL);
+    int64_t card = approval_ask(&world, ANN, ANN, REMEMBER(FACT), FACT);
+    approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
+    approval_await_results(&world, ANN, 1);
+    CHECK(!is_recalled(&world, ANN, ANN, "which tea is it today", FACT));
+    platform_world_stop(&world);
+}
+
+static void edits_by_hand_count_and_a_kill_loses_nothing(void)
+{
+    struct platform_world world;
+    start(&world, ALLOW);
+    approval_do_for(&world, REMEMBER(FACT), "\"success\":true");
+    service_kill(&world.world.service);
+    approval_restart(&world, binary);
+    CHECK(is_recalled(&world, ANN, ANN, "which tea is it now", FACT));
+    approval_do_for(&world, REMEMBER(FACT), "remembered already");
+    CHECK_INT(1, count_in_file(&world, FACT));
+    folder_write(&world.world.folder, ANNS_FILE, "# Ann\n\n* loves green tea\n");
+    CHECK(is_recalled(&world, ANN, ANN, "and which tea is it then", "loves green tea"));
+    CHECK(!was_told(&world, "and which tea is it then", FACT));
+    approval_do_for(&world, "look [[call memory_search {\"query\":\"tea\"}]]", "loves green tea");
+    platform_world_stop(&world);
+}
+
+static void await_death(const struct platform_world *world)
+{
+    long long until = process_now_ms() + AWAIT_MS;
+    siginfo_t info = {0};
+    while (waitid(P_PID, (id_t)world->world.service.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0) {
+        CHECK(process_now_ms() <= until);
+        process_pause_ms(2);
+    }
+}
+
+static void a_kill_in_the_middle_writes_once(void)
+{
+    struct platform_world world;
+    setenv("SMA_CRASH_AT", "memory.written:1", 1);
+    start(&world, ALLOW);
+    unsetenv("SMA_CRASH_AT");
+    (void)chat_say(&world, ANN, ANN, REMEMBER(FACT));
+    await_death(&world);
+    service_kill(&world.world.service);
+    approval_restart(&world, binary);
+    chat_expect(&world, ANN, "Result: ");
+    platform_settle(&world);
+    approval_do_for(&world, REMEMBER(FACT), "remembered already");
+    CHECK_INT(1, count_in_file(&world, FACT));
+    CHECK(is_recalled(&world, ANN, ANN, "which tea after all", FACT));
+    platform_world_stop(&world);
+}
+
+static void memory_can_be_switched_off(void)
+{
+    struct platform_world world;
+    char path[512];
+    start(&world, ",\"memory\":\"refuse\"");
+    snprintf(path, sizeof path, "%s/.ship/memory", world.world.folder.path);
+    CHECK(mkdir(path, 0700) == 0);
+    folder_write(&world.world.folder, ".ship/memory/project.md", "- " FACT "\n");
+    CHECK(!is_recalled(&world, ANN, ANN, "which tea is it", FACT));
+    CHECK_INT(0, platform_asked(&world, "memory_upsert"));
+    platform_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(a_fact_is_asked_about_kept_and_told_to_its_person_alone);
+    RUN(what_is_refused_is_not_kept);
+    RUN(edits_by_hand_count_and_a_kill_loses_nothing);
+    RUN(a_kill_in_the_middle_writes_once);
+    RUN(memory_can_be_switched_off);
+    return check_summary();
+}

@@ -1,0 +1,369 @@
+/*
+ * Aim: files are the truth, people edit them, and what is recalled is what stands in them and may
+ * be read by whoever asks. Method: a folder of its own, files written as people write them.
+ */
+#include <errno.h>
+
+#include "memory_support.h"
+
+#define ANN "telegram:1001"
+#define BOB "telegram:1002"
+#define GROUP "telegram:group:-100"
+#define ANNS_FILE "users/telegram%3A1001.md"
+
+static void a_fact_is_a_line_of_its_persons_file(void)
+{
+    struct given given;
+    setup(&given);
+    const struct sma_memory_new fact = {.text = SMA_STR("Ann drinks tea,\n never  coffee -->"),
+                                        .tags = SMA_STR("tea a,b"),
+                                        .kind = SMA_MEMORY_PREFERENCE,
+                                        .importance = 8,
+                                        .wall_ms = 1795478400000};
+    struct sma_memory_scope ann = in_private(ANN);
+    uint64_t id, again;
+    CHECK_OK(sma_memory_upsert(given.memory, &ann, &fact, &id));
+    check_file(&given, ANNS_FILE,
+               "# What this agent remembers about this person\n\n"
+               "Each line below that begins with a dash is one fact. Edit and delete as you "
+               "like.\n\n"
+               "- Ann drinks tea, never coffee -- > <!-- memory: preference, importance 8, "
+               "2026-11-24, tags tea a-b -->\n");
+    CHECK_ERR(SMA_ERR_EXISTS, sma_memory_upsert(given.memory, &ann, &fact, &again));
+    CHECK(id == again);
+    CHECK_STR("Ann drinks tea, never coffee -- >\n", recall(&given, ann, "some TEA?"));
+    CHECK(given.ids[0] == id);
+    teardown(&given);
+}
+
+static void what_people_write_survives_and_counts_at_once(void)
+{
+    static const char text[] = "# Ann\r\n\r\nprose about tea\r\n"
+                               "* likes green tea\r\n"
+                               "  - nested tea\n"
+                               "- \n-no bullet tea\n"
+                               "```\n- code tea\n```\n"
+                               "<!-- a comment\n- hidden tea\n-->\n"
+                               "+ last tea <!-- note of Ann's own -->";
+    struct given given;
+    setup(&given);
+    write_text(&given, ANNS_FILE, text);
+    (void)recall(&given, in_private(ANN), "tea");
+    CHECK(strstr(given.texts.ptr, "likes green tea\n") != NULL);
+    CHECK(strstr(given.texts.ptr, "nested tea\n") != NULL);
+    CHECK(strstr(given.texts.ptr, "last tea <!-- note of Ann's own -->\n") != NULL);
+    CHECK_INT(3, given.count);
+    upsert(&given, in_private(ANN), "new");
+    char wanted[1024];
+    snprintf(wanted, sizeof wanted, "%s\n- new <!-- memory: fact, importance 7, 2026-11-24 -->\n",
+             text);
+    check_file(&given, ANNS_FILE, wanted);
+    write_text(&given, ANNS_FILE, "- likes black tea\n");
+    CHECK_STR("likes black tea\n", recall(&given, in_private(ANN), "tea"));
+    char path[256];
+    path_of(&given, ANNS_FILE, path);
+    CHECK(unlink(path) == 0);
+    CHECK_STR("", recall(&given, in_private(ANN), "tea"));
+    teardown(&given);
+}
+
+static void a_place_says_who_may_read(void)
+{
+    struct given given;
+    setup(&given);
+    struct sma_memory_scope project = {.person = sma_str(ANN), .is_project = true};
+    upsert(&given, in_private(ANN), "private tea");
+    upsert(&given, in_group(ANN, GROUP), "group tea");
+    upsert(&given, project, "project tea");
+    CHECK_INT(2, (recall(&given, in_private(ANN), "tea"), given.count));
+    CHECK(strstr(given.texts.ptr, "private tea") != NULL);
+    CHECK(strstr(given.texts.ptr, "project tea") != NULL);
+    CHECK_STR("project tea\n", recall(&given, in_private(BOB), "private group tea"));
+    CHECK_INT(2, (recall(&given, in_group(BOB, GROUP), "private group tea"), given.count));
+    CHECK(strstr(given.texts.ptr, "group tea") != NULL);
+    CHECK_INT(2, (recall(&given, in_group(ANN, GROUP), "private group tea"), given.count));
+    CHECK(strstr(given.texts.ptr, "private") == NULL);
+    CHECK_STR("project tea\n", recall(&given, in_group(ANN, "telegram:group:-200"), "group tea"));
+    CHECK_STR("project tea\n", recall(&given, in_private(""), "private group tea"));
+    /* the same from the files alone */
+    sma_memory_destroy(given.memory);
+    char path[256];
+    path_of(&given, "index.db", path);
+    CHECK(unlink(path) == 0);
+    open_memory(&given);
+    CHECK_INT(2, (recall(&given, in_group(BOB, GROUP), "private group tea"), given.count));
+    CHECK_STR("project tea\n", recall(&given, in_private(BOB), "private group tea"));
+    teardown(&given);
+}
+
+static void a_broken_mark_is_not_recalled_anywhere(void)
+{
+    struct given given;
+    setup(&given);
+    write_text(&given, "project.md",
+               "- all tea <!-- memory: importance 99, colour red -->\n"
+               "- half tea <!-- memory: in telegram%3Agroup\n"
+               "- bad tea <!-- memory: in %zz -->\n"
+               "- group tea <!-- memory: in telegram%3Agroup%3A-100 -->\n");
+    CHECK_STR("all tea\n", recall(&given, in_private(ANN), "tea"));
+    CHECK_INT(2, (recall(&given, in_group(ANN, GROUP), "tea"), given.count));
+    teardown(&given);
+}
+
+static void what_cannot_be_read_is_left_alone(void)
+{
+    static const char bad[] = "- latin1 t\xE9 tea\n", nul[] = "- tea\n\0- more\n";
+    static char large[SMA_MEMORY_FILE_BYTES_MAX + 2];
+    struct given given;
+    uint64_t id;
+    setup(&given);
+    memset(large, 'x', sizeof large - 1);
+    const struct sma_str rows[] = {{bad, sizeof bad - 1},
+                                   {nul, sizeof nul - 1},
+                                   {large, SMA_MEMORY_FILE_BYTES_MAX + 1},
+                                   SMA_STR("- tea\n```\nopen\n"),
+                                   SMA_STR("- tea\n<!-- open\n")};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char path[256], *bytes;
+        size_t len;
+        struct sma_error error;
+        write_file(&given, ANNS_FILE, rows[i].ptr, rows[i].len);
+        CHECK_STR(i < 3 ? "" : "tea\n", recall(&given, in_private(ANN), "tea"));
+        CHECK_ERR(SMA_ERR_CORRUPT, try_upsert(&given, in_private(ANN), "new", &id));
+        CHECK(sma_memory_trouble(given.memory).len > 0);
+        path_of(&given, ANNS_FILE, path);
+        CHECK_OK(sma_sys_read_file(sma_sys_real(), path, sizeof large, &bytes, &len, &error));
+        CHECK(sma_str_is_equal(rows[i], ((struct sma_str){bytes, len})));
+        free(bytes);
+    }
+    char path[256];
+    path_of(&given, ANNS_FILE, path);
+    CHECK(unlink(path) == 0 && symlink("/etc/hosts", path) == 0);
+    CHECK_ERR(SMA_ERR_CORRUPT, try_upsert(&given, in_private(ANN), "new", &id));
+    CHECK_STR("", recall(&given, in_private(ANN), "localhost"));
+    teardown(&given);
+}
+
+static void a_file_and_a_text_have_an_end(void)
+{
+    static char text[SMA_MEMORY_TEXT_BYTES_MAX + 2];
+    struct given given;
+    uint64_t id;
+    setup(&given);
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        text[i] = "ab "[i % 3];
+    text[sizeof text - 2] = 'c';
+    CHECK_ERR(SMA_ERR_TOOBIG, try_upsert(&given, in_private(ANN), text, &id));
+    text[sizeof text - 3] = 'c';
+    text[sizeof text - 2] = '\0';
+    CHECK_OK(try_upsert(&given, in_private(ANN), text, &id));
+    CHECK_ERR(SMA_ERR_BADINPUT, try_upsert(&given, in_private(ANN), " \n ", &id));
+    CHECK_ERR(SMA_ERR_BADINPUT, try_upsert(&given, in_private(""), "tea", &id));
+
+    struct sma_buf full;
+    sma_buf_init(&full, SMA_MEMORY_FILE_BYTES_MAX);
+    for (int i = 0; i < SMA_MEMORY_FILE_FACT_COUNT_MAX - 1; i++)
+        sma_buf_printf(&full, "- f%d\n", i);
+    write_file(&given, ANNS_FILE, full.ptr, full.len);
+    CHECK_OK(try_upsert(&given, in_private(ANN), "last", &id));
+    CHECK_ERR(SMA_ERR_FULL, try_upsert(&given, in_private(ANN), "one more", &id));
+    sma_buf_clear(&full);
+    sma_buf_put_text(&full, "- x\n");
+    while (full.len < SMA_MEMORY_FILE_BYTES_MAX - 40)
+        sma_buf_put_char(&full, 'y');
+    sma_buf_put_char(&full, '\n');
+    write_file(&given, ANNS_FILE, full.ptr, full.len);
+    CHECK_ERR(SMA_ERR_FULL, try_upsert(&given, in_private(ANN), "does not fit any more", &id));
+    sma_buf_fini(&full);
+    teardown(&given);
+}
+
+static void a_fact_is_replaced_and_forgotten_in_its_own_place_only(void)
+{
+    struct given given;
+    uint32_t gone;
+    setup(&given);
+    uint64_t private_id = upsert(&given, in_private(ANN), "private tea");
+    uint64_t group_id = upsert(&given, in_group(ANN, GROUP), "group tea");
+    struct sma_memory_scope here = in_group(ANN, GROUP), bob = in_group(BOB, GROUP);
+    struct sma_memory_new fact = {
+        .text = SMA_STR("other tea"), .replaces = private_id, .wall_ms = 1795478400000};
+    uint64_t id;
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_memory_upsert(given.memory, &here, &fact, &id));
+    fact.replaces = group_id;
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_memory_upsert(given.memory, &bob, &fact, &id));
+    CHECK_OK(sma_memory_upsert(given.memory, &here, &fact, &id));
+    CHECK_STR("other tea\n", recall(&given, here, "tea"));
+
+    CHECK_OK(sma_memory_forget(given.memory, &here, &private_id, 1, &gone));
+    CHECK_INT(0, gone);
+    CHECK_OK(sma_memory_forget(given.memory, &bob, &id, 1, &gone));
+    CHECK_INT(0, gone);
+    CHECK_OK(sma_memory_forget(given.memory, &here, &id, 1, &gone));
+    CHECK_INT(1, gone);
+    CHECK_STR("", recall(&given, here, "tea"));
+    CHECK_STR("private tea\n", recall(&given, in_private(ANN), "tea"));
+    teardown(&given);
+}
+
+static void words_are_found_in_many_languages(void)
+{
+    static const struct
+    {
+        const char *text, *question;
+    } rows[] = {
+        {"他喜欢喝绿茶", "要不要绿茶？"},
+        {"猫叫咪咪", "猫"},
+        {"她在北京工作", "北京天气怎么样"},
+        {"コーヒーが好き", "コーヒー？"},
+        {"커피를 좋아한다", "커피"},
+        {"Elle préfère le café noir", "CAFE noir?"},
+        {"Deploys happen on Fridays", "when do we deploy"},
+        {"项目用 PostgreSQL 16", "postgresql"},
+        {"Живёт в Москве", "москве"},
+        {"uses C++ and f(x)", "\"c++\" OR NEAR(x) *"},
+    };
+    struct given given;
+    setup(&given);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        upsert(&given, in_private(ANN), rows[i].text);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        (void)recall(&given, in_private(ANN), rows[i].question);
+        size_t len = strlen(rows[i].text);
+        if (given.texts.len <= len || memcmp(given.texts.ptr, rows[i].text, len) != 0)
+            fprintf(stderr, "row %zu: %s\n", i, rows[i].question);
+        CHECK(given.texts.len > len && memcmp(given.texts.ptr, rows[i].text, len) == 0);
+    }
+    CHECK_STR("", recall(&given, in_private(ANN), "the and 1z2z \xff\xfe !!"));
+    teardown(&given);
+}
+
+static void the_most_fitting_and_the_important_come_first(void)
+{
+    struct given given;
+    setup(&given);
+    struct sma_buf text;
+    sma_buf_init(&text, 65536);
+    for (int i = 0; i < 50; i++)
+        sma_buf_printf(&text, "- coffee place number%d <!-- memory: importance 2 -->\n", i);
+    sma_buf_put_text(&text, "- coffee beans <!-- memory: importance 7 -->\n"
+                            "- answer in German <!-- memory: importance 9 -->\n");
+    write_file(&given, ANNS_FILE, text.ptr, text.len);
+    (void)recall(&given, in_private(ANN), "number33 coffee");
+    CHECK_INT(SMA_MEMORY_RECALL_COUNT_MAX, given.count);
+    CHECK(strncmp(given.texts.ptr, "coffee place number33\n", 22) == 0);
+    CHECK(strstr(given.texts.ptr, "coffee beans\n") != NULL);
+    CHECK_STR("answer in German\n", recall(&given, in_private(ANN), "hello"));
+    begin(&given);
+    struct sma_memory_scope ann = in_private(ANN);
+    CHECK_OK(sma_memory_search(given.memory, &ann, SMA_STR("hello"), 20, take_fact, &given));
+    CHECK_INT(0, given.count);
+    sma_buf_fini(&text);
+    teardown(&given);
+}
+
+static void a_damaged_index_is_made_anew(void)
+{
+    struct given given;
+    setup(&given);
+    upsert(&given, in_private(ANN), "green tea");
+    static const char *const junk[] = {"", "not a database, but long enough to be read as one"};
+    for (size_t i = 0; i < SMA_COUNT_OF(junk); i++) {
+        sma_memory_destroy(given.memory);
+        write_text(&given, "index.db", junk[i]);
+        open_memory(&given);
+        CHECK_STR("green tea\n", recall(&given, in_private(ANN), "tea"));
+    }
+    /* while it is in use: pages of zeros behind the first */
+    char path[256], command[512];
+    sma_memory_destroy(given.memory);
+    path_of(&given, "index.db", path);
+    snprintf(command, sizeof command,
+             "dd if=/dev/zero of=%s bs=4096 seek=1 count=12 conv=notrunc 2>/dev/null", path);
+    CHECK(system(command) == 0);
+    open_memory(&given);
+    struct sma_memory_scope ann = in_private(ANN);
+    begin(&given);
+    enum sma_err err = sma_memory_recall(given.memory, &ann, SMA_STR("tea"), 20, take_fact, &given);
+    CHECK(err == SMA_ERR_OK || err == SMA_ERR_CORRUPT);
+    CHECK_STR("green tea\n", recall(&given, ann, "tea"));
+    teardown(&given);
+}
+
+static void nothing_is_opened_while_there_is_nothing(void)
+{
+    struct given given;
+    char path[256];
+    setup(&given);
+    CHECK(!sma_memory_has_any(given.memory, 1));
+    write_text(&given, "project.md", "# Project\n\nNothing yet.\n");
+    CHECK(!sma_memory_has_any(given.memory, 2)); /* not looked at again so soon */
+    CHECK(!sma_memory_has_any(given.memory, 10 * SMA_NS_PER_S));
+    path_of(&given, "index.db", path);
+    CHECK(access(path, F_OK) != 0);
+    write_text(&given, "project.md", "# Project\n- tea\n");
+    CHECK(!sma_memory_has_any(given.memory, 10 * SMA_NS_PER_S + 1));
+    CHECK(sma_memory_has_any(given.memory, 20 * SMA_NS_PER_S));
+    CHECK_STR("tea\n", recall(&given, in_private(ANN), "tea"));
+    teardown(&given);
+}
+
+static void lists_have_pages_and_owners(void)
+{
+    struct given given;
+    uint32_t count;
+    setup(&given);
+    upsert(&given, in_group(ANN, GROUP), "one");
+    upsert(&given, in_group(BOB, GROUP), "two");
+    upsert(&given, in_group(ANN, GROUP), "three");
+    struct sma_memory_scope own = in_group(ANN, GROUP), all = in_group(ANN, GROUP);
+    own.is_own = true;
+    CHECK_OK(sma_memory_count(given.memory, &own, &count));
+    CHECK_INT(2, count);
+    CHECK_OK(sma_memory_count(given.memory, &all, &count));
+    CHECK_INT(3, count);
+    begin(&given);
+    CHECK_OK(sma_memory_list(given.memory, &own, 1, 10, take_fact, &given));
+    CHECK_STR("three\n", sma_buf_str(&given.texts));
+    begin(&given);
+    CHECK_OK(sma_memory_list_file(given.memory, SMA_STR(ANN), take_fact, &given));
+    CHECK_STR("one\nthree\n", sma_buf_str(&given.texts));
+    teardown(&given);
+}
+
+static void long_names_have_files_of_their_own(void)
+{
+    struct given given;
+    char ann[512] = "telegram:", bob[512] = "telegram:";
+    setup(&given);
+    for (int i = 0; i < 100; i++) {
+        strcat(ann, "\xE5\x90\x8D");
+        strcat(bob, "\xE5\x90\x8D");
+    }
+    strcat(bob, "b");
+    upsert(&given, in_private(ann), "tea of Ann");
+    upsert(&given, in_private(bob), "tea of Bob");
+    CHECK_STR("tea of Ann\n", recall(&given, in_private(ann), "tea"));
+    CHECK_STR("tea of Bob\n", recall(&given, in_private(bob), "tea"));
+    reopen(&given);
+    CHECK_STR("tea of Bob\n", recall(&given, in_private(bob), "tea"));
+    teardown(&given);
+}
+
+int main(void)
+{
+    RUN(a_fact_is_a_line_of_its_persons_file);
+    RUN(what_people_write_survives_and_counts_at_once);
+    RUN(a_place_says_who_may_read);
+    RUN(a_broken_mark_is_not_recalled_anywhere);
+    RUN(what_cannot_be_read_is_left_alone);
+    RUN(a_file_and_a_text_have_an_end);
+    RUN(a_fact_is_replaced_and_forgotten_in_its_own_place_only);
+    RUN(words_are_found_in_many_languages);
+    RUN(the_most_fitting_and_the_important_come_first);
+    RUN(a_damaged_index_is_made_anew);
+    RUN(nothing_is_opened_while_there_is_nothing);
+    RUN(lists_have_pages_and_owners);
+    RUN(long_names_have_files_of_their_own);
+    return check_summary();
+}
