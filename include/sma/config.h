@@ -172,6 +172,8 @@ struct sma_config
     /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int64_t llm_patience_s;
     int agent_concurrency; /* 1.. */
+    int agent_helpers;     /* agent.helpers: sub-agents of one run at once; 0 = none */
+    int agent_helper_steps;
     bool queue_is_fair;    /* queue.order: fair (default) | fifo */
     uint8_t queue_mode;    /* enum sma_queue_mode; queue.mode */
     int queue_quiet_ms;    /* queue.quietMs: of collect; 0 = a run starts at once */

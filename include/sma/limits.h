@@ -84,6 +84,15 @@
 
 /* -- agent ------------------------------------------------------------------------------------- */
 #define SMA_RUN_STEP_COUNT_MAX 30
+/* sub-agents of one run at the same time (agent.helpers, whose default it is); others wait */
+#define SMA_HELPER_COUNT_MAX 4
+/* answers of the model that one sub-agent may have: default of agent.helperSteps */
+#define SMA_HELPER_STEP_COUNT 15
+/* sub-agents of one run in all; further calls are answered with an error */
+#define SMA_HELPER_TOTAL_MAX 16
+/* a run that has stored so many steps begins no sub-agent any more: the call gets an error */
+#define SMA_HELPER_STEP_NUMBER_MAX 400
+#define SMA_HELPER_INSTRUCTION_BYTES_MAX (64 * 1024) /* over it the call gets an error */
 /* calls in one step; further ones are answered with an error */
 #define SMA_TOOL_CALL_COUNT_MAX 32
 /* of a chat's conversation, in memory and in state.db; a summary replaces older ones before that */

@@ -409,12 +409,13 @@ BODY(sma_step)
     FIELD(uint8_t, kind)                     /* enum sma_step_kind */
     TEXT(data)
     LIST(sma_step_delivery, delivery_count, deliveries)
-    /* not empty: park the run and ask people (runtime/approval/request.h). ANSWER only */
+    /* not empty: park the run and ask people (runtime/approval/request.h). ANSWER,
+     * CHILD */
     TEXT(request_json)
     /* ANSWER, RESULTS: messages that were added while the run is open and are answered by it from
      * this step on; their rows say so with it */
     LIST(sma_seq, added_count, added)
-    /* WAIT only, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
+    /* WAIT, CHILD, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
     FIELD(uint32_t, wait_ms)
     FIELD(struct sma_usage, usage) /* of the model requests since the step before; all 0 = none */
     TEXT(target) /* who answered them (runtime/model/target.h: key); empty = nobody */

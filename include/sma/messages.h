@@ -200,6 +200,8 @@ enum sma_step_kind
     SMA_STEP_WAIT,
     /* older turns became a summary, or their results were cleared (codec.h: past) */
     SMA_STEP_COMPACTION,
+    /* one of the steps above of a sub-agent of this run, or its end (codec.h: child) */
+    SMA_STEP_CHILD,
 };
 enum sma_intent
 {

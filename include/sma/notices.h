@@ -175,6 +175,7 @@
     X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］") \
     X(CARD_TITLE, "Approval needed", "需要确认") \
     X(CARD_ASKED_BY, "Asked for by: ", "发起人：") \
+    X(CARD_HELPER, "A sub-agent asks for this.", "由子智能体提出。") \
     X(CARD_EXEC, "Run this command:", "执行命令：") \
     X(CARD_NO_NETWORK, "In the sandbox, without network.", "在沙箱内运行，没有网络。") \
     X(CARD_NETWORK, "In the sandbox, with network.", "在沙箱内运行，可访问网络。") \

@@ -304,7 +304,7 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
     case SMA_MSG_MODEL_ANSWER:
         event.kind = SMA_RUN_MODEL;
         event.model = SMA_MSG_BODY(msg, struct sma_model_answer);
-        entry->model_ask_id = 0;
+        (void)agent_take_model(entry, ask.call); /* its answer is this one */
         break;
     case SMA_MSG_CONTACT_RESULT:
         event.kind = SMA_RUN_CONTACT;

@@ -63,6 +63,29 @@ bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *r
     return true;
 }
 
+static void put_model(struct agent_run *entry, uint32_t call, uint64_t id)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(entry->models); i++) {
+        if (entry->models[i].id != 0)
+            continue;
+        entry->models[i] = (struct agent_model_ask){.id = id, .call = call};
+        return;
+    }
+    SMA_ASSERT(false); /* each sub-agent has one at a time */
+}
+
+uint64_t agent_take_model(struct agent_run *entry, uint32_t call)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(entry->models); i++) {
+        uint64_t id = entry->models[i].id;
+        if (id == 0 || entry->models[i].call != call)
+            continue;
+        entry->models[i].id = 0;
+        return id;
+    }
+    return 0;
+}
+
 /* Asked at once, or kept for later while the edge is full. Bounded: each open run has a bounded
  * number of questions. */
 static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run *entry,
@@ -82,7 +105,7 @@ static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run 
                       &(struct agent_ask){
                           .id = id, .seq = entry->seq, .serial = entry->serial, .call = call});
         if (to == SMA_ACTOR_MODEL)
-            entry->model_ask_id = id;
+            put_model(entry, call, id);
     } else if (err == SMA_ERR_FULL) {
         what.msg = msg;
         block(agent, to, &what);
@@ -110,7 +133,7 @@ void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to)
                                                      .call = blocked->call});
             struct agent_run *entry = agent_run_find(agent, blocked->seq);
             if (to == SMA_ACTOR_MODEL && entry != NULL)
-                entry->model_ask_id = id;
+                put_model(entry, blocked->call, id);
         } else {
             note_gone(agent, to, blocked);
         }
@@ -119,12 +142,14 @@ void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to)
     }
 }
 
-static void drop_blocked(struct sma_agent *agent, enum sma_actor_id to, uint64_t seq)
+#define ANY_CALL UINT32_MAX
+
+static void drop_blocked(struct sma_agent *agent, enum sma_actor_id to, uint64_t seq, uint32_t call)
 {
     struct agent_blocked **link = &agent->blocked_first[to], *last = NULL;
     while (*link != NULL) {
         struct agent_blocked *blocked = *link;
-        if (blocked->seq == seq) {
+        if (blocked->seq == seq && (call == ANY_CALL || blocked->call == call)) {
             *link = blocked->next;
             sma_msg_destroy(blocked->msg);
             free(blocked);
@@ -141,7 +166,7 @@ static void drop_blocked(struct sma_agent *agent, enum sma_actor_id to, uint64_t
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq)
 {
     for (int to = 0; to < SMA_ACTOR_ADAPTER_0; to++)
-        drop_blocked(agent, (enum sma_actor_id)to, seq);
+        drop_blocked(agent, (enum sma_actor_id)to, seq, ANY_CALL);
 }
 
 /* -- one function a kind ----------------------------------------------------------------------- */
@@ -152,29 +177,29 @@ static void ask_session(struct sma_agent *agent, struct agent_run *entry,
 }
 
 /* The request is written straight into the message: it is large. */
-static void ask_model(struct sma_agent *agent, struct agent_run *entry)
+static void ask_model(struct sma_agent *agent, struct agent_run *entry, uint32_t call)
 {
-    struct sma_model_ask question = {.body = {NULL, sma_run_request_size(entry->run)},
-                                     .chat_key = sma_run_order_of(entry->run)->route.chat_key};
+    const struct sma_run *run = sma_run_asker(entry->run, call);
+    struct sma_model_ask question = {.body = {NULL, sma_run_request_size(run)},
+                                     .chat_key = sma_run_order_of(run)->route.chat_key};
     /* copied into the message, which then is the one that is written to */
     question.files =
-        (struct sma_body_file *)(uintptr_t)sma_run_request_files(entry->run, &question.file_count);
+        (struct sma_body_file *)(uintptr_t)sma_run_request_files(run, &question.file_count);
     struct sma_msg *msg = agent_need(agent, sma_msg_make_model(&question));
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
-    sma_run_request_write(entry->run, sma_msg_fill(msg, body->body), body);
-    ask(agent, SMA_ACTOR_MODEL, entry, 0, msg,
+    sma_run_request_write(run, sma_msg_fill(msg, body->body), body);
+    ask(agent, SMA_ACTOR_MODEL, entry, call, msg,
         sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * SMA_NS_PER_S);
 }
 
-static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
+static void cancel_model(struct sma_agent *agent, struct agent_run *entry, uint32_t call)
 {
-    uint64_t ask_id = entry->model_ask_id;
+    uint64_t ask_id = agent_take_model(entry, call);
     struct agent_ask taken;
     if (ask_id == 0) { /* never asked: the edge was full */
-        drop_blocked(agent, SMA_ACTOR_MODEL, entry->seq);
+        drop_blocked(agent, SMA_ACTOR_MODEL, entry->seq, call);
         return;
     }
-    entry->model_ask_id = 0;
     (void)agent_ask_take(agent, ask_id,
                          &taken); /* so that its answer is not taken for the next one's */
     agent_cancel_model(agent, ask_id);
@@ -220,24 +245,23 @@ static void ask_send(struct sma_agent *agent, struct agent_run *entry,
         sma_ctx_now(agent->ctx) + send_wait_ns(agent));
 }
 
-static void ask_tool(struct sma_agent *agent, struct agent_run *entry,
+static void ask_tool(struct sma_agent *agent, struct agent_run *entry, uint32_t call,
                      const struct sma_tool_ask *from)
 {
-    ask(agent, SMA_ACTOR_TOOLS, entry, from->call, agent_need(agent, sma_msg_make_tool(from)), 0);
+    ask(agent, SMA_ACTOR_TOOLS, entry, call, agent_need(agent, sma_msg_make_tool(from)), 0);
 }
 
-static void ask_encode(struct sma_agent *agent, struct agent_run *entry,
+static void ask_encode(struct sma_agent *agent, struct agent_run *entry, uint32_t call,
                        const struct sma_encode_ask *from)
 {
-    ask(agent, SMA_ACTOR_TOOLS, entry, from->index, agent_need(agent, sma_msg_make_encode(from)),
-        0);
+    ask(agent, SMA_ACTOR_TOOLS, entry, call, agent_need(agent, sma_msg_make_encode(from)), 0);
 }
 
 /* What was never asked is not asked any more; what was is ended there. Its answers find no run that
  * wants them. */
 static void cancel_tools(struct sma_agent *agent, const struct agent_run *entry)
 {
-    drop_blocked(agent, SMA_ACTOR_TOOLS, entry->seq);
+    drop_blocked(agent, SMA_ACTOR_TOOLS, entry->seq, ANY_CALL);
     const struct sma_tool_cancel cancel = {.seq = entry->seq};
     struct sma_msg *msg = agent_need(agent, sma_msg_make_tool_cancel(&cancel));
     enum sma_err err = sma_ctx_send(agent->ctx, SMA_ACTOR_TOOLS, &msg);
@@ -324,10 +348,10 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         ask_session(agent, entry, &action->session);
         break;
     case SMA_RUN_ASK_MODEL:
-        ask_model(agent, entry);
+        ask_model(agent, entry, action->call);
         break;
     case SMA_RUN_CANCEL_MODEL:
-        cancel_model(agent, entry);
+        cancel_model(agent, entry, action->call);
         break;
     case SMA_RUN_ASK_CONTACT:
         ask_contact(agent, entry, action);
@@ -343,10 +367,10 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         ask_send(agent, entry, action);
         break;
     case SMA_RUN_ASK_TOOL:
-        ask_tool(agent, entry, &action->tool);
+        ask_tool(agent, entry, action->call, &action->tool);
         break;
     case SMA_RUN_ASK_ENCODE:
-        ask_encode(agent, entry, &action->encode);
+        ask_encode(agent, entry, action->call, &action->encode);
         break;
     case SMA_RUN_CANCEL_TOOLS:
         cancel_tools(agent, entry);

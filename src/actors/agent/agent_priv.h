@@ -24,6 +24,13 @@
     (UINT64_C(45) *    \
      1000000000) /* from JUDGE to JUDGED, at most: models that think need more than 20 s */
 
+/* An open MODEL question of a run (call 0) or of one of its sub-agents. */
+struct agent_model_ask
+{
+    uint64_t id;
+    uint32_t call;
+};
+
 /* One open run. */
 struct agent_run
 {
@@ -35,8 +42,8 @@ struct agent_run
     uint32_t steer_count, steer_room;
     struct sma_run_settings *settings;
     struct sma_session *session;
-    uint64_t model_ask_id; /* the open MODEL question, 0 = none */
-    uint64_t retry_ns;     /* in the retry list when not 0 */
+    struct agent_model_ask models[1 + SMA_HELPER_COUNT_MAX]; /* open MODEL questions; id 0: free */
+    uint64_t retry_ns;                                       /* in the retry list when not 0 */
     struct agent_run *hash_next;
     struct agent_run *chat_next; /* runs of the same chat; the session's `user` is the first */
     struct agent_run *retry_next;
@@ -144,6 +151,8 @@ void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
 /* Takes the oldest call whose question found nobody; false: there is none. */
 bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *ret_is_encode);
 struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg);
+/* The open MODEL question of this call is over. @return its id, 0 = there was none */
+uint64_t agent_take_model(struct agent_run *entry, uint32_t call);
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text, struct sma_str detail);

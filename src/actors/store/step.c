@@ -92,7 +92,7 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
         err = clear_suspicion(store, run);
     if (err == SMA_ERR_OK)
         err = sma_store_share_check(store, run->seq, &done->over);
-    bool waits = step->kind == SMA_STEP_WAIT && step->wait_ms > 0;
+    bool waits = (step->kind == SMA_STEP_WAIT || step->kind == SMA_STEP_CHILD) && step->wait_ms > 0;
     if (err == SMA_ERR_OK && waits) {
         done->verdict = SMA_STEP_PARKED;
         return sma_store_wait_for_model(store, run, step);

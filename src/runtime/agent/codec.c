@@ -560,6 +560,36 @@ enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret
     return SMA_ERR_OK;
 }
 
+/* -- steps of sub-agents ----------------------------------------------------------------------- */
+#define CHILD_ASKS 1
+#define CHILD_IS_ERROR 2
+
+void sma_codec_put_child(struct sma_buf *buf, const struct sma_stored_child *child)
+{
+    put_head(buf, 'H', VERSION);
+    put_u32(buf, child->call);
+    put_u32(buf, child->number);
+    sma_buf_put_char(buf, (char)child->kind);
+    sma_buf_put_char(
+        buf, (char)((child->asks ? CHILD_ASKS : 0) | (child->is_error ? CHILD_IS_ERROR : 0)));
+    put_string(buf, child->data);
+}
+
+enum sma_err sma_codec_get_child(struct sma_str data, struct sma_stored_child *ret_child)
+{
+    struct reader reader = open_data(data, 'H');
+    struct sma_stored_child child = {.call = get_u32(&reader), .number = get_u32(&reader)};
+    child.kind = get_u8(&reader);
+    uint8_t flags = get_u8(&reader);
+    child.asks = (flags & CHILD_ASKS) != 0;
+    child.is_error = (flags & CHILD_IS_ERROR) != 0;
+    child.data = get_string(&reader);
+    if (reader.is_bad || reader.left > 0 || child.number == 0)
+        return SMA_ERR_CORRUPT;
+    *ret_child = child;
+    return SMA_ERR_OK;
+}
+
 /* -- turns ------------------------------------------------------------------------------------- */
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
 {

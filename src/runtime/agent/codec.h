@@ -18,6 +18,8 @@
  *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
  *   past     "SMA" 'C' 1, first, below, cleared, moved, tokens before and after u64, turns, rounds,
  *            cleared rounds u32, note, text, chat
+ *   child    "SMA" 'H' 1, call u32, number u32, kind u8, flags u8 (1: people are asked, 2: the end is
+ *            an error), data: of that step
  *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments;
  *   each list: count u32, strings
  *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.
@@ -129,6 +131,17 @@ struct sma_stored_past
     struct sma_str note, chat;    /* what the program says before the summary */
     struct sma_str text;          /* the summary; empty: there is none (yet) */
 };
+/* A CHILD step: a step of the sub-agent that call `call` of the answer before it is. */
+#define SMA_CHILD_END 255 /* kind: it is over; data = the result of the call */
+struct sma_stored_child
+{
+    uint32_t call;
+    uint32_t number; /* of the sub-agent's own steps: 1, 2, ... */
+    uint8_t kind;    /* enum sma_step_kind or SMA_CHILD_END */
+    bool asks;       /* people: the decision that follows is about its calls */
+    bool is_error;   /* END */
+    struct sma_str data;
+};
 /* A turn of a session: what was said, and the bytes that went on the wire. */
 struct sma_stored_turn
 {
@@ -193,6 +206,11 @@ void sma_stored_decisions_fini(struct sma_stored_decisions *decisions);
 void sma_codec_put_wait(struct sma_buf *buf, const struct sma_stored_wait *wait);
 /** OK | CORRUPT. */
 SMA_CHECKED enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret_wait);
+
+void sma_codec_put_child(struct sma_buf *buf, const struct sma_stored_child *child);
+/** The slice points into data. OK | CORRUPT. */
+SMA_CHECKED enum sma_err sma_codec_get_child(struct sma_str data,
+                                             struct sma_stored_child *ret_child);
 
 void sma_codec_put_past(struct sma_buf *buf, const struct sma_stored_past *past);
 /** Slices point into data. OK | CORRUPT. */

@@ -12,7 +12,8 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
      * cached ends where they change. What somebody may not do is refused when it is called. */
     uint32_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0) |
-                      (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0);
+                      (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0) |
+                      (options->settings->config->agent_helpers > 0 ? SMA_TOOL_OFFER_HELPERS : 0);
     struct sma_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return SMA_ERR_NOMEM;
@@ -41,6 +42,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
                             options->is_chinese_by_default);
     run->stamps = options->order->stamps;
     run->next_number = 1;
+    run->round_max = SMA_RUN_STEP_COUNT_MAX;
     sma_buf_init(&run->facts, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->earlier, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->masked, SMA_REQUEST_BYTES_MAX);
@@ -69,6 +71,7 @@ void sma_run_destroy(struct sma_run *run)
     SMA_ASSERT(run->magic == RUN_MAGIC);
     run->magic = 0;
     run_drop_answer(run);
+    run_child_drop(run);
     run_drop_rounds(run);
     run_added_fini(run);
     run_parts_fini(&run->see);
@@ -121,6 +124,7 @@ static bool has_question(const struct sma_run *run)
  * is ending. */
 static void no_disk(struct sma_run *run, uint32_t number)
 {
+    run_child_no_disk(run, number);
     if (run->results_number != 0 && number <= run->results_number)
         run->results_are_asked = false;
     if (run->state == RUN_STORING && number == run->answer_number)
@@ -164,6 +168,8 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
         run_carry_out(run, step);
     else if (run->state == RUN_TOOLS && step->number == run->note_number)
         run_note_durable(run, step);
+    else if (run->state == RUN_TOOLS)
+        run_child_durable(run, step);
 }
 
 static void retry(struct sma_run *run)
@@ -178,8 +184,12 @@ static void retry(struct sma_run *run)
         run_store_results(run);
     if (run->state == RUN_STORING && !run->answer_is_asked)
         run_store_answer(run);
-    if (run->state == RUN_TOOLS && run->note_number != 0 && !run->note_is_asked)
+    /* in the order of their numbers */
+    if (run->state == RUN_TOOLS && run->note_number != 0 && !run->note_is_asked) {
+        run_child_store_again(run, run->note_number);
         run_store_note(run);
+    }
+    run_child_store_again(run, UINT32_MAX);
 }
 
 static void done_done(struct sma_run *run, const struct sma_step_done *step)
@@ -244,7 +254,7 @@ static void looked(struct sma_run *run, const struct sma_model_answer *answer)
 static void loaded(struct sma_run *run)
 {
     run->session->is_loaded = true;
-    if (!run_past_ask_chatter(run)) {
+    if (run->parent != NULL || !run_past_ask_chatter(run)) {
         begin(run);
         return;
     }
@@ -334,6 +344,9 @@ static void stop(struct sma_run *run, bool is_by_user)
 static void drain(struct sma_run *run, bool is_hard)
 {
     run->is_draining = true;
+    run_child_tell_all(run, is_hard ? SMA_RUN_DRAIN_HARD : SMA_RUN_DRAIN);
+    if (run->state == RUN_OVER)
+        return;
     bool is_first = run->state == RUN_NEW || run->state == RUN_LOADING;
     if (run->state == RUN_PREPARING) { /* what it prepares is prepared again */
         if (has_question(run))
@@ -402,15 +415,22 @@ static void history_came(struct sma_run *run, const struct sma_run_event *event)
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
                    struct sma_run_actions *actions)
 {
-    SMA_ASSERT(run->magic == RUN_MAGIC);
     actions->count = 0;
     run->actions = actions;
+    run_handle(run, event);
+}
+
+void run_handle(struct sma_run *run, const struct sma_run_event *event)
+{
+    SMA_ASSERT(run->magic == RUN_MAGIC);
     run->now_ns = event->now_ns;
     if (run->state == RUN_OVER || (run->state == RUN_NEW) != (event->kind == SMA_RUN_START)) {
         if (run->state == RUN_NEW && (event->kind == SMA_RUN_STOP || event->kind == SMA_RUN_DRAIN))
             run_end(run, false);
         return;
     }
+    if (run_child_event(run, event))
+        return;
     switch (event->kind) {
     case SMA_RUN_START:
         start(run);

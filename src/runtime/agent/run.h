@@ -96,7 +96,7 @@ enum sma_run_event_kind
 {
     SMA_RUN_START,      /* once, first */
     SMA_RUN_SESSION,    /* turns */
-    SMA_RUN_MODEL,      /* model */
+    SMA_RUN_MODEL,      /* call, model */
     SMA_RUN_CONTACT,    /* call, contact */
     SMA_RUN_HISTORY,    /* call, history */
     SMA_RUN_MEMORY,     /* call, memory */
@@ -135,9 +135,9 @@ struct sma_run_event
 
 enum sma_run_action_kind
 {
-    SMA_RUN_ASK_SESSION,  /* session */
-    SMA_RUN_ASK_MODEL,    /* the request: sma_run_request_size / _write, before the next event */
-    SMA_RUN_CANCEL_MODEL, /* the open question; its answer is not wanted */
+    SMA_RUN_ASK_SESSION, /* session */
+    SMA_RUN_ASK_MODEL, /* call (sma_run_asker); the request: sma_run_request_size / _write, before the next event */
+    SMA_RUN_CANCEL_MODEL, /* the open question of this call; its answer is not wanted */
     SMA_RUN_ASK_CONTACT,  /* call, contact */
     SMA_RUN_ASK_HISTORY,  /* call, history */
     SMA_RUN_ASK_MEMORY,   /* call, memory */
@@ -182,7 +182,8 @@ struct sma_run_action
         };
     };
 };
-#define SMA_RUN_ACTION_COUNT_MAX (2 * SMA_TOOL_CALL_COUNT_MAX + 16)
+/* of a run and of each of its sub-agents */
+#define SMA_RUN_ACTION_COUNT_MAX ((2 * SMA_TOOL_CALL_COUNT_MAX + 16) * (1 + SMA_HELPER_COUNT_MAX))
 struct sma_run_actions
 {
     uint32_t count;
@@ -213,6 +214,9 @@ void sma_run_destroy(struct sma_run *run); /* accepts NULL */
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
                    struct sma_run_actions *actions);
 
+/** Who asks: ASK_MODEL with this call. The run itself, or one of its sub-agents, which is not to be
+ *  given events: its answers go to `run` under the same call. */
+const struct sma_run *sma_run_asker(const struct sma_run *run, uint32_t call);
 /** Bytes that the request that ASK_MODEL is about needs at most. */
 size_t sma_run_request_size(const struct sma_run *run);
 /** The files whose bytes it takes in; their offsets are told by writing it. */

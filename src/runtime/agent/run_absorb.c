@@ -88,6 +88,7 @@ void run_absorb(struct sma_run *run, struct sma_str results)
         run->has_worked |= !run_is_send(tool);
         run->has_shown |= !result->is_error && run_is_send(tool) && !run_goes_elsewhere(run, call);
         put_tool_call(run, call, result->content);
+        run->child_total += tool == SMA_TOOL_AGENT_RUN;
         if (tool == SMA_TOOL_LOAD_HISTORY)
             run_past_read(&run->past, result->content);
         run_count_result(run, call, result->is_error);

@@ -30,8 +30,9 @@ void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_s
 void run_progress_call(struct sma_run *run, uint32_t index)
 {
     const struct sma_tool_args *args = &run->calls[index].args;
-    const struct sma_str *const said[] = {&args->command, &args->path,      &args->pattern,
-                                          &args->keyword, &args->user_name, &args->name};
+    const struct sma_str *const said[] = {&args->instructions, &args->command,   &args->path,
+                                          &args->pattern,      &args->keyword,   &args->user_name,
+                                          &args->name};
     run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
     struct sma_run_action *action = &run->actions->list[run->actions->count - 1];
     for (size_t i = 0; i < SMA_COUNT_OF(said) && action->detail.len == 0; i++)
@@ -51,13 +52,14 @@ void run_wait(struct sma_run *run)
 /* What is being done is not waited for: commands end, late results are not wanted. */
 void run_cancel_tools(struct sma_run *run)
 {
-    if (run->tool_open_count > 0 || run->see.open_count > 0)
+    if (run->tool_open_count > 0 || run->see.open_count > 0 || run_child_has_cancelled(run))
         (void)run_act(run, SMA_RUN_CANCEL_TOOLS);
     run->tool_open_count = run->see.open_count = 0;
 }
 
 void run_end(struct sma_run *run, bool is_counted)
 {
+    run_child_tell_all(run, SMA_RUN_STOP);
     run_cancel_tools(run);
     run->state = RUN_OVER;
     run_progress(run, SMA_PROGRESS_FINISHED, (struct sma_str){0});
@@ -103,6 +105,8 @@ void run_drop_answer(struct sma_run *run)
         sma_buf_fini(&run->calls[i].item);
         run_part_free_list(run->calls[i].parts, run->calls[i].part_count);
     }
+    if (run->call_count > 0)
+        run_child_drop(run);
     free(run->calls);
     free(run->deliveries);
     run->calls = NULL;

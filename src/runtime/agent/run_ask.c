@@ -140,7 +140,7 @@ void run_next(struct sma_run *run)
 {
     if (run->over.scope != SMA_BUDGET_NONE)
         run_finish_over(run);
-    else if (run->round >= SMA_RUN_STEP_COUNT_MAX)
+    else if (run->round >= run->round_max)
         run_nudge_limit(run);
     else
         run_ask_model(run);

@@ -101,6 +101,8 @@ void run_check_call(struct sma_run *run, uint32_t index)
     if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
         run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch)
                                                  : SMA_STR("Out of memory."));
+    else if (call->tool == SMA_TOOL_AGENT_RUN)
+        run_child_check(run, index);
     else if (call->tool == SMA_TOOL_SEND_FILE && !is_attachable(call->args.path))
         run_set_error(call, SMA_STR("Only a file of the project can be sent, and none whose name "
                                     "holds \"|\", \"://\" or a line break. Copy it under another "
@@ -251,7 +253,9 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         return;
     }
     run_progress_call(run, index);
-    if (tool == SMA_TOOL_LOAD_HISTORY)
+    if (tool == SMA_TOOL_AGENT_RUN)
+        run_child_begin(run, index);
+    else if (tool == SMA_TOOL_LOAD_HISTORY)
         ask_history(run, index);
     else if (tool == SMA_TOOL_CONTACT_LOOKUP)
         run_ask_contact(run, index);

@@ -363,6 +363,8 @@ bool run_compact_when_due(struct sma_run *run)
 {
     struct run_compact *compact = &run->compact;
     uint32_t window = window_of(run);
+    if (run->parent != NULL)
+        return false; /* a sub-agent has no earlier turns; its results are shortened (run_context.c) */
     skip_old(run);
     if (compact->skip_count > 0)
         return false;
@@ -382,7 +384,7 @@ bool run_compact_when_due(struct sma_run *run)
 bool run_compact_forced(struct sma_run *run)
 {
     struct run_compact *compact = &run->compact;
-    if (compact->was_forced || run->is_draining || is_stand_in(run))
+    if (run->parent != NULL || compact->was_forced || run->is_draining || is_stand_in(run))
         return false;
     if (clear_old(run) || run->state == RUN_FINISHING)
         return true;

@@ -29,6 +29,7 @@ void run_store_done(struct sma_run *run)
 
 static void finish(struct sma_run *run, enum sma_outcome outcome)
 {
+    run_child_tell_all(run, SMA_RUN_STOP);
     run->state = RUN_FINISHING;
     run->outcome = (uint8_t)outcome;
     run->results_number = 0; /* steps do not matter any more: DONE ends them */
@@ -161,6 +162,8 @@ static void build_turn(struct sma_run *run, struct sma_str text, enum turn_form 
 {
     const struct sma_run_order *order = run->order;
     struct sma_str fragments[FRAGMENT_COUNT_MAX];
+    if (run->parent != NULL)
+        return; /* a sub-agent's conversation ends with it */
     for (uint32_t i = 0; i < run->fragment_count && run->turn.err == SMA_ERR_OK; i++) {
         fragments[i] = (struct sma_str){run->turn.ptr + run->fragment_starts[i],
                                         run->fragment_ends[i] - run->fragment_starts[i]};
@@ -367,7 +370,8 @@ void run_finish_over(struct sma_run *run)
         sma_buf_put_text(&run->done_text, "\n\n");
     }
     sma_budget_text_put(&run->done_text, run->language, SMA_NOTICE_BUDGET_ENDED, &run->over);
-    SMA_METRIC_ADD(runs_over_budget_total, 1);
+    if (run->parent == NULL)
+        SMA_METRIC_ADD(runs_over_budget_total, 1);
     deliver(run, has_parts ? SMA_INTENT_ASSISTANT_TEXT : SMA_INTENT_NOTICE);
     keep_ended(run, "its budget is used up");
     finish(run, SMA_OUTCOME_FAILED);
@@ -441,7 +445,7 @@ static void put_details(struct sma_run *run, struct sma_str why)
     for (size_t i = 0; i < len; i++)
         text[i] = (unsigned char)why.ptr[i] < ' ' ? ' ' : why.ptr[i];
     text[len] = '\0';
-    if (len == 0 || !may_see_details(run))
+    if (len == 0 || run->parent != NULL || !may_see_details(run))
         return;
     sma_buf_put_char(&run->done_text, '\n');
     sma_notice_format(&run->done_text, run->language, SMA_NOTICE_MODEL_DETAILS, text);

@@ -12,7 +12,7 @@
 
 static bool has_rounds_left(const struct sma_run *run)
 {
-    return run->round < SMA_RUN_STEP_COUNT_MAX && !run->is_summing;
+    return run->round < run->round_max && !run->is_summing;
 }
 
 /* Has the user been given something since the tools last ran? */

@@ -10,6 +10,7 @@
 #include "runtime/agent/prompt.h"
 #include "runtime/agent/run.h"
 #include "runtime/agent/run_added.h"
+#include "runtime/agent/run_child.h"
 #include "runtime/agent/run_compact.h"
 #include "runtime/agent/run_parts.h"
 #include "runtime/agent/trace.h"
@@ -57,6 +58,7 @@ enum call_stage
     CALL_ENCODE,  /* the tools: what its result shows */
     CALL_NOTE,    /* the step that holds its delivery */
     CALL_SENT,    /* the dispatcher */
+    CALL_CHILD,   /* a sub-agent: its end is durable, then it has its result */
 };
 /* One call of the answer that is being worked on. */
 struct run_call
@@ -223,6 +225,13 @@ struct sma_run
 
     struct run_compact compact;
 
+    /* sub-agents (run_child.h) */
+    struct sma_run *parent;        /* of a sub-agent: the run that it works for; borrowed */
+    struct run_children *children; /* of the open answer; NULL: it has none */
+    uint32_t child_total;          /* of the rounds that are over */
+    uint32_t child_number;         /* of the newest that was begun in this life */
+    uint32_t round_max;            /* answers of the model that it may have */
+
     /* the end */
     uint8_t outcome;
     struct sma_buf final_text, done_text, turn_data;
@@ -236,6 +245,8 @@ struct sma_run
 };
 
 /* run.c */
+/* One event; actions are added behind those that there are. */
+void run_handle(struct sma_run *run, const struct sma_run_event *event);
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind);
 void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_str text);
 /** TOOL: this call is carried out. */

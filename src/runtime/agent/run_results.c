@@ -51,7 +51,8 @@ void run_check_round(struct sma_run *run)
         return;
     for (uint32_t i = 0; i < run->call_count; i++) {
         enum call_stage stage = run->calls[i].stage;
-        if (stage != CALL_IDLE && stage != CALL_SENT)
+        if (stage != CALL_IDLE && stage != CALL_SENT &&
+            !(stage == CALL_CHILD && run_child_is_at_rest(run, i)))
             return;
     }
     run_settle(run);

@@ -101,7 +101,7 @@ static const struct sma_step_delivery_state *find_delivery(const struct sma_run 
     for (uint32_t i = 0; i < order->delivery_count; i++) {
         const struct sma_step_delivery_state *delivery = &order->deliveries[i];
         if (delivery->step >= run->answer_number && delivery->step < before &&
-            delivery->call == call)
+            delivery->call == call && !run_child_has_step(run, delivery->step))
             return delivery;
     }
     return NULL;
@@ -193,12 +193,20 @@ static void set_interrupted(struct run_call *call)
                                       "not repeated: look before you do it again."));
 }
 
+/* Its own steps tell what was done: nothing of it is unknown. */
+static void resume_child(struct sma_run *run, uint32_t index)
+{
+    run_check_call(run, index); /* reads the arguments */
+    if (!run->calls[index].has_result)
+        run_begin_call(run, index);
+}
+
 /* The calls of an answer whose results were not stored: what is known of each, and nothing is done
  * twice. */
 static void resume_calls(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
-    bool is_fresh = order->is_decided && run->has_decisions &&
+    bool is_fresh = order->is_decided && run->has_decisions && !run_child_is_decided(run) &&
                     order->steps[order->step_count - 1].kind == SMA_STEP_DECISION;
     run->state = RUN_TOOLS;
     run->tells_time = run->wall_ms - order->wall_ms >= LATE_MS;
@@ -212,6 +220,10 @@ static void resume_calls(struct sma_run *run)
             run_delivery_state(run, i, delivery);
         } else if (call->is_decided && !call->is_approved) {
             set_refused(run, call);
+        } else if (run_child_resume_end(run, i)) {
+            continue; /* its result was stored by itself */
+        } else if (call->tool == SMA_TOOL_AGENT_RUN) {
+            resume_child(run, i);
         } else if (is_fresh) {
             begin_decided(run, i);
         } else {
@@ -251,7 +263,13 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
         if (!has_answer)
             break;
         return resume_results(run, step);
+    case SMA_STEP_CHILD:
+        if (!has_answer || !run_child_resume(run, step))
+            break;
+        return true;
     case SMA_STEP_DECISION:
+        if (has_answer && run_child_decided(run, step))
+            return true;
         if (!has_answer || run->has_decisions)
             break;
         return resume_decisions(run, step);

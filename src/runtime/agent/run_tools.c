@@ -39,7 +39,10 @@ static void checked(struct sma_run *run, uint32_t index, const struct sma_tool_a
     }
     if (answer->verdict == SMA_TOOL_ASKS) {
         call->is_asked = true;
-        sma_buf_put_str(&call->item, answer->item_json);
+        if (run->parent != NULL)
+            sma_request_put_by_helper(&call->item, answer->item_json);
+        else
+            sma_buf_put_str(&call->item, answer->item_json);
         if (call->item.err != SMA_ERR_OK)
             run_set_error(call, SMA_STR("Out of memory."));
     } else if (answer->verdict != SMA_TOOL_ALLOWED) {

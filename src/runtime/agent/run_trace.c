@@ -15,9 +15,17 @@ int64_t sma_run_wall_ms(const struct sma_run *run, uint64_t now_ns)
            (now_ns < run->begun_ns ? 0 : (int64_t)((now_ns - run->begun_ns) / SMA_NS_PER_MS));
 }
 
+/* What a sub-agent does is noted as its run's. */
+static struct sma_trace *trace_of(struct sma_run *run)
+{
+    return run->parent != NULL ? &run->parent->trace : &run->trace;
+}
+
 void run_trace_begin(struct sma_run *run)
 {
     run->begun_ns = run->now_ns;
+    if (run->parent != NULL)
+        return;
     sma_trace_begin(&run->trace, run->wall_ms, run->now_ns, run->order);
 }
 
@@ -55,7 +63,7 @@ void run_trace_answer(struct sma_run *run, const struct sma_model_answer *answer
         sma_target_failed(about.target, sma_run_wall_ms(run, run->now_ns), 0, answer->error);
     run_count_answer(about.target, answer,
                      run->now_ns < run->asked_ns ? 0 : run->now_ns - run->asked_ns);
-    sma_trace_model(&run->trace, sma_run_wall_ms(run, run->now_ns), &about, answer);
+    sma_trace_model(trace_of(run), sma_run_wall_ms(run, run->now_ns), &about, answer);
 }
 
 void run_trace_cooled(const struct sma_run *run, uint64_t until_ns, struct sma_str why)
@@ -77,7 +85,7 @@ void run_trace_calls(struct sma_run *run)
             SMA_FAMILY_ADD(tool_calls_total, sma_label_place(SMA_LABEL_TOOL, name), call->is_error,
                            1);
         uint64_t end = call->begun_ns == 0 ? run->now_ns : call->ended_ns;
-        sma_trace_tool(&run->trace, sma_run_wall_ms(run, end), name,
+        sma_trace_tool(trace_of(run), sma_run_wall_ms(run, end), name,
                        call->begun_ns == 0 ? 0 : (end - call->begun_ns) / SMA_NS_PER_MS,
                        call->is_error);
     }

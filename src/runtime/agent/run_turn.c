@@ -146,6 +146,8 @@ static void put_fresh_facts(struct sma_run *run)
         sma_prompt_put_chat(&run->facts, run->order, &run->channel);
     if (run->order->recalled_count > 0)
         run_put_recalled(run);
+    if (run->parent != NULL)
+        run_child_put_role(run);
 }
 
 static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)

@@ -131,6 +131,10 @@ static void put_what(struct writer *writer, const struct sma_request_item *item,
         details = NULL; /* then the call's arguments are shown as they are */
     struct sma_str command = sma_json_str(details, "command");
     struct sma_str receiver = sma_json_str(details, "receiver");
+    if (item->is_by_helper) {
+        say(writer, SMA_NOTICE_CARD_HELPER);
+        end_line(writer);
+    }
     if (sma_str_is_equal(item->type, SMA_STR("exec_shell")) && command.len > 0) {
         say(writer, SMA_NOTICE_CARD_EXEC);
         end_line(writer);

@@ -46,7 +46,21 @@ void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *it
     sma_buf_put_text(buf, item->is_admin_only ? "true" : "false");
     sma_buf_put_json_key(buf, "isOwnerOnly");
     sma_buf_put_text(buf, item->is_owner_only ? "true" : "false");
+    if (item->is_by_helper) {
+        sma_buf_put_json_key(buf, "isByHelper");
+        sma_buf_put_text(buf, "true");
+    }
     sma_buf_put_char(buf, '}');
+}
+
+void sma_request_put_by_helper(struct sma_buf *buf, struct sma_str item_json)
+{
+    if (item_json.len == 0 || item_json.ptr[item_json.len - 1] != '}') {
+        buf->err = SMA_ERR_BADINPUT;
+        return;
+    }
+    sma_buf_put(buf, item_json.ptr, item_json.len - 1);
+    sma_buf_put_text(buf, ",\"isByHelper\":true}");
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */
@@ -154,6 +168,7 @@ static enum sma_err read_item(const json_t *object, struct sma_request_item *ret
         return SMA_ERR_BADINPUT;
     item.call = (uint32_t)json_integer_value(call);
     item.is_admin_only = json_is_true(admin);
+    item.is_by_helper = json_is_true(json_object_get(object, "isByHelper"));
     if (!read_name(object, "type", &item.type) || !read_name(object, "tool", &item.tool) ||
         !read_text(object, "title", &item.title) || !read_text(object, "diff", &item.diff) ||
         !read_text(object, "rule", &item.rule) || !read_text(object, "program", &item.program) ||

@@ -47,6 +47,7 @@ struct sma_request_item
     struct sma_str grant_rule; /* what "always" would allow; empty: this can only be allowed once */
     uint8_t digest[32];        /* what exactly is agreed to */
     bool is_admin_only; /* only an owner or administrator may agree; else also who asked for it */
+    bool is_by_helper;  /* a sub-agent wants it: the card says so */
     bool
         /* only an owner: it changes what the agent is and may do, or what programs run */
         is_owner_only;
@@ -60,6 +61,8 @@ struct sma_request
 
 /** Append one item as a JSON object. Cuts nothing: the caller keeps to the bounds. */
 void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *item);
+/** The same item, as one that a sub-agent wants. */
+void sma_request_put_by_helper(struct sma_buf *buf, struct sma_str item_json);
 /** The whole: {"items":[...]} of `count` ready items, each with its call index set to calls[i]. OK
  *  | BADINPUT | NOMEM. */
 SMA_CHECKED enum sma_err sma_request_put(struct sma_buf *buf, const struct sma_str *item_jsons,

@@ -216,6 +216,13 @@ static const struct sma_param ROWS[] = {
     {"agent", OBJECT},
     {"agent.concurrency", SMA_PARAM_INTEGER(1, SMA_CONCURRENCY_MAX, 1), LIVE, AT(agent_concurrency),
      .doc = "runs at once, of different chats; never two of one chat"},
+    {"agent.helpers", SMA_PARAM_INTEGER(0, SMA_HELPER_COUNT_MAX, SMA_HELPER_COUNT_MAX), LIVE,
+     AT(agent_helpers),
+     .doc = "sub-agents that one run may have at once (tool `agent_run`); 0 = the tool is not "
+            "offered"},
+    {"agent.helperSteps", SMA_PARAM_INTEGER(1, SMA_RUN_STEP_COUNT_MAX, SMA_HELPER_STEP_COUNT), LIVE,
+     AT(agent_helper_steps),
+     .doc = "answers of the model that one sub-agent may have, then it must say what it found"},
     {"queue", OBJECT},
     {"queue.order", SMA_PARAM_WORD("fifo,fair", 1), AT(queue_is_fair),
      .doc = "first accepted first, or chats take turns"},

@@ -196,6 +196,7 @@ enum member_kind
     MEMBER_NUMBER32,
     MEMBER_NUMBER64,
     MEMBER_FLAG,
+    MEMBER_TOOLS, /* a list of names: bits of enum sma_tool */
 };
 struct member
 {
@@ -214,6 +215,13 @@ struct member
             "a path relative to the project's folder"                              \
     }
 
+static const struct member agent_members[] = {
+    {"instructions", MEMBER_TEXT, true, false, AT(instructions), 0,
+     SMA_HELPER_INSTRUCTION_BYTES_MAX, 0, "a string with the whole task"},
+    {"tools", MEMBER_TOOLS, false, false, AT(tools), 0, 0, 0, "a list with names of your tools"},
+    {"model", MEMBER_TEXT, false, true, AT(model), 0, SMA_NAME_BYTES_MAX, 0,
+     "a string with the name of a configured model"},
+};
 static const struct member edit_members[] = {
     FILE_PATH,
     {"old_text", MEMBER_TEXT, true, false, AT(old_text), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
@@ -309,6 +317,7 @@ static const struct
     {                            \
         list, SMA_COUNT_OF(list) \
     }
+    [SMA_TOOL_AGENT_RUN] = TABLE(agent_members),
     [SMA_TOOL_EDIT_FILE] = TABLE(edit_members),      [SMA_TOOL_EXEC_SHELL] = TABLE(exec_members),
     [SMA_TOOL_LIST_FILES] = TABLE(list_members),     [SMA_TOOL_REACT] = TABLE(react_members),
     [SMA_TOOL_READ_FILE] = TABLE(read_members),      [SMA_TOOL_READ_MORE] = TABLE(more_members),
@@ -363,6 +372,29 @@ static enum sma_err read_number(const struct member *member, const json_t *value
     return SMA_ERR_OK;
 }
 
+static enum sma_err read_tools(const struct member *member, const json_t *value,
+                               struct sma_tool_args *args, struct sma_buf *why)
+{
+    if (!json_is_array(value) || json_array_size(value) > SMA_TOOL_COUNT_NAMED_MAX)
+        return expect(why, member);
+    args->says_tools = true;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *name = json_array_get(value, i);
+        enum sma_tool tool =
+            json_is_string(name) ? sma_tool_find(string_of(name)) : SMA_TOOL_UNKNOWN;
+        if (tool == SMA_TOOL_UNKNOWN) {
+            struct sma_str shown = json_is_string(name) ? string_of(name) : SMA_STR("(no name)");
+            shown.len = sma_utf8_cut(shown, 60);
+            sma_buf_put_text(why, "\"tools\" names a tool that there is not: ");
+            sma_buf_put_str(why, shown);
+            sma_buf_put_text(why, ". Nothing was done.");
+            return SMA_ERR_BADINPUT;
+        }
+        args->tools |= UINT32_C(1) << tool;
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err read_member(const struct member *member, const json_t *root,
                                 struct sma_tool_args *args, struct sma_buf *why)
 {
@@ -380,6 +412,8 @@ static enum sma_err read_member(const struct member *member, const json_t *root,
     enum sma_err err = SMA_ERR_OK;
     if (member->kind == MEMBER_TEXT) {
         err = read_text(member, value, args, why);
+    } else if (member->kind == MEMBER_TOOLS) {
+        err = read_tools(member, value, args, why);
     } else if (member->kind != MEMBER_FLAG) {
         err = read_number(member, value, args, why);
     } else if (json_is_boolean(value)) {
@@ -474,6 +508,8 @@ static enum sma_err check_whole(enum sma_tool tool, struct sma_tool_args *args, 
 {
     if (tool == SMA_TOOL_MEMORY_UPSERT)
         return check_fact(args->root, args, why);
+    if (tool == SMA_TOOL_AGENT_RUN && sma_str_trim(args->instructions).len == 0)
+        return refuse(why, "\"instructions\" is blank: nothing was done. Expected the whole task.");
     if (tool == SMA_TOOL_EXEC_SHELL && sma_str_trim(args->command).len == 0)
         return refuse(why, "\"command\" is blank: nothing was run. Expected a shell command.");
     if (tool == SMA_TOOL_EDIT_FILE && sma_str_is_equal(args->old_text, args->new_text))
@@ -513,7 +549,7 @@ enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
         err = parse_history(root, &args, why);
     else if (tool == SMA_TOOL_SEND)
         err = parse_send(root, &args, why);
-    else if (tool > SMA_TOOL_SEND)
+    else if (tool > SMA_TOOL_SEND || tool == SMA_TOOL_AGENT_RUN)
         err = parse_members(tool, root, &args, why);
     else {
         err = parse_user_name(root, &args, why);

@@ -26,6 +26,21 @@ void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint32_t off
     sma_buf_put_text(buf, ".\"}");
 }
 
+void sma_tool_put_report(struct sma_buf *buf, struct sma_str output, struct sma_str error)
+{
+    size_t len = sma_utf8_cut(output, SMA_TOOL_RESULT_BYTES_MAX);
+    sma_buf_put_text(buf, error.len > 0 ? "{\"success\":false,\"error\":" : "{\"success\":true");
+    if (error.len > 0)
+        sma_buf_put_json_string(buf, error);
+    if (error.len == 0 || len > 0) {
+        sma_buf_put_text(buf, ",\"output\":");
+        sma_buf_put_json_string(buf, (struct sma_str){output.ptr, len});
+    }
+    if (len < output.len)
+        sma_buf_put_text(buf, ",\"truncated\":true");
+    sma_buf_put_char(buf, '}');
+}
+
 void sma_tool_put_sent_before(struct sma_buf *buf)
 {
     sma_buf_put_text(buf, "{\"success\":true,\"note\":\"Already sent just before; it was not sent "

@@ -38,8 +38,23 @@
     ARG_TEXT("messageThreadId", "a topic of that chat") "," \
     ARG_TEXT("chatType", "the platform's word for that chat, where ids alone do not tell") "," \
     ARG_TEXT("messageId", "of the message to reply to")
+#define ARG_NAMES(name, description) \
+    "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"" \
+    description "\"}"
 
 #define SMA_TOOL_MAP(X) \
+    X(AGENT_RUN, "agent_run", SMA_TOOL_OFFER_HELPERS, false, false, \
+      "Give a part of the work to a sub-agent that starts with nothing but your instructions and " \
+      "returns one text. Good for work that reads much and answers little, and for parts that do " \
+      "not depend on each other: calls of one answer run at the same time. It does not see this " \
+      "conversation and cannot ask you or the user: say everything it must know, and what it is " \
+      "to report.", \
+      ARG_OBJECT( \
+        ARG_TEXT("instructions", "the whole task") "," \
+        ARG_NAMES("tools", "names of your tools that it may use; default those that read and " \
+            "change the project, none that writes to people") "," \
+        ARG_TEXT("model", "name of a configured model, default the one of this chat"), \
+        "\"instructions\"")) \
     X(CONTACT_LOOKUP, "chat_contact_lookup", 0, false, false, \
       "Find a person who has talked to this agent before, by user name. Returns where they " \
       "were last seen, and all of them when several people have the name.", \

@@ -29,6 +29,7 @@ enum sma_tool
 #define SMA_TOOL_PATH_BYTES_MAX 4000
 #define SMA_TOOL_PATTERN_BYTES_MAX 1000
 #define SMA_TOOL_EMOJI_BYTES_MAX 64
+#define SMA_TOOL_COUNT_NAMED_MAX 64 /* names in one list of tools */
 
 /** All specs in order of name, which is the order of enum sma_tool. Static. */
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
@@ -42,8 +43,9 @@ enum sma_tool_offer
     SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
     SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
-    SMA_TOOL_OFFER_ALL = 7,       /* everything that a chat may have */
-    SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
+    SMA_TOOL_OFFER_HELPERS = 8,   /* agent_run: agent.helpers is not 0 */
+    SMA_TOOL_OFFER_ALL = 15,      /* everything that a chat may have */
+    SMA_TOOL_OFFER_REFUSED = 16,  /* from this bit on: one for each tool that is not offered */
 };
 _Static_assert(SMA_TOOL_COUNT <= 32 - SMA_TOOL_OFFER_REFUSED, "each tool has its bit");
 /** Is the tool offered to a chat with these offers? */
@@ -62,6 +64,10 @@ bool sma_tool_is_work(enum sma_tool tool);
  * empty. */
 struct sma_tool_args
 {
+    struct sma_str instructions; /* agent_run: not blank */
+    struct sma_str model;        /* agent_run: empty = the chat's */
+    uint32_t tools;              /* agent_run: bit = enum sma_tool; says_tools: else the usual */
+    bool says_tools;
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */
@@ -116,6 +122,8 @@ bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
 void sma_tool_put_error(struct sma_buf *buf, struct sma_str error);
 /** The sentence for a tool nobody has: names the ones that a chat with these offers has. */
 void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint32_t offers);
+/** What a sub-agent reports; `error` empty: it came to its end. */
+void sma_tool_put_report(struct sma_buf *buf, struct sma_str output, struct sma_str error);
 /** The result of a text that was sent just before: it was not sent again. */
 void sma_tool_put_sent_before(struct sma_buf *buf);
 /** Why a chat cannot be written to: the store's sentence. */

@@ -186,7 +186,8 @@ void driver_answer(struct driver *driver, const char *text, enum sma_finish fini
     }
     sma_buf_put_text(&fragment, answer.call_count > 0 ? "]}" : "}");
     answer.fragment = sma_buf_str(&fragment);
-    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+    driver_event(driver, (struct sma_run_event){
+                             .kind = SMA_RUN_MODEL, .call = driver->asker, .model = &answer});
     sma_buf_fini(&fragment); /* like the message it came in */
 }
 
@@ -194,7 +195,8 @@ void driver_model_status(struct driver *driver, enum sma_model_status status, co
 {
     struct sma_model_answer answer = {
         .seq = driver->order.seq, .status = (uint8_t)status, .error = sma_str(error)};
-    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+    driver_event(driver, (struct sma_run_event){
+                             .kind = SMA_RUN_MODEL, .call = driver->asker, .model = &answer});
 }
 
 void driver_trouble(struct driver *driver, enum sma_model_failure trouble, int64_t retry_after_ms)
@@ -204,7 +206,8 @@ void driver_trouble(struct driver *driver, enum sma_model_failure trouble, int64
                                       .trouble = (uint8_t)trouble,
                                       .retry_after_ms = retry_after_ms,
                                       .error = SMA_STR("it said no")};
-    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+    driver_event(driver, (struct sma_run_event){
+                             .kind = SMA_RUN_MODEL, .call = driver->asker, .model = &answer});
 }
 
 static void store_one(struct driver *driver, const struct sma_step *step)
@@ -335,13 +338,14 @@ void driver_done(struct driver *driver, bool is_durable)
 
 char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask)
 {
-    size_t size = sma_run_request_size(driver->run);
+    const struct sma_run *run = sma_run_asker(driver->run, driver->asker);
+    size_t size = sma_run_request_size(run);
     char *bytes = malloc(size + 1);
     CHECK(bytes != NULL);
     *ret_ask = (struct sma_model_ask){0};
     ret_ask->files =
-        (struct sma_body_file *)(uintptr_t)sma_run_request_files(driver->run, &ret_ask->file_count);
-    sma_run_request_write(driver->run, bytes, ret_ask);
+        (struct sma_body_file *)(uintptr_t)sma_run_request_files(run, &ret_ask->file_count);
+    sma_run_request_write(run, bytes, ret_ask);
     bytes[ret_ask->body.len] = '\0';
     return bytes;
 }

@@ -26,6 +26,7 @@ struct driver
     struct sma_run_order order;
     struct sma_run *run;
     struct sma_run_actions actions;
+    uint32_t asker; /* call of the MODEL question that requests and answers are about; 0: the run */
     uint64_t random, now_ns;
     int64_t wall_ms, start_ms; /* of the first start; each further one is so much later */
 
