@@ -171,12 +171,12 @@ struct sma_config
     const struct sma_config_llm *llm_vision;
     /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int64_t llm_patience_s;
-    int agent_concurrency; /* 1.. */
-    int agent_helpers;     /* agent.helpers: sub-agents of one run at once; 0 = none */
-    int agent_helper_steps;
-    bool queue_is_fair;    /* queue.order: fair (default) | fifo */
-    uint8_t queue_mode;    /* enum sma_queue_mode; queue.mode */
-    int queue_quiet_ms;    /* queue.quietMs: of collect; 0 = a run starts at once */
+    int agent_concurrency;  /* 1.. */
+    int agent_helpers;      /* agent.helpers: sub-agents of one run at once; 0 = none */
+    int agent_helper_steps; /* agent.helperSteps */
+    bool queue_is_fair;     /* queue.order: fair (default) | fifo */
+    uint8_t queue_mode;     /* enum sma_queue_mode; queue.mode */
+    int queue_quiet_ms;     /* queue.quietMs: of collect; 0 = a run starts at once */
     int queue_chat_waiting_max, queue_waiting_max;
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;

@@ -1,8 +1,8 @@
 /*
- * Aim: sub-agents in the whole program: they work beside each other and report, a kill at any moment
- *      does nothing twice and loses nothing, a hostile one is bounded, and /stop ends it.
- * Method: the real binary against fake_model, whose steps stand in the instructions. Commands write a
- *   line each into a file of the project, which is what is counted.
+ * Aim: sub-agents in the whole program: they work beside each other and report, a kill at any
+ *      moment does nothing twice and loses nothing, a hostile one is bounded, and /stop ends it.
+ * Method: the real binary against fake_model, whose steps stand in the instructions. Commands write
+ *   a line each into a file of the project, which is what is counted.
  *   scenario_sub_agents BINARY FAKE_MODEL
  */
 #include "support/check.h"

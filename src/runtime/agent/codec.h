@@ -18,8 +18,8 @@
  *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
  *   past     "SMA" 'C' 1, first, below, cleared, moved, tokens before and after u64, turns, rounds,
  *            cleared rounds u32, note, text, chat
- *   child    "SMA" 'H' 1, call u32, number u32, kind u8, flags u8 (1: people are asked, 2: the end is
- *            an error), data: of that step
+ *   child    "SMA" 'H' 1, call u32, number u32, kind u8, flags u8 (1: people are asked, 2: the
+ *            end is an error), data: of that step
  *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments;
  *   each list: count u32, strings
  *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.

@@ -6,6 +6,9 @@
 #define PARTS_TURN_COUNT 3 /* the newest turns, whose pictures are sent again */
 
 /* -- the object -------------------------------------------------------------------------------- */
+static const struct run_machine machine = {
+    .create = sma_run_create, .handle = run_handle, .destroy = sma_run_destroy};
+
 enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run)
 {
     /* The same for everybody in the chat: tools come first in a request, and what a provider has
@@ -42,6 +45,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
                             options->is_chinese_by_default);
     run->stamps = options->order->stamps;
     run->next_number = 1;
+    run->machine = &machine;
     run->round_max = SMA_RUN_STEP_COUNT_MAX;
     sma_buf_init(&run->facts, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->earlier, SMA_REQUEST_BYTES_MAX);

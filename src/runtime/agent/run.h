@@ -136,7 +136,8 @@ struct sma_run_event
 enum sma_run_action_kind
 {
     SMA_RUN_ASK_SESSION, /* session */
-    SMA_RUN_ASK_MODEL, /* call (sma_run_asker); the request: sma_run_request_size / _write, before the next event */
+    /* call (sma_run_asker); the request: sma_run_request_size / _write, before the next event */
+    SMA_RUN_ASK_MODEL,
     SMA_RUN_CANCEL_MODEL, /* the open question of this call; its answer is not wanted */
     SMA_RUN_ASK_CONTACT,  /* call, contact */
     SMA_RUN_ASK_HISTORY,  /* call, history */

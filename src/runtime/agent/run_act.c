@@ -59,7 +59,7 @@ void run_cancel_tools(struct sma_run *run)
 
 void run_end(struct sma_run *run, bool is_counted)
 {
-    run_child_tell_all(run, SMA_RUN_STOP);
+    run_child_leave_all(run);
     run_cancel_tools(run);
     run->state = RUN_OVER;
     run_progress(run, SMA_PROGRESS_FINISHED, (struct sma_str){0});

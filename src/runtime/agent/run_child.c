@@ -45,55 +45,7 @@ void run_child_check(struct sma_run *run, uint32_t index)
                                     "again without \"model\"."));
 }
 
-void run_child_put_role(struct sma_run *run)
-{
-    sma_buf_put_text(
-        &run->facts,
-        "\nYou are a sub-agent: the text below is a task that the agent of this chat gives you, "
-        "not a message of the user. Nobody can answer you. Your final text goes to that agent, "
-        "not to the user: report what was asked for, briefly and completely, with what failed.");
-}
-
 /* -- one of them ------------------------------------------------------------------------------- */
-static struct run_child *find(const struct sma_run *run, uint32_t number)
-{
-    for (uint32_t i = 0; run->children != NULL && i < SMA_TOOL_CALL_COUNT_MAX; i++) {
-        struct run_child *child = &run->children->list[i];
-        if (child->number == number && child->run != NULL)
-            return child;
-    }
-    return NULL;
-}
-
-const struct sma_run *sma_run_asker(const struct sma_run *run, uint32_t call)
-{
-    uint32_t number = call >> RUN_CHILD_SHIFT;
-    const struct run_child *child = number == 0 ? NULL : find(run, number);
-    return child != NULL ? child->run : run;
-}
-
-static void close_child(struct run_child *child)
-{
-    sma_run_destroy(child->run);
-    sma_sessions_destroy(child->sessions);
-    free(child->steps);
-    free(child->deliveries);
-    sma_buf_fini(&child->result);
-    *child = (struct run_child){0};
-}
-
-void run_child_drop(struct sma_run *run)
-{
-    struct run_children *children = run->children;
-    if (children == NULL)
-        return;
-    for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++)
-        close_child(&children->list[i]);
-    run_child_drop_steps(children);
-    free(children);
-    run->children = NULL;
-}
-
 static bool holds_back(const struct sma_step *step)
 {
     return step->request_json.len > 0 || step->wait_ms > 0;
@@ -150,7 +102,7 @@ void run_child_feed(struct sma_run *run, struct run_child *child, struct sma_run
     bool is_short = false;
     event.now_ns = run->now_ns;
     child->run->actions = actions;
-    run_handle(child->run, &event);
+    run->machine->handle(child->run, &event);
     for (uint32_t i = from; i < actions->count; i++) {
         struct sma_run_action action = actions->list[i];
         if (take_action(run, child, &action, &is_short))
@@ -226,7 +178,7 @@ static bool make_run(struct sma_run *run, struct run_child *child)
                                       .part_chars_max = run->channel.part_chars_max,
                                       .wall_ms = sma_run_wall_ms(run, run->now_ns),
                                       .random = {run->random[0] ^ child->number, run->random[1]}};
-    if (session == NULL || sma_run_create(&options, &child->run) != SMA_ERR_OK)
+    if (session == NULL || run->machine->create(&options, &child->run) != SMA_ERR_OK)
         return false;
     struct sma_run *made = child->run;
     int steps = run->settings->config->agent_helper_steps;
@@ -314,7 +266,7 @@ bool run_child_event(struct sma_run *run, const struct sma_run_event *event)
     uint32_t number = event->call >> RUN_CHILD_SHIFT;
     if (!is_answer || number == 0)
         return false;
-    struct run_child *child = find(run, number);
+    struct run_child *child = run_child_find(run, number);
     if (child == NULL || run->state != RUN_TOOLS)
         return true; /* it is over */
     struct sma_run_event own = *event;
@@ -333,22 +285,7 @@ void run_child_tell_all(struct sma_run *run, enum sma_run_event_kind kind)
         struct run_child *child = &children->list[i];
         if (child->run != NULL && child->state != CHILD_LEFT)
             run_child_feed(run, child, (struct sma_run_event){.kind = kind});
-        if (kind == SMA_RUN_STOP && child->state == CHILD_WAITING)
-            child->state = CHILD_LEFT;
     }
-    if (children != NULL && kind != SMA_RUN_STOP)
+    if (children != NULL)
         run_child_pump(run);
-}
-
-bool run_child_is_at_rest(const struct sma_run *run, uint32_t index)
-{
-    if (run->children == NULL || index >= SMA_TOOL_CALL_COUNT_MAX)
-        return true;
-    enum run_child_state state = run->children->list[index].state;
-    return state != CHILD_OPEN && state != CHILD_ENDING;
-}
-
-bool run_child_has_cancelled(const struct sma_run *run)
-{
-    return run->children != NULL && run->children->has_cancelled;
 }

@@ -41,6 +41,14 @@ enum run_child_state
     CHILD_LEFT,   /* the run ends or the program does: as far as its steps */
 };
 
+/* The run machine itself: what runs call when they are in the middle of it knows its parts alone. */
+struct run_machine
+{
+    enum sma_err (*create)(const struct sma_run_options *options, struct sma_run **ret_run);
+    void (*handle)(struct sma_run *run, const struct sma_run_event *event);
+    void (*destroy)(struct sma_run *run);
+};
+
 struct run_child
 {
     enum run_child_state state;
@@ -87,8 +95,13 @@ void run_child_check(struct sma_run *run, uint32_t index);
 void run_child_begin(struct sma_run *run, uint32_t index);
 /* Is it an answer to a question of a sub-agent? Then it has been given to it. */
 bool run_child_event(struct sma_run *run, const struct sma_run_event *event);
-/* DRAIN, DRAIN_HARD or STOP to each. */
+/* DRAIN or DRAIN_HARD to each. */
 void run_child_tell_all(struct sma_run *run, enum sma_run_event_kind kind);
+/* run_child_leave.c: with their run */
+struct run_children *run_child_room(struct sma_run *run); /* NULL: out of memory */
+struct run_child *run_child_find(const struct sma_run *run, uint32_t number);
+/* Its run ends: what is on its way is not wanted any more. */
+void run_child_leave_all(struct sma_run *run);
 /* Nothing of it is under way: a draining run may leave it. */
 bool run_child_is_at_rest(const struct sma_run *run, uint32_t index);
 /* Their questions to the tools are not wanted any more. */
@@ -101,7 +114,6 @@ void run_child_pump(struct sma_run *run);
 void run_child_feed(struct sma_run *run, struct run_child *child, struct sma_run_event event);
 
 /* run_child_steps.c: their steps */
-struct run_children *run_child_room(struct sma_run *run); /* NULL: out of memory */
 /* A step of it, or with `report` its end, becomes a step of the run, in this action. false: out of
  * memory. */
 bool run_child_put_step(struct sma_run *run, struct run_child *child, const struct sma_step *from,

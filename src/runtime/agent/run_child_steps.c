@@ -5,28 +5,11 @@
 
 #include <stdlib.h>
 
-struct run_children *run_child_room(struct sma_run *run)
-{
-    if (run->children == NULL)
-        run->children = calloc(1, sizeof *run->children);
-    return run->children;
-}
-
 /* -- to the disk ------------------------------------------------------------------------------- */
 static void free_step(struct run_child_step *step)
 {
     sma_buf_fini(&step->bytes);
     free(step);
-}
-
-void run_child_drop_steps(struct run_children *children)
-{
-    while (children->first != NULL) {
-        struct run_child_step *step = children->first;
-        children->first = step->next;
-        free_step(step);
-    }
-    children->last = NULL;
 }
 
 /* `from` as a step of the run; its data is what `stored` says. NULL: out of memory. */

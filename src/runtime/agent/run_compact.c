@@ -364,7 +364,7 @@ bool run_compact_when_due(struct sma_run *run)
     struct run_compact *compact = &run->compact;
     uint32_t window = window_of(run);
     if (run->parent != NULL)
-        return false; /* a sub-agent has no earlier turns; its results are shortened (run_context.c) */
+        return false; /* a sub-agent has no earlier turns; its results are shortened */
     skip_old(run);
     if (compact->skip_count > 0)
         return false;

@@ -29,7 +29,7 @@ void run_store_done(struct sma_run *run)
 
 static void finish(struct sma_run *run, enum sma_outcome outcome)
 {
-    run_child_tell_all(run, SMA_RUN_STOP);
+    run_child_leave_all(run);
     run->state = RUN_FINISHING;
     run->outcome = (uint8_t)outcome;
     run->results_number = 0; /* steps do not matter any more: DONE ends them */

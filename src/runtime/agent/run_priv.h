@@ -228,9 +228,10 @@ struct sma_run
     /* sub-agents (run_child.h) */
     struct sma_run *parent;        /* of a sub-agent: the run that it works for; borrowed */
     struct run_children *children; /* of the open answer; NULL: it has none */
-    uint32_t child_total;          /* of the rounds that are over */
-    uint32_t child_number;         /* of the newest that was begun in this life */
-    uint32_t round_max;            /* answers of the model that it may have */
+    const struct run_machine *machine;
+    uint32_t child_total;  /* of the rounds that are over */
+    uint32_t child_number; /* of the newest that was begun in this life */
+    uint32_t round_max;    /* answers of the model that it may have */
 
     /* the end */
     uint8_t outcome;
