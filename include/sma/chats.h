@@ -31,7 +31,10 @@ struct sma_chat_rule
     const char *prompt_file; /* path as written */
     const char *agent_md;    /* what that file says: in place of Agent.md */
     bool says_tools;
-    uint32_t refused_tools;  /* bit = enum sma_tool */
+    uint32_t refused_tools;                 /* bit = enum sma_tool */
+    bool allows_tools;                      /* `tools.allow` is there: nothing else is offered */
+    const char **mcp_allowed, **mcp_denied; /* patterns "server:tool" of `tools` (policy_mcp.h) */
+    uint32_t mcp_allowed_count, mcp_denied_count;
     const char *access_json; /* members of a platform's block */
     bool says_choice;
     bool is_choice_free; /* `modelChoice` "everybody": who may talk may choose with /model */

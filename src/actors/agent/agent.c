@@ -10,6 +10,8 @@
 #include "agent_priv.h"
 
 #include "actors/kernel/traffic.h"
+#include "runtime/mcp/catalogue.h"
+#include "runtime/policy/policy_mcp.h"
 
 #include <stdlib.h>
 
@@ -27,7 +29,14 @@ enum sma_err sma_agent_create(const struct sma_config *config, const struct sma_
     agent->config = config;
     agent->adapters = adapters;
     agent->adapter_count = adapter_count;
-    enum sma_err err = sma_run_settings_create(config, NULL, &agent->settings);
+    struct sma_mcp_policy *policy; /* read again there, where nobody can say what is wrong */
+    enum sma_err err = sma_mcp_policy_load(config->permissions_json, &policy, error);
+    if (err != SMA_ERR_OK) {
+        sma_agent_destroy(agent);
+        return err;
+    }
+    sma_mcp_policy_destroy(policy);
+    err = sma_run_settings_create(config, NULL, &agent->settings);
     if (err != SMA_ERR_OK) {
         sma_agent_destroy(agent);
         return sma_fail(error, err, "Agent.md is too large for a request (or memory is short): %s",
@@ -326,6 +335,10 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
         event.kind = SMA_RUN_TOOL;
         event.tool = SMA_MSG_BODY(msg, struct sma_tool_answer);
         break;
+    case SMA_MSG_MCP_ANSWER:
+        event.kind = SMA_RUN_MCP;
+        event.mcp = SMA_MSG_BODY(msg, struct sma_mcp_answer);
+        break;
     case SMA_MSG_ENCODED:
         event.kind = SMA_RUN_ENCODED;
         event.part = &SMA_MSG_BODY(msg, struct sma_encoded)->part;
@@ -347,13 +360,20 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
 static void answer_gone(struct sma_agent *agent)
 {
     struct agent_ask ask;
-    bool is_encode;
-    while (agent_take_gone(agent, &ask, &is_encode)) {
+    uint8_t kind;
+    while (agent_take_gone(agent, &ask, &kind)) {
         struct agent_run *entry = agent_run_find(agent, ask.seq);
         if (entry == NULL || entry->serial != ask.serial)
             continue;
-        if (is_encode) {
+        if (kind == SMA_MSG_ENCODE) {
             feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_ENCODED, .call = ask.call});
+            continue;
+        }
+        if (kind == SMA_MSG_MCP_CALL) {
+            const struct sma_mcp_answer none = {.outcome = SMA_MCP_NOT_CONNECTED,
+                                                .text = SMA_STR("no server runs in this program")};
+            feed(agent, entry,
+                 (struct sma_run_event){.kind = SMA_RUN_MCP, .call = ask.call, .mcp = &none});
             continue;
         }
         struct sma_tool_answer answer = {
@@ -419,6 +439,29 @@ static void on_learned(struct sma_agent *agent, const struct sma_learned *learne
         agent_learn(agent, &learned->facts[i]);
 }
 
+/* -- MCP servers ------------------------------------------------------------------------------- */
+/* For runs that begin from now on; open ones keep what they have. */
+static void on_catalogue(struct sma_agent *agent, struct sma_msg *msg)
+{
+    const struct sma_mcp_catalogue *catalogue = SMA_MSG_BODY(msg, struct sma_mcp_offer)->catalogue;
+    const struct sma_mcp_taken taken = {.version = catalogue->version};
+    if (sma_run_settings_offer(agent->settings, catalogue) != SMA_ERR_OK)
+        sma_ctx_log(agent->ctx, SMA_LOG_ERROR,
+                    "what the MCP servers offer is not taken: out of memory");
+    struct sma_msg *answer = agent_need(agent, sma_msg_make_mcp_taken(&taken));
+    sma_ctx_answer(agent->ctx, msg, &answer);
+}
+
+/* A line of a call that is at a server: for who watches. */
+static void on_mcp_progress(struct sma_agent *agent, const struct sma_mcp_progress *progress)
+{
+    struct agent_run *entry = agent_run_find(agent, progress->seq);
+    struct sma_str name =
+        entry == NULL ? (struct sma_str){0} : sma_run_mcp_name(entry->run, progress->call);
+    if (name.len > 0)
+        agent_progress(agent, entry, SMA_PROGRESS_TOOL, name, progress->text);
+}
+
 /* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit
  * whoever is asked. */
 static void on_reload(struct sma_agent *agent, const struct sma_reload *reload)
@@ -462,6 +505,12 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_JUDGE:
         agent_judge_on_answer(agent, msg);
+        break;
+    case SMA_MSG_MCP_CATALOGUE:
+        on_catalogue(agent, *msg);
+        break;
+    case SMA_MSG_MCP_PROGRESS:
+        on_mcp_progress(agent, SMA_MSG_BODY(*msg, struct sma_mcp_progress));
         break;
     case SMA_MSG_CONTROL:
         on_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));

@@ -29,12 +29,12 @@ static void block(struct sma_agent *agent, enum sma_actor_id to, const struct ag
     agent->blocked_last[to] = blocked;
 }
 
-/* Without a tools actor a call still gets a result. Not here: the run is in the middle of its
+/* Without a tools actor, or one for servers, a call still gets a result. Not here: the run is in the middle of its
  * actions. */
 static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
                       const struct agent_blocked *what)
 {
-    if (to != SMA_ACTOR_TOOLS)
+    if (to != SMA_ACTOR_TOOLS && to != SMA_ACTOR_MCP)
         return; /* that actor has ended: so do we, and the run continues after the next start */
     struct agent_blocked *gone = malloc(sizeof *gone);
     if (gone == NULL)
@@ -49,7 +49,7 @@ static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
     agent->gone_last = gone;
 }
 
-bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *ret_is_encode)
+bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, uint8_t *ret_kind)
 {
     struct agent_blocked *gone = agent->gone_first;
     if (gone == NULL)
@@ -58,7 +58,7 @@ bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *r
     if (gone->next == NULL)
         agent->gone_last = NULL;
     *ret_ask = (struct agent_ask){.seq = gone->seq, .serial = gone->serial, .call = gone->call};
-    *ret_is_encode = gone->is_encode;
+    *ret_kind = gone->kind;
     free(gone);
     return true;
 }
@@ -97,7 +97,7 @@ static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run 
                                  .serial = entry->serial,
                                  .deadline_ns = deadline_ns,
                                  .call = call,
-                                 .is_encode = msg->kind == SMA_MSG_ENCODE};
+                                 .kind = (uint8_t)msg->kind};
     if (agent->blocked_first[to] == NULL)
         err = sma_ctx_ask(agent->ctx, to, &msg, deadline_ns, &id);
     if (err == SMA_ERR_OK) {
@@ -257,6 +257,22 @@ static void ask_encode(struct sma_agent *agent, struct agent_run *entry, uint32_
     ask(agent, SMA_ACTOR_TOOLS, entry, call, agent_need(agent, sma_msg_make_encode(from)), 0);
 }
 
+static void ask_mcp(struct sma_agent *agent, struct agent_run *entry,
+                    const struct sma_mcp_call *from)
+{
+    ask(agent, SMA_ACTOR_MCP, entry, from->call, agent_need(agent, sma_msg_make_mcp_call(from)), 0);
+}
+
+/* Likewise; each question is answered all the same. */
+static void cancel_mcp(struct sma_agent *agent, const struct agent_run *entry)
+{
+    drop_blocked(agent, SMA_ACTOR_MCP, entry->seq);
+    const struct sma_mcp_cancel cancel = {.seq = entry->seq, .call = SMA_MCP_CALL_ALL};
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_mcp_cancel(&cancel));
+    if (sma_ctx_send(agent->ctx, SMA_ACTOR_MCP, &msg) != SMA_ERR_OK)
+        sma_msg_destroy(msg); /* it goes on to its own end, which is bounded */
+}
+
 /* What was never asked is not asked any more; what was is ended there. Its answers find no run that
  * wants them. */
 static void cancel_tools(struct sma_agent *agent, const struct agent_run *entry)
@@ -368,6 +384,12 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         break;
     case SMA_RUN_ASK_TOOL:
         ask_tool(agent, entry, action->call, &action->tool);
+        break;
+    case SMA_RUN_ASK_MCP:
+        ask_mcp(agent, entry, &action->mcp);
+        break;
+    case SMA_RUN_CANCEL_MCP:
+        cancel_mcp(agent, entry);
         break;
     case SMA_RUN_ASK_ENCODE:
         ask_encode(agent, entry, action->call, &action->encode);

@@ -63,7 +63,7 @@ struct agent_blocked
     struct sma_msg *msg;
     uint64_t seq, serial, deadline_ns;
     uint32_t call;
-    bool is_encode; /* else, at the tools: a call */
+    uint8_t kind; /* enum sma_msg_kind: what is asked */
     struct agent_blocked *next;
 };
 
@@ -149,7 +149,7 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
 void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to);
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
 /* Takes the oldest call whose question found nobody; false: there is none. */
-bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, bool *ret_is_encode);
+bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, uint8_t *ret_kind);
 struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg);
 /* The open MODEL question of this call is over. @return its id, 0 = there was none */
 uint64_t agent_take_model(struct agent_run *entry, uint32_t call);

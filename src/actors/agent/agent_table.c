@@ -120,8 +120,8 @@ void agent_tables_fini(struct sma_agent *agent)
         free(ask);
     }
     struct agent_ask gone;
-    bool is_encode;
-    while (agent_take_gone(agent, &gone, &is_encode))
+    uint8_t kind;
+    while (agent_take_gone(agent, &gone, &kind))
         continue;
     for (size_t to = 0; to < SMA_COUNT_OF(agent->blocked_first); to++) {
         while (agent->blocked_first[to] != NULL) {

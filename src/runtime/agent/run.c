@@ -32,6 +32,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->target = &options->settings->targets[run->target_index];
     enum sma_err err = run_take_head(run);
     if (err != SMA_ERR_OK) {
+        run_mcp_fini(run);
         free(run);
         return err;
     }
@@ -87,6 +88,7 @@ void sma_run_destroy(struct sma_run *run)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
     run_compact_fini(&run->compact);
+    run_mcp_fini(run);
     free(run->many_blocks);
     free(run->session_ids);
     run_past_fini(&run->past);
@@ -465,6 +467,9 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
             skills_came(run, event->tool);
         else
             run_tool(run, event->call, event->tool);
+        break;
+    case SMA_RUN_MCP:
+        run_mcp_answered(run, event->call, event->mcp);
         break;
     case SMA_RUN_STEP_DONE:
         step_done(run, event->step);

@@ -36,6 +36,10 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
+struct sma_mcp_catalogue;
+struct sma_mcp_policy;
+struct sma_secrets;
+
 /* Everything of a request before its messages: what one target is sent of one set of tools and one
  * prompt. The longest unused goes first: SMA_RUN_HEAD_COUNT_MAX, SMA_RUN_HEAD_BYTES_MAX. */
 #define SMA_RUN_HEAD_COUNT_MAX 64
@@ -45,6 +49,9 @@ struct sma_run_head_key
     size_t target;
     uint32_t offers;                    /* enum sma_tool_offer */
     const struct sma_chat_rule *prompt; /* NULL: Agent.md alone */
+    /* tools of MCP servers, 0 = none: the catalogue's, and whose `tools` hold in the chat */
+    uint64_t catalogue;
+    const struct sma_chat_rule *tools;
 };
 struct sma_run_head
 {
@@ -75,8 +82,12 @@ struct sma_run_settings
     uint64_t facts_word;                       /* that the heads name; 0 until the first run */
     struct sma_buf skills;                     /* lines of the heads; of the newest look at them */
     struct sma_context_known known[SMA_MODEL_COUNT_MAX]; /* what their answers have taught */
-    bool is_configured;                                  /* there is a model to ask */
-    uint32_t use_count;                                  /* the owner's */
+    /* of MCP servers; what is taken out of questions about their tools: NULL until there are some */
+    const struct sma_mcp_catalogue *catalogue;
+    struct sma_mcp_policy *mcp_policy;
+    struct sma_secrets *mcp_secrets;
+    bool is_configured; /* there is a model to ask */
+    uint32_t use_count; /* the owner's */
 };
 /** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings.
  *  @before: of the configuration until now, or NULL: what is known of targets that stay the same is
@@ -87,6 +98,10 @@ SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
 /** What the heads say of the project's skills: others are made when it changes. */
 void sma_run_settings_set_skills(struct sma_run_settings *settings, struct sma_str lines);
+/** What MCP servers offer from now on, for runs that begin; takes a reference of its own. OK |
+ *  NOMEM: it stays as it was. */
+SMA_CHECKED enum sma_err sma_run_settings_offer(struct sma_run_settings *settings,
+                                                const struct sma_mcp_catalogue *catalogue);
 /** The target of this key refuses this member: its requests are made without it from now on. false:
  *  nothing new. */
 bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str target,
@@ -102,6 +117,7 @@ enum sma_run_event_kind
     SMA_RUN_MEMORY,     /* call, memory */
     SMA_RUN_SENT,       /* call, sent */
     SMA_RUN_TOOL,       /* call, tool */
+    SMA_RUN_MCP,        /* call, mcp */
     SMA_RUN_ENCODED,    /* call, part; NULL: there is nobody to ask */
     SMA_RUN_STEP_DONE,  /* step */
     SMA_RUN_DONE_DONE,  /* step */
@@ -128,6 +144,7 @@ struct sma_run_event
         const struct sma_memory_result *memory;
         const struct sma_send_result *sent;
         const struct sma_tool_answer *tool;
+        const struct sma_mcp_answer *mcp;
         const struct sma_part *part;
         const struct sma_step_done *step;
     };
@@ -153,6 +170,8 @@ enum sma_run_action_kind
     SMA_RUN_CANCEL_TOOLS, /* every open question to the tools; their answers are not wanted */
     SMA_RUN_ASK_ENCODE,   /* call, encode */
     SMA_RUN_LEARN,        /* learned: a target refuses a member; the settings know it already */
+    SMA_RUN_ASK_MCP,      /* call, mcp */
+    SMA_RUN_CANCEL_MCP,   /* every open call at a server; their answers are not wanted */
 };
 /* Slices live until the next event or the end of the run. */
 struct sma_run_action
@@ -167,6 +186,7 @@ struct sma_run_action
         struct sma_history_ask history;
         struct sma_memory_ask memory;
         struct sma_tool_ask tool;
+        struct sma_mcp_call mcp;
         struct sma_encode_ask encode;
         struct sma_step step;
         struct sma_done done;
@@ -232,6 +252,8 @@ int64_t sma_run_wall_ms(const struct sma_run *run, uint64_t now_ns);
 /** What the newest SMA_PROGRESS_COMPACTION was about. */
 const struct sma_stored_past *sma_run_past(const struct sma_run *run);
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
+/** The name of a call that is at a server now; empty: it is not. */
+struct sma_str sma_run_mcp_name(const struct sma_run *run, uint32_t call);
 /** For an answer to its message; not for a summary, which nobody is shown. */
 bool sma_run_waits_for_model(const struct sma_run *run);
 

@@ -54,7 +54,9 @@ void run_cancel_tools(struct sma_run *run)
 {
     if (run->tool_open_count > 0 || run->see.open_count > 0 || run_child_has_cancelled(run))
         (void)run_act(run, SMA_RUN_CANCEL_TOOLS);
-    run->tool_open_count = run->see.open_count = 0;
+    if (run->mcp.open_count > 0)
+        (void)run_act(run, SMA_RUN_CANCEL_MCP);
+    run->tool_open_count = run->see.open_count = run->mcp.open_count = 0;
 }
 
 void run_end(struct sma_run *run, bool is_counted)
@@ -112,6 +114,7 @@ void run_drop_answer(struct sma_run *run)
     run->calls = NULL;
     run->deliveries = NULL;
     run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
+    run->mcp.open_count = 0;
     run->is_parking = run->has_decisions = false;
     run->wait_ms = 0;
     run->note_number = 0;

@@ -44,7 +44,7 @@ static bool refuse_call(struct sma_run *run, uint32_t index)
         run_set_error(call, SMA_STR("Not carried out: the person who speaks is not known here and "
                                     "may only talk; for them no tool works but chat_send and "
                                     "chat_load_history. Answer in text."));
-    else if (!sma_tool_is_offered(call->tool, run->offers))
+    else if (call->tool != SMA_TOOL_MCP && !sma_tool_is_offered(call->tool, run->offers))
         run_set_error(call, SMA_STR("Not carried out: the platform of this chat cannot do that. "
                                     "Answer in text."));
     else if (run_is_repeated(run, &run->answer.calls[index]))
@@ -96,6 +96,10 @@ void run_check_call(struct sma_run *run, uint32_t index)
     }
     if (refuse_call(run, index))
         return;
+    if (call->tool == SMA_TOOL_MCP) {
+        run_mcp_check_call(run, index);
+        return;
+    }
     struct sma_str arguments = stored->is_invalid ? SMA_STR("") : stored->arguments;
     sma_buf_clear(&run->scratch);
     if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
@@ -250,6 +254,10 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         if (!is_write(run, i))
             continue;
         run_open_call(run, index, CALL_TURN);
+        return;
+    }
+    if (tool == SMA_TOOL_MCP) {
+        run_mcp_begin(run, index);
         return;
     }
     run_progress_call(run, index);

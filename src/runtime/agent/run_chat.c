@@ -26,6 +26,7 @@ void run_chat_init(struct sma_run *run, uint32_t channel_offers)
     struct sma_chat_rules rules = sma_chat_rules_find(settings->config, route->chat_key,
                                                       sma_chat_type_is_group(route->chat_type));
     run->offers = channel_offers;
+    run_mcp_init(run, rules.tools);
     if (rules.tools != NULL)
         run->offers |= rules.tools->refused_tools << SMA_TOOL_OFFER_REFUSED;
     if (settings->config->memory == SMA_MEMORY_REFUSE)
@@ -40,9 +41,15 @@ void run_chat_init(struct sma_run *run, uint32_t channel_offers)
 
 enum sma_err run_take_head(struct sma_run *run)
 {
-    const struct sma_run_head_key key = {
-        .target = run->target_index, .offers = run->offers, .prompt = run->chat.prompt};
-    return run_find_head(run->settings, &key, run->order->facts_word, &run->head);
+    struct run_head_need need = {
+        .key = {.target = run->target_index, .offers = run->offers, .prompt = run->chat.prompt},
+        .view = run_mcp_view(run),
+        .facts_word = run->order->facts_word};
+    if (run->mcp.catalogue != NULL) {
+        need.key.catalogue = run->mcp.catalogue->version;
+        need.key.tools = run->mcp.rule;
+    }
+    return run_find_head(run->settings, &need, &run->head);
 }
 
 size_t run_find_target(const struct sma_run *run, uint32_t tried)

@@ -16,6 +16,7 @@ void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage)
         run->calls[index].begun_ns = run->now_ns;
     run->open_count++;
     run->tool_open_count += is_at_tools(stage);
+    run->mcp.open_count += stage == CALL_MCP;
 }
 
 struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_stage stage)
@@ -27,6 +28,7 @@ struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_s
     SMA_ASSERT(run->open_count > 0);
     run->open_count--;
     run->tool_open_count -= is_at_tools(stage);
+    run->mcp.open_count -= stage == CALL_MCP && run->mcp.open_count > 0;
     return &run->calls[index];
 }
 

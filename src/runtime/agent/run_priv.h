@@ -2,7 +2,7 @@
  * run_priv.h — inside of a run, shared by run.c (states), run_context.c (what is sent), run_model.c
  * (what an answer does), run_round.c (one answer and its results), run_calls.c (each call),
  * run_tools.c (consent), run_nudge.c (answers that are none), run_added.c (what comes meanwhile),
- * run_finish.c (ends), run_resume.c, run_settings.c.
+ * run_mcp.c (tools of servers), run_finish.c (ends), run_resume.c, run_settings.c.
  */
 #ifndef SMA_RUNTIME_AGENT_RUN_PRIV_H
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
@@ -12,6 +12,7 @@
 #include "runtime/agent/run_added.h"
 #include "runtime/agent/run_child.h"
 #include "runtime/agent/run_compact.h"
+#include "runtime/agent/run_mcp.h"
 #include "runtime/agent/run_parts.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
@@ -56,6 +57,7 @@ enum call_stage
     CALL_TURN,    /* a command: files of the same answer are written first */
     CALL_RUN,     /* the tools: its result */
     CALL_ENCODE,  /* the tools: what its result shows */
+    CALL_MCP,     /* a server: its result */
     CALL_NOTE,    /* the step that holds its delivery */
     CALL_SENT,    /* the dispatcher */
     CALL_CHILD,   /* a sub-agent: its end is durable, then it has its result */
@@ -224,6 +226,7 @@ struct sma_run
     const struct sma_target *usage_target; /* who answered last; NULL = nobody */
 
     struct run_compact compact;
+    struct run_mcp mcp;
 
     /* sub-agents (run_child.h) */
     struct sma_run *parent;        /* of a sub-agent: the run that it works for; borrowed */
@@ -276,8 +279,14 @@ uint32_t run_past_filter(const struct run_past *past, struct sma_history_line *l
 
 /* run_settings.c */
 /* Everything of a request before its messages, when these tools are offered. */
+struct run_head_need
+{
+    struct sma_run_head_key key;
+    struct sma_mcp_view view; /* what key.catalogue and key.tools mean */
+    uint64_t facts_word;
+};
 SMA_CHECKED enum sma_err run_find_head(struct sma_run_settings *settings,
-                                       const struct sma_run_head_key *key, uint64_t facts_word,
+                                       const struct run_head_need *need,
                                        const struct sma_buf **ret_head);
 
 /* run_chat.c */

@@ -28,6 +28,8 @@ bool run_open_answer(struct sma_run *run)
         sma_buf_init(&run->calls[i].delivery_text, SMA_TEXT_BYTES_MAX);
         sma_buf_init(&run->calls[i].item, SMA_STEP_BYTES_MAX);
         run->calls[i].tool = sma_tool_find(run->answer.calls[i].name);
+        if (run->calls[i].tool == SMA_TOOL_UNKNOWN && run_mcp_is_name(run->answer.calls[i].name))
+            run->calls[i].tool = SMA_TOOL_MCP;
         run->calls[i].goes_elsewhere = run_goes_elsewhere(run, &run->answer.calls[i]);
     }
     run->open_count = run->tool_open_count = run->delivery_count = 0;
@@ -46,7 +48,12 @@ bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
                                      .line = line};
     struct sma_part *parts = run->round == 1 ? run_parts_copy(run, &extra.part_count) : NULL;
     extra.parts = parts;
-    sma_codec_put_answer(&run->answer_data, &extra, answer);
+    struct sma_model_answer told = *answer;
+    struct run_mcp_names names;
+    if (!run_mcp_translate(run, &told, &names))
+        run->answer_data.err = SMA_ERR_NOMEM;
+    sma_codec_put_answer(&run->answer_data, &extra, &told);
+    run_mcp_names_fini(&names);
     free(parts);
     return run_open_answer(run);
 }
@@ -66,6 +73,8 @@ void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer)
             continue;
         if (run->calls[i].goes_elsewhere)
             run_ask_contact(run, i); /* and when it is known who that is: the check */
+        else if (run->calls[i].tool == SMA_TOOL_MCP)
+            run_mcp_judge(run, i);
         else if (sma_tool_is_gated(run->calls[i].tool))
             run_ask_tool(run, i, SMA_TOOL_CHECK);
     }

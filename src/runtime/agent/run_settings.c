@@ -3,6 +3,7 @@
 #include "run_priv.h"
 
 #include "runtime/agent/prompt.h"
+#include "runtime/secrets/secrets.h"
 #include "sma/chats.h"
 
 #include <stdlib.h>
@@ -32,11 +33,33 @@ static void drop_heads(struct sma_run_settings *settings)
         drop_target(settings, i);
 }
 
-static enum sma_err make_head(struct sma_run_settings *settings, struct sma_run_head *head)
+/* Our own, and behind them those of servers: what stands before them stays cached. */
+static enum sma_err make_tools(const struct sma_run_head_key *key, const struct sma_mcp_view *view,
+                               struct sma_mcp_specs *ret_specs, struct sma_tool_spec **ret_tools,
+                               size_t *ret_count)
+{
+    SMA_TRY(sma_mcp_view_specs(view, ret_specs));
+    struct sma_tool_spec *tools = calloc(SMA_TOOL_COUNT + ret_specs->count, sizeof *tools);
+    if (tools == NULL) {
+        sma_mcp_specs_fini(ret_specs);
+        return SMA_ERR_NOMEM;
+    }
+    size_t count = sma_tool_specs_for(key->offers, tools);
+    for (size_t i = 0; i < ret_specs->count; i++)
+        tools[count++] = ret_specs->list[i];
+    *ret_tools = tools;
+    *ret_count = count;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err make_head(struct sma_run_settings *settings, const struct sma_mcp_view *view,
+                              struct sma_run_head *head)
 {
     const struct sma_target *target = &settings->targets[head->key.target];
-    struct sma_tool_spec tools[SMA_TOOL_COUNT];
-    size_t tool_count = sma_tool_specs_for(head->key.offers, tools);
+    struct sma_mcp_specs specs;
+    struct sma_tool_spec *tools;
+    size_t tool_count;
+    SMA_TRY(make_tools(&head->key, view, &specs, &tools, &tool_count));
     struct sma_buf system;
     sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
     sma_prompt_put_system(&system, settings->config, head->key.prompt, settings->facts_word,
@@ -45,6 +68,8 @@ static enum sma_err make_head(struct sma_run_settings *settings, struct sma_run_
     target->wire->put_head(&head->bytes, target, sma_buf_str(&system), tools, tool_count);
     enum sma_err err = system.err != SMA_ERR_OK ? system.err : head->bytes.err;
     sma_buf_fini(&system);
+    sma_mcp_specs_fini(&specs);
+    free(tools);
     if (err != SMA_ERR_OK)
         sma_buf_fini(&head->bytes);
     settings->head_bytes += head->bytes.len;
@@ -53,7 +78,8 @@ static enum sma_err make_head(struct sma_run_settings *settings, struct sma_run_
 
 static bool is_same_key(const struct sma_run_head_key *a, const struct sma_run_head_key *b)
 {
-    return a->target == b->target && a->offers == b->offers && a->prompt == b->prompt;
+    return a->target == b->target && a->offers == b->offers && a->prompt == b->prompt &&
+           a->catalogue == b->catalogue && a->tools == b->tools;
 }
 
 /* The head of this key, else a free place, else the one that was longest not used. */
@@ -106,17 +132,19 @@ static enum sma_err make_tail(struct sma_run_settings *settings, size_t index)
     return SMA_ERR_OK;
 }
 
-enum sma_err run_find_head(struct sma_run_settings *settings, const struct sma_run_head_key *key,
-                           uint64_t facts_word, const struct sma_buf **ret_head)
+enum sma_err run_find_head(struct sma_run_settings *settings, const struct run_head_need *need,
+                           const struct sma_buf **ret_head)
 {
-    if (settings->facts_word != facts_word) { /* with the first run: the word is always the same */
+    const struct sma_run_head_key *key = &need->key;
+    if (settings->facts_word !=
+        need->facts_word) { /* with the first run: the word is always the same */
         drop_heads(settings);
-        settings->facts_word = facts_word;
+        settings->facts_word = need->facts_word;
     }
     struct sma_run_head *head = find_place(settings, key);
     enum sma_err err = SMA_ERR_OK;
     if (head->bytes.len == 0)
-        err = make_head(settings, head);
+        err = make_head(settings, &need->view, head);
     if (err == SMA_ERR_OK && settings->tails[key->target].len == 0)
         err = make_tail(settings, key->target);
     if (err != SMA_ERR_OK)
@@ -170,8 +198,8 @@ static enum sma_err try_heads(struct sma_run_settings *settings)
         const struct sma_chat_rule *rule = i == config->chat_count ? NULL : &config->chats[i];
         if (rule != NULL && rule->prompt == NULL && rule->agent_md == NULL)
             continue;
-        struct sma_run_head_key key = {.offers = SMA_TOOL_OFFER_ALL, .prompt = rule};
-        SMA_TRY(run_find_head(settings, &key, 0, &head));
+        const struct run_head_need need = {.key = {.offers = SMA_TOOL_OFFER_ALL, .prompt = rule}};
+        SMA_TRY(run_find_head(settings, &need, &head));
     }
     return SMA_ERR_OK;
 }
@@ -197,12 +225,27 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
     settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     if (before != NULL)
         take_over(settings, before);
-    enum sma_err err = try_heads(settings);
+    struct sma_error why; /* the tools actor has told what is wrong with it */
+    enum sma_err err = sma_mcp_policy_load(config->permissions_json, &settings->mcp_policy, &why);
+    if (err == SMA_ERR_OK && before != NULL)
+        err = sma_run_settings_offer(settings, before->catalogue);
+    if (err == SMA_ERR_OK)
+        err = try_heads(settings);
     if (err != SMA_ERR_OK) {
         sma_run_settings_destroy(settings);
         return err;
     }
     *ret_settings = settings;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_run_settings_offer(struct sma_run_settings *settings,
+                                    const struct sma_mcp_catalogue *catalogue)
+{
+    if (catalogue != NULL && settings->mcp_secrets == NULL)
+        SMA_TRY(sma_secrets_create(settings->config, &settings->mcp_secrets));
+    sma_mcp_catalogue_unref(settings->catalogue);
+    settings->catalogue = catalogue == NULL ? NULL : sma_mcp_catalogue_ref(catalogue);
     return SMA_ERR_OK;
 }
 
@@ -239,5 +282,8 @@ void sma_run_settings_destroy(struct sma_run_settings *settings)
         return;
     drop_heads(settings);
     sma_buf_fini(&settings->skills);
+    sma_mcp_catalogue_unref(settings->catalogue);
+    sma_mcp_policy_destroy(settings->mcp_policy);
+    sma_secrets_destroy(settings->mcp_secrets);
     free(settings);
 }

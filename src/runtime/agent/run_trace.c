@@ -81,10 +81,14 @@ void run_trace_calls(struct sma_run *run)
         /* What the model calls a tool that there is not is its own word. */
         struct sma_str name =
             (size_t)call->tool < count ? specs[call->tool].name : SMA_STR("unknown");
+        if (call->tool == SMA_TOOL_MCP)
+            name = SMA_STR("mcp"); /* one label, however many tools servers have */
         if (!sma_tool_is_work(call->tool))
             SMA_FAMILY_ADD(tool_calls_total, sma_label_place(SMA_LABEL_TOOL, name), call->is_error,
                            1);
         uint64_t end = call->begun_ns == 0 ? run->now_ns : call->ended_ns;
+        if (call->tool == SMA_TOOL_MCP)
+            name = run->answer.calls[i].name;
         sma_trace_tool(trace_of(run), sma_run_wall_ms(run, end), name,
                        call->begun_ns == 0 ? 0 : (end - call->begun_ns) / SMA_NS_PER_MS,
                        call->is_error);

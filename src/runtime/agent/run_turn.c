@@ -10,6 +10,7 @@
 #define FACTS_BYTES_USUAL 480
 #define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
 #define ID_BYTES_MAX 64
+#define CALL_ROOM (ID_BYTES_MAX + SMA_MCP_WIRE_BYTES_MAX) /* its id and name */
 
 /* -- fragments --------------------------------------------------------------------------------- */
 void run_open_fragment(struct sma_run *run)
@@ -283,26 +284,25 @@ static void put_in_form(struct sma_run *run, const struct run_round *round)
     struct sma_tool_result *results = calloc((size_t)count + 1, sizeof *results);
     bool keeps = is_own(run, round);
     struct sma_buf ids;
-    sma_buf_init(&ids, (size_t)count * ID_BYTES_MAX + 1);
+    sma_buf_init(&ids, (size_t)count * CALL_ROOM + 1);
     if (calls == NULL || results == NULL ||
-        sma_buf_reserve(&ids, (size_t)count * ID_BYTES_MAX + 1) == NULL)
+        sma_buf_reserve(&ids, (size_t)count * CALL_ROOM + 1) == NULL)
         run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
     for (uint32_t i = 0; i < count && run->turn.err != SMA_ERR_NOMEM; i++) {
         const struct sma_stored_call *call = &answer->calls[i];
         size_t start = ids.len;
         put_id(&ids, answer, i);
         struct sma_str id = keeps ? call->id : (struct sma_str){ids.ptr + start, ids.len - start};
+        struct sma_str name = run_mcp_wire_name(run, &ids, call->name);
         bool has_arguments = !call->is_invalid && call->arguments.len > 0;
-        calls[i] =
-            (struct sma_model_call){.id = id,
-                                    .name = call->name,
-                                    .arguments = has_arguments ? call->arguments : SMA_STR("{}")};
+        calls[i] = (struct sma_model_call){
+            .id = id, .name = name, .arguments = has_arguments ? call->arguments : SMA_STR("{}")};
         const struct sma_stored_result *result = &round->results.results[i];
         struct sma_str content = is_cleared(run, round, result->content)
                                      ? SMA_STR(SMA_VIEW_CLEARED_TEXT)
                                      : result->content;
         results[i] = (struct sma_tool_result){.call_id = id,
-                                              .name = result->name,
+                                              .name = name,
                                               .content = content,
                                               .is_error = result->is_error,
                                               .part_count = result->part_count,

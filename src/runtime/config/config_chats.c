@@ -188,8 +188,17 @@ static enum sma_err read_model(const struct entry *entry, bool is_described)
 }
 
 /* -- tools ------------------------------------------------------------------------------------- */
-static enum sma_err read_list(const struct entry *entry, const char *member, uint32_t *ret_mask,
-                              bool *ret_is_there)
+/* What one of the two lists says: our tools, and patterns of those that MCP servers have. */
+struct tool_list
+{
+    uint32_t mask;
+    bool is_there;
+    const char **patterns;
+    uint32_t pattern_count;
+};
+
+static enum sma_err read_list(const struct entry *entry, const char *member,
+                              struct tool_list *ret_list)
 {
     const json_t *list = json_object_get(json_object_get(entry->json, "tools"), member), *item;
     const char *names[SMA_TOOL_COUNT];
@@ -197,32 +206,45 @@ static enum sma_err read_list(const struct entry *entry, const char *member, uin
     const struct sma_tool_spec *specs = sma_tool_specs(&count);
     for (i = 0; i < count; i++)
         names[i] = specs[i].name.ptr;
-    *ret_mask = 0;
-    *ret_is_there = json_is_array(list);
+    *ret_list = (struct tool_list){.is_there = json_is_array(list)};
+    if (json_array_size(list) > 0)
+        ret_list->patterns =
+            config_keep_room(entry->loading, json_array_size(list) * sizeof *ret_list->patterns);
+    if (json_array_size(list) > 0 && ret_list->patterns == NULL)
+        return SMA_ERR_NOMEM;
     json_array_foreach(list, i, item)
     {
         char room[PATH_BYTES_MAX];
         const char *name = json_string_value(item);
         enum sma_tool tool = sma_tool_find(sma_str(name == NULL ? "" : name));
+        if (name != NULL && strchr(name, ':') != NULL) {
+            ret_list->patterns[ret_list->pattern_count++] = config_keep_text(entry->loading, name);
+            continue;
+        }
         if (tool == SMA_TOOL_UNKNOWN)
             return sma_fail(entry->loading->error, SMA_ERR_BADINPUT,
                             "%s: chats.%s.tools.%s: \"%.60s\" is not a tool%s",
                             entry->loading->file, entry->pattern, member, name == NULL ? "" : name,
                             guess(name == NULL ? "" : name, names, count, room));
-        *ret_mask |= UINT32_C(1) << tool;
+        ret_list->mask |= UINT32_C(1) << tool;
     }
     return SMA_ERR_OK;
 }
 
 static enum sma_err read_tools(const struct entry *entry)
 {
-    uint32_t allowed, denied;
-    bool has_allowed, has_denied;
-    SMA_TRY(read_list(entry, "allow", &allowed, &has_allowed));
-    SMA_TRY(read_list(entry, "deny", &denied, &has_denied));
-    entry->rule->says_tools = has_allowed || has_denied;
-    entry->rule->refused_tools =
-        (denied | (has_allowed ? ~allowed : 0)) & ((UINT32_C(1) << SMA_TOOL_COUNT) - 1);
+    struct tool_list allowed, denied;
+    SMA_TRY(read_list(entry, "allow", &allowed));
+    SMA_TRY(read_list(entry, "deny", &denied));
+    struct sma_chat_rule *rule = entry->rule;
+    rule->says_tools = allowed.is_there || denied.is_there;
+    rule->refused_tools = (denied.mask | (allowed.is_there ? ~allowed.mask : 0)) &
+                          ((UINT32_C(1) << SMA_TOOL_COUNT) - 1);
+    rule->allows_tools = allowed.is_there;
+    rule->mcp_allowed = allowed.patterns;
+    rule->mcp_allowed_count = allowed.pattern_count;
+    rule->mcp_denied = denied.patterns;
+    rule->mcp_denied_count = denied.pattern_count;
     return SMA_ERR_OK;
 }
 

@@ -40,6 +40,7 @@ struct sma_mcp_server
     struct sma_str instructions; /* for models, untrusted; may be empty */
     struct sma_str trouble;      /* why it is not connected; may be empty */
     uint32_t tool_count;
+    uint8_t trust;          /* enum sma_mcp_trust of policy_mcp.h, by its entry in mcp.json */
     uint32_t dropped_count; /* tools it listed that are not here */
 };
 

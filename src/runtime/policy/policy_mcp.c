@@ -160,6 +160,15 @@ void sma_mcp_policy_destroy(struct sma_mcp_policy *policy)
     free(policy);
 }
 
+enum sma_mcp_trust sma_mcp_trust_parse(const char *permissions_json)
+{
+    if (permissions_json != NULL && strcmp(permissions_json, "\"allow\"") == 0)
+        return SMA_MCP_TRUST_ALLOW;
+    if (permissions_json != NULL && strcmp(permissions_json, "\"deny\"") == 0)
+        return SMA_MCP_TRUST_DENY;
+    return SMA_MCP_TRUST_ASK;
+}
+
 /* -- deciding ---------------------------------------------------------------------------------- */
 struct sma_mcp_decision sma_mcp_policy_decide(const struct sma_mcp_policy *policy,
                                               const struct sma_mcp_query *query)

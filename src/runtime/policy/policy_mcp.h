@@ -28,6 +28,8 @@ enum sma_mcp_trust
     SMA_MCP_TRUST_ALLOW, /* what the server calls read-only may be called */
     SMA_MCP_TRUST_DENY,  /* nothing may be called */
 };
+/** The member as JSON text: "ask", "allow", "deny". Anything else, also NULL: ASK. */
+enum sma_mcp_trust sma_mcp_trust_parse(const char *permissions_json);
 
 /**
  * Read `permissions` as JSON text; "" or NULL stands for none: everything is asked.

@@ -21,6 +21,7 @@ enum sma_tool
 #undef X
         SMA_TOOL_COUNT,
     SMA_TOOL_UNKNOWN = SMA_TOOL_COUNT,
+    SMA_TOOL_MCP, /* of an MCP server, or one of ours around them: no row tells of it */
 };
 
 #define SMA_TOOL_HISTORY_LIMIT_DEFAULT 30

@@ -153,7 +153,11 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
         body->calls = sma_msg_space(msg, world->sends_per_run * sizeof *body->calls);
         for (uint32_t i = 0; i < world->sends_per_run; i++)
             body->calls[i] =
-                i < world->shells_per_run
+                world->called != NULL
+                    ? (struct sma_model_call){.id = SMA_STR("c"),
+                                              .name = sma_str(world->called),
+                                              .arguments = SMA_STR("{\"path\":\"a\"}")}
+                : i < world->shells_per_run
                     ? (struct sma_model_call){.id = SMA_STR("c"),
                                               .name = SMA_STR("exec_shell"),
                                               .arguments = SMA_STR("{\"command\":\"make\"}")}
@@ -205,6 +209,10 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
         world->progress[progress->kind]++;
         if (progress->kind == SMA_PROGRESS_TEXT)
             snprintf(world->last_progress, sizeof world->last_progress, "%s", progress->text.ptr);
+        if (progress->kind == SMA_PROGRESS_TOOL)
+            snprintf(world->last_detail, sizeof world->last_detail, "%.*s: %.*s",
+                     (int)progress->text.len, progress->text.ptr, (int)progress->detail.len,
+                     progress->detail.ptr);
         return;
     }
     if ((*msg)->kind != SMA_MSG_SEND)
@@ -252,6 +260,17 @@ static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
                                                     .handle = dispatcher_handle};
 
 /* -- the world --------------------------------------------------------------------------------- */
+static const struct sma_actor_ops *mcp_ops;
+static void *mcp_state;
+
+void world_init_mcp(struct world *world, const struct sma_actor_ops *mcp, void *state)
+{
+    mcp_ops = mcp;
+    mcp_state = state;
+    world_init(world, 1);
+    mcp_ops = NULL;
+}
+
 void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_ops *model,
                      bool has_tools)
 {
@@ -259,6 +278,7 @@ void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_
     world->config = (struct sma_config){.project_dir = "/p",
                                         .agent_md = "bot",
                                         .language = SMA_LANGUAGE_EN,
+                                        .permissions_json = "{\"mcp\":{\"allow\":[\"files:*\"]}}",
                                         .llm = {.api = SMA_LLM_OFFLINE,
                                                 .provider = "offline",
                                                 .model = "",
@@ -282,6 +302,8 @@ void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_
             &(struct fake_tools_options){.rule = tools_rule, .on_run = tools_run, .user = world});
         CHECK_OK(sma_system_add(world->system, SMA_ACTOR_TOOLS, &fake_tools_ops, world->tools));
     }
+    if (mcp_ops != NULL)
+        CHECK_OK(sma_system_add(world->system, SMA_ACTOR_MCP, mcp_ops, mcp_state));
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_AGENT, &sma_agent_actor_ops, world->agent));
     CHECK_OK(sma_system_start(world->system, &error));
 }

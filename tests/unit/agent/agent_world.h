@@ -47,6 +47,7 @@ struct world
     uint32_t held_count, model_count, cancel_count;
     char *last_request;
     uint32_t sends_per_run;
+    const char *called; /* the model calls this tool instead; NULL: as the counts say */
 
     /* weather: everything that can go wrong does, by a seed */
     bool is_weather;
@@ -58,6 +59,7 @@ struct world
     struct fake_tool_plan tool_plan;
     uint32_t tool_run_count, tool_check_count, shells_per_run, parked_count;
     char last_rule[100];
+    char last_detail[300]; /* of a progress of a tool */
 
     /* judge */
     uint32_t judged_count, judged_no_disk_left;
@@ -81,6 +83,8 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
 /* @model NULL: the fake, else the ops of the real one. */
 void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_ops *model,
                      bool has_tools);
+/* The same with an actor for MCP servers. */
+void world_init_mcp(struct world *world, const struct sma_actor_ops *mcp, void *state);
 void world_init(struct world *world, uint64_t seed);
 void world_fini(struct world *world);
 /* Until nothing is left to do; a test that never comes to rest fails. */

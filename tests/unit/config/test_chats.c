@@ -121,11 +121,12 @@ static void each_member_comes_from_the_best_entry_that_says_it(void)
         load("{\"telegram:group:*\":{\"tools\":{\"deny\":[\"exec_shell\"]},"
              "\"access\":{\"groupAccess\":\"anyone\"},\"modelChoice\":\"everybody\"},"
              "\"telegram:chat:-1\":{\"promptFile\":\"Group.md\",\"model\":\"spare\"},"
-             "\"api:chat:*\":{\"tools\":{\"allow\":[\"read_file\",\"chat_send\"],"
-             "\"deny\":[\"chat_send\"]},\"access\":\"anyone\"}}");
+             "\"api:chat:*\":{\"tools\":{\"allow\":[\"read_file\",\"files:*\",\"chat_send\"],"
+             "\"deny\":[\"chat_send\",\"files:write\",\"x:y\"]},\"access\":\"anyone\"}}");
     struct sma_chat_rules rules = sma_chat_rules_find(config, SMA_STR("telegram:chat:-1"), true);
     CHECK(rules.tools != NULL && rules.access != NULL && rules.choice != NULL);
     CHECK_INT(1 << SMA_TOOL_EXEC_SHELL, rules.tools->refused_tools);
+    CHECK(!rules.tools->allows_tools && rules.tools->mcp_denied_count == 0);
     CHECK_TEXT("{\"groupAccess\":\"anyone\"}", rules.access->access_json);
     CHECK(rules.choice->is_choice_free);
     CHECK_TEXT("# In groups", rules.prompt->agent_md);
@@ -133,6 +134,11 @@ static void each_member_comes_from_the_best_entry_that_says_it(void)
     CHECK(rules.model->model == config->llm_targets[1]);
     rules = sma_chat_rules_find(config, SMA_STR("api:chat:x"), false);
     CHECK_INT(((1 << SMA_TOOL_COUNT) - 1) & ~(1 << SMA_TOOL_READ_FILE), rules.tools->refused_tools);
+    CHECK(rules.tools->allows_tools);
+    CHECK_INT(1, rules.tools->mcp_allowed_count);
+    CHECK_TEXT("files:*", rules.tools->mcp_allowed[0]);
+    CHECK_INT(2, rules.tools->mcp_denied_count);
+    CHECK_TEXT("x:y", rules.tools->mcp_denied[1]);
     CHECK_TEXT("{\"access\":\"anyone\"}", rules.access->access_json);
     CHECK(rules.model == NULL && rules.prompt == NULL && rules.choice == NULL);
     rules = sma_chat_rules_find(config, SMA_STR("telegram:chat:1"), false);

@@ -1,0 +1,174 @@
+/*
+ * Aim: the agent actor and an actor for MCP servers: the catalogue is taken and given back, calls
+ * and their progress find their run, stop cancels, and without such an actor nothing hangs.
+ * Method: the seeded scheduler with a fake actor for servers.
+ */
+#include "runtime/mcp/catalogue.h"
+#include "unit/agent/agent_world.h"
+
+struct servers
+{
+    const struct sma_mcp_catalogue *catalogue;
+    uint64_t taken;
+    uint32_t call_count, cancel_count;
+    bool is_held;
+    struct sma_msg *held;
+    char name[64];
+};
+
+static enum sma_err servers_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)state, (void)error;
+    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + 1);
+    return SMA_ERR_OK;
+}
+
+static void servers_wake(void *state, struct sma_ctx *ctx)
+{
+    struct servers *servers = state;
+    uint64_t id;
+    const struct sma_mcp_offer offer = {.catalogue = servers->catalogue};
+    struct sma_msg *msg = sma_msg_make_mcp_catalogue(&offer);
+    CHECK(msg != NULL);
+    CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_AGENT, &msg, 0, &id));
+    sma_ctx_wake_at(ctx, UINT64_MAX);
+}
+
+static void answer(struct sma_ctx *ctx, const struct sma_msg *question, uint8_t outcome)
+{
+    const struct sma_mcp_call *call =
+        SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_mcp_call);
+    struct sma_msg *msg = sma_msg_make_mcp_answer(&(struct sma_mcp_answer){
+        .seq = call->seq, .call = call->call, .outcome = outcome, .text = SMA_STR("output")});
+    CHECK(msg != NULL);
+    sma_ctx_answer(ctx, question, &msg);
+}
+
+static void on_call(struct servers *servers, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    const struct sma_mcp_call *call = SMA_MSG_BODY(*msg, struct sma_mcp_call);
+    servers->call_count++;
+    snprintf(servers->name, sizeof servers->name, "%.*s/%.*s", (int)call->server.len,
+             call->server.ptr, (int)call->name.len, call->name.ptr);
+    struct sma_msg *line = sma_msg_make_mcp_progress(&(struct sma_mcp_progress){
+        .seq = call->seq, .call = call->call, .text = SMA_STR("half done")});
+    CHECK(line != NULL);
+    sma_ctx_signal(ctx, SMA_ACTOR_AGENT, &line);
+    if (servers->is_held)
+        servers->held = SMA_TAKE(*msg);
+    else
+        answer(ctx, *msg, SMA_MCP_OK);
+}
+
+static void servers_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct servers *servers = state;
+    if ((*msg)->kind == SMA_MSG_MCP_CALL)
+        on_call(servers, msg, ctx);
+    if (*msg != NULL && (*msg)->kind == SMA_MSG_MCP_TAKEN)
+        servers->taken = SMA_MSG_BODY(*msg, struct sma_mcp_taken)->version;
+    if (*msg == NULL || (*msg)->kind != SMA_MSG_MCP_CANCEL)
+        return;
+    servers->cancel_count++;
+    CHECK_INT(1, SMA_MSG_BODY(*msg, struct sma_mcp_cancel)->seq);
+    if (servers->held != NULL) {
+        answer(ctx, servers->held, SMA_MCP_CANCELLED);
+        sma_msg_destroyp(&servers->held);
+    }
+}
+
+static const struct sma_actor_ops servers_ops = {
+    .name = "mcp", .start = servers_start, .handle = servers_handle, .wake = servers_wake};
+
+static void begin(struct world *world, struct servers *servers)
+{
+    struct sma_mcp_builder *builder = sma_mcp_builder_create(5);
+    CHECK(builder != NULL);
+    const struct sma_mcp_server server = {.name = SMA_STR("files"), .state = SMA_MCP_CONNECTED};
+    sma_mcp_builder_add_server(builder, &server);
+    const struct sma_mcp_tool tool = {.server = SMA_STR("files"),
+                                      .name = SMA_STR("write"),
+                                      .schema = SMA_STR("{\"type\":\"object\"}"),
+                                      .is_allowed = true};
+    sma_mcp_builder_add_tool(builder, &tool);
+    *servers = (struct servers){0};
+    CHECK_OK(sma_mcp_builder_finish(builder, &servers->catalogue));
+    world_init_mcp(world, &servers_ops, servers);
+    world->called = "mcp__files__write";
+    rest(world);
+    CHECK_INT(5, servers->taken);
+}
+
+static void end(struct world *world, struct servers *servers)
+{
+    world_fini(world);
+    sma_msg_destroy(servers->held);
+    sma_mcp_catalogue_unref(servers->catalogue);
+}
+
+static void a_call_goes_to_its_server_and_back(void)
+{
+    struct world w;
+    struct servers servers;
+    begin(&w, &servers);
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, servers.call_count);
+    CHECK_TEXT("files/write", servers.name);
+    CHECK(strstr(w.last_request, "\\\"output\\\":\\\"output\\\"") != NULL);
+    CHECK(strstr(w.last_request, "\"name\":\"mcp__files__write\"") != NULL);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+}
+
+static void stop_cancels_the_call(void)
+{
+    struct world w;
+    struct servers servers;
+    begin(&w, &servers);
+    servers.is_held = true;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK(servers.held != NULL);
+    CHECK_TEXT("files:write: half done", w.last_detail);
+    control(&w, SMA_CONTROL_STOP, 2, "c");
+    rest(&w);
+    CHECK_INT(1, servers.cancel_count);
+    CHECK(servers.held == NULL);
+    CHECK_INT(2, w.model_count + w.done_count); /* asked once, ended once: its answer is late */
+    end(&w, &servers);
+}
+
+static void a_reload_keeps_what_is_offered(void)
+{
+    struct world w;
+    struct servers servers;
+    begin(&w, &servers);
+    sma_system_reload(w.system, &w.config);
+    rest(&w);
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, servers.call_count);
+    end(&w, &servers);
+}
+
+static void without_the_actor_a_call_is_answered(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.called = "files:write";
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    CHECK(strstr(w.last_request, "no such server is connected") != NULL);
+    world_fini(&w);
+}
+
+int main(void)
+{
+    RUN(a_call_goes_to_its_server_and_back);
+    RUN(stop_cancels_the_call);
+    RUN(a_reload_keeps_what_is_offered);
+    RUN(without_the_actor_a_call_is_answered);
+    return check_summary();
+}
