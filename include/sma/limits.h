@@ -177,7 +177,14 @@
 #define SMA_MCP_SCHEMA_DEPTH_MAX 32
 /* what all servers offer, as text; what is beyond is left out and counted */
 #define SMA_MCP_CATALOGUE_BYTES_MAX (16 * 1024 * 1024)
-#define SMA_MCP_PROGRESS_BYTES_MAX 200         /* of a line of progress; cut beyond */
+#define SMA_MCP_PROGRESS_BYTES_MAX 200 /* of a line of progress; cut beyond */
+/* not yet taken by a server; then it is started anew */
+#define SMA_MCP_WRITE_BYTES_MAX (8 * 1024 * 1024)
+/* of its stderr on disk, twice, and in a minute; the rest is left out and counted */
+#define SMA_MCP_LOG_BYTES_MAX (1024 * 1024)
+#define SMA_MCP_MEMORY_MB 4096 /* that each process of a server may write to */
+/* of the pictures of one server in .ship/.cache/mcp; the oldest go */
+#define SMA_MCP_PICTURES_BYTES_MAX (32 * 1024 * 1024)
 #define SMA_MCP_CONFIG_BYTES_MAX (1024 * 1024) /* of mcp.json; a larger one is not read */
 #define SMA_MCP_SERVER_NAME_BYTES_MAX 64       /* one with a longer name is not started */
 /* of a call, since it left or since the last word of progress; default of timeoutMs */

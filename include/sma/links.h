@@ -43,6 +43,14 @@ void sma_target_failed(struct sma_str key, int64_t wall_ms, int64_t until_ms, st
 /** Append {"<key>":{"state":"ok","lastAnswerAt":...,"lastError":{...}},...}: state is "unused",
  *  "ok", "failing", or "cooled" with "cooledUntil". */
 void sma_targets_format(struct sma_buf *json, int64_t wall_ms);
+
+/* -- MCP servers, by name ---------------------------------------------------------------------- */
+#define SMA_SERVERS_BYTES_MAX (32 * 1024) /* further ones are not shown */
+/** What the mcp actor knows of them: a JSON object, replaces the last one. Empty: there is no such
+ *  actor. */
+void sma_servers_put(struct sma_str json);
+/** Append it, {} when there is none. */
+void sma_servers_format(struct sma_buf *json);
 void sma_links_reset(void); /* tests only */
 
 #endif

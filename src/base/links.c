@@ -226,6 +226,29 @@ void sma_targets_format(struct sma_buf *json, int64_t wall_ms)
     sma_buf_put_char(json, '}');
 }
 
+/* -- MCP servers ------------------------------------------------------------------------------- */
+static char servers[SMA_SERVERS_BYTES_MAX];
+static size_t servers_len;
+
+void sma_servers_put(struct sma_str json)
+{
+    pthread_mutex_lock(&lock);
+    servers_len = json.len < sizeof servers ? json.len : 0;
+    if (servers_len > 0)
+        memcpy(servers, json.ptr, servers_len);
+    pthread_mutex_unlock(&lock);
+}
+
+void sma_servers_format(struct sma_buf *json)
+{
+    pthread_mutex_lock(&lock);
+    if (servers_len > 0)
+        sma_buf_put(json, servers, servers_len);
+    else
+        sma_buf_put_text(json, "{}");
+    pthread_mutex_unlock(&lock);
+}
+
 static void forget(struct link *link)
 {
     atomic_store_explicit(&link->is_known, false, memory_order_relaxed);

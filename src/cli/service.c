@@ -42,6 +42,7 @@ struct sma_service
     struct sma_store *store;
     struct sma_model *model;
     struct sma_tools *tools;
+    struct sma_mcp *mcp; /* NULL: mcp.json names no server */
     struct sma_dispatcher *dispatcher;
     struct sma_agent *agent;
     struct sma_system *system;
@@ -211,6 +212,8 @@ static enum sma_err create_actors(struct sma_service *service,
     SMA_TRY(sma_store_create(&store, &service->store, error));
     SMA_TRY(sma_model_create(service->config, &service->model, error));
     SMA_TRY(sma_tools_create(service->config, &service->tools, error));
+    if (sma_mcp_is_wanted(service->config))
+        SMA_TRY(sma_mcp_create(service->config, &service->mcp, error));
     struct sma_dispatcher_options dispatcher = {service->config, service->adapters,
                                                 service->adapter_count};
     SMA_TRY(sma_dispatcher_create(&dispatcher, &service->dispatcher, error));
@@ -257,10 +260,13 @@ static enum sma_err register_actors(struct sma_service *service)
         {SMA_ACTOR_STORE, &sma_store_actor_ops, service->store},
         {SMA_ACTOR_MODEL, &sma_model_actor_ops, service->model},
         {SMA_ACTOR_TOOLS, &sma_tools_actor_ops, service->tools},
+        {SMA_ACTOR_MCP, &sma_mcp_actor_ops, service->mcp},
         {SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, service->dispatcher},
         {SMA_ACTOR_AGENT, &sma_agent_actor_ops, service->agent},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(actors); i++) {
+        if (actors[i].state == NULL)
+            continue;
         enum sma_err err =
             sma_system_add(service->system, actors[i].id, actors[i].ops, actors[i].state);
         if (err != SMA_ERR_OK)
@@ -401,6 +407,9 @@ static void reload(void *user)
     service->reloaded[service->reloaded_count++] = config;
     name_targets(config);
     sma_system_reload(service->system, config);
+    if (service->mcp == NULL && sma_mcp_is_wanted(config))
+        warn_in_log(service, ".ship/mcp/mcp.json names servers now, and there were none at the "
+                             "start: restart to start them");
     say_changed(service, before, config);
     sma_config_warn_late(service->config, config, warn_in_log, service);
 }
@@ -421,6 +430,7 @@ void sma_service_destroy(struct sma_service *service)
         service->adapters[i].ops->destroy(service->adapters[i].state);
     sma_agent_destroy(service->agent);
     sma_dispatcher_destroy(service->dispatcher);
+    sma_mcp_destroy(service->mcp);
     sma_tools_destroy(service->tools);
     sma_model_destroy(service->model);
     sma_store_destroy(service->store);

@@ -4,7 +4,7 @@
 #include "runtime/secrets/secrets.h"
 #include "sma/links.h"
 
-#define SEEN_BYTES_MAX (64 * 1024)
+#define SEEN_BYTES_MAX (96 * 1024)
 #define TRACE_BYTES_MAX (8 * 1024 * 1024)
 #define RUNS "/api/runs/"
 #define TRACE "/trace"
@@ -27,6 +27,8 @@ void http_put_seen(struct sma_http *http, struct sma_buf *body)
     sma_links_format(&plain);
     sma_buf_put_text(&plain, ",\"models\":");
     sma_targets_format(&plain, sma_ctx_wall(http->ctx));
+    sma_buf_put_text(&plain, ",\"mcp\":");
+    sma_servers_format(&plain);
     if (plain.err == SMA_ERR_OK)
         sma_secrets_put(http->secrets, &clean, sma_buf_str(&plain));
     if (plain.err == SMA_ERR_OK && clean.err == SMA_ERR_OK) {

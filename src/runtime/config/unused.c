@@ -11,8 +11,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define MCP_BYTES_MAX (1024 * 1024)
-
 /* Folders of the earlier program. Empty ones were made by `init` and ask for nothing. */
 static const char *const FOLDERS[] = {".ship/tasks", ".ship/runs", ".ship/queue", ".ship/public",
                                       ".ship/routes"};
@@ -36,27 +34,11 @@ static bool holds_anything(const struct loading *loading, const char *name)
     return is_any;
 }
 
-static bool has_mcp_servers(const struct loading *loading)
-{
-    char path[PATH_MAX];
-    SMA_AUTO(sma_freep) char *bytes = NULL;
-    size_t len = 0;
-    (void)snprintf(path, sizeof path, "%s/.ship/mcp/mcp.json", loading->config->project_dir);
-    if (sma_sys_read_file(sma_sys_real(), path, MCP_BYTES_MAX, &bytes, &len, NULL) != SMA_ERR_OK)
-        return false;
-    json_t *root = json_loadb(bytes, len, 0, NULL);
-    bool has_any = root == NULL || json_object_size(json_object_get(root, "servers")) > 0;
-    json_decref(root);
-    return has_any;
-}
-
 void config_warn_unused(struct loading *loading)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(FOLDERS); i++)
         if (holds_anything(loading, FOLDERS[i]))
             add(loading, FOLDERS[i]);
-    if (has_mcp_servers(loading))
-        add(loading, ".ship/mcp/mcp.json");
     if (loading->unused.len > 0 && loading->unused.err == SMA_ERR_OK)
         config_warn(loading, "%s: found %s, which this version does not use",
                     loading->config->project_dir, loading->unused.ptr);

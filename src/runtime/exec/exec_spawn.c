@@ -32,7 +32,7 @@ static bool find_program(const struct sma_spawn *spawn, char *path, size_t size)
 
 /* As if nobody had blocked or ignored a signal before: a command that ignored SIGPIPE would never
  * end. */
-static int set_attributes(posix_spawnattr_t *attributes, bool has_session)
+static int set_attributes(posix_spawnattr_t *attributes, const struct sma_spawn *spawn)
 {
     sigset_t all, none;
     (void)sigfillset(&all);   /* cannot fail */
@@ -41,8 +41,10 @@ static int set_attributes(posix_spawnattr_t *attributes, bool has_session)
     int status = posix_spawnattr_setsigdefault(attributes, &all);
     if (status == 0)
         status = posix_spawnattr_setsigmask(attributes, &none);
-    if (has_session)
+    if (spawn->has_session)
         flags |= POSIX_SPAWN_SETSID;
+    if (spawn->has_group) /* its number is the child's, which is what 0 means */
+        flags |= POSIX_SPAWN_SETPGROUP;
     return status == 0 ? posix_spawnattr_setflags(attributes, flags) : status;
 }
 
@@ -71,7 +73,7 @@ static int start(const struct sma_spawn *spawn, const int *fds, pid_t *ret_pid)
         return status;
     status = posix_spawn_file_actions_init(&actions);
     if (status == 0) {
-        status = set_attributes(&attributes, spawn->has_session);
+        status = set_attributes(&attributes, spawn);
         if (status == 0)
             status = set_actions(&actions, spawn, fds);
         if (status == 0)

@@ -26,6 +26,7 @@ struct sma_spawn
     int fds[SMA_SPAWN_FD_COUNT_MAX];
     size_t fd_count;  /* at least 3 */
     bool has_session; /* of its own, without a terminal */
+    bool has_group;   /* of its own, in our session; not with has_session */
 };
 
 /** @return 0 and *ret_pid, to be waited for | errno */

@@ -512,12 +512,16 @@ static void add_limits(struct sma_sandbox_plan *plan, const struct sma_exec_opti
     char text[64];
     add(plan, "prlimit");
     add(plan, "--core=0");
-    snprintf(text, sizeof text, "--as=%lld", (long long)options->memory_mb * 1024 * 1024);
+    /* What runs for long reserves more address space than it uses: what it writes counts. */
+    snprintf(text, sizeof text, "--%s=%lld", limits->cpu_s == 0 ? "data" : "as",
+             (long long)options->memory_mb * 1024 * 1024);
     add(plan, text);
     snprintf(text, sizeof text, "--fsize=%lld", FILE_BYTES_MAX);
     add(plan, text);
-    snprintf(text, sizeof text, "--cpu=%lld", (long long)limits->cpu_s);
-    add(plan, text);
+    if (limits->cpu_s > 0) {
+        snprintf(text, sizeof text, "--cpu=%lld", (long long)limits->cpu_s);
+        add(plan, text);
+    }
     if (limits->task_count > 0) {
         snprintf(text, sizeof text, "--nproc=%zu", limits->task_count);
         add(plan, text);
@@ -542,31 +546,64 @@ static enum sma_err fill(struct sma_sandbox_plan *plan, const struct sma_config 
     return SMA_ERR_OK;
 }
 
+static enum sma_err begin_plan(struct sma_sandbox_plan *plan, const struct sma_config *config,
+                               const struct sma_exec_options *options,
+                               const struct sma_sandbox *sandbox,
+                               const struct sma_sandbox_limits *limits, struct sma_error *error)
+{
+    *plan = (struct sma_sandbox_plan){.is_boxed = sandbox->is_on};
+    enum sma_err err =
+        sandbox->is_on ? fill(plan, config, options, sandbox, limits, error) : SMA_ERR_OK;
+    add_limits(plan, options, limits);
+    return err;
+}
+
+static enum sma_err end_plan(struct sma_sandbox_plan *plan, const struct sma_config *config,
+                             enum sma_err err, struct sma_sandbox_plan *ret_plan,
+                             struct sma_error *error)
+{
+    if (err == SMA_ERR_OK && plan->is_out_of_memory)
+        err = sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    if (err != SMA_ERR_OK) {
+        sma_sandbox_remove_placeholders(config, plan->placeholders);
+        sma_sandbox_plan_fini(plan);
+        return err;
+    }
+    *ret_plan = *plan;
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_sandbox_plan_create(const struct sma_config *config,
                                      const struct sma_exec_options *options,
                                      const struct sma_sandbox *sandbox,
                                      const struct sma_sandbox_limits *limits, const char *command,
                                      struct sma_sandbox_plan *ret_plan, struct sma_error *error)
 {
-    struct sma_sandbox_plan plan = {.is_boxed = sandbox->is_on};
-    enum sma_err err =
-        sandbox->is_on ? fill(&plan, config, options, sandbox, limits, error) : SMA_ERR_OK;
-    add_limits(&plan, options, limits);
+    struct sma_sandbox_plan plan;
+    enum sma_err err = begin_plan(&plan, config, options, sandbox, limits, error);
     add_all(&plan, (const char *const[]){"sh", "-c", "--", NULL});
     if (sandbox->is_on) {
         add(&plan, WAITING_SHELL);
         add(&plan, "sh");
     }
     add(&plan, command);
-    if (err == SMA_ERR_OK && plan.is_out_of_memory)
-        err = sma_fail(error, SMA_ERR_NOMEM, "out of memory");
-    if (err != SMA_ERR_OK) {
-        sma_sandbox_remove_placeholders(config, plan.placeholders);
-        sma_sandbox_plan_fini(&plan);
-        return err;
-    }
-    *ret_plan = plan;
-    return SMA_ERR_OK;
+    return end_plan(&plan, config, err, ret_plan, error);
+}
+
+enum sma_err sma_sandbox_plan_create_program(const struct sma_config *config,
+                                             const struct sma_exec_options *options,
+                                             const struct sma_sandbox *sandbox,
+                                             const char *const *words,
+                                             struct sma_sandbox_plan *ret_plan,
+                                             struct sma_error *error)
+{
+    struct sma_sandbox_plan plan;
+    struct sma_sandbox_limits limits = {.cpu_s = 0};
+    enum sma_err err = begin_plan(&plan, config, options, sandbox, &limits, error);
+    /* Our two descriptors are not its. */
+    add_all(&plan, (const char *const[]){"sh", "-c", "exec \"$@\" 3>&- 4>&-", "sh", NULL});
+    add_all(&plan, words);
+    return end_plan(&plan, config, err, ret_plan, error);
 }
 
 void sma_sandbox_describe(const struct sma_sandbox *sandbox, const struct sma_exec_options *options,

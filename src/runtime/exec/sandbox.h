@@ -82,7 +82,7 @@ struct sma_sandbox_plan
 
 struct sma_sandbox_limits
 {
-    int64_t cpu_s;
+    int64_t cpu_s;     /* 0 = it runs for long: no limit, and memory_mb is of what it writes */
     size_t task_count; /* 0 = no limit (root is exempt anyway) */
     bool
         /* an owner has agreed to it: what only he may change is writable, but .env, .ship and
@@ -105,6 +105,14 @@ sma_sandbox_plan_create(const struct sma_config *config, const struct sma_exec_o
                         const struct sma_sandbox *sandbox, const struct sma_sandbox_limits *limits,
                         const char *command, struct sma_sandbox_plan *ret_plan,
                         struct sma_error *error);
+/** The same for a program that runs as long as it likes, an MCP server.
+ *  @words  the program and its arguments, NULL at the end: no shell reads them */
+SMA_CHECKED enum sma_err sma_sandbox_plan_create_program(const struct sma_config *config,
+                                                         const struct sma_exec_options *options,
+                                                         const struct sma_sandbox *sandbox,
+                                                         const char *const *words,
+                                                         struct sma_sandbox_plan *ret_plan,
+                                                         struct sma_error *error);
 void sma_sandbox_plan_fini(struct sma_sandbox_plan *plan); /* accepts a zeroed struct */
 /** Has a guarded file been replaced from outside? Then the walls may have a hole. @return its path
  *  or NULL */

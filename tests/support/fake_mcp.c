@@ -1,0 +1,244 @@
+/*
+ * fake_mcp.c — an MCP server over stdio that behaves as its first argument says.
+ *
+ *   good      legacy; tools: echo, add, fail, slow (progress), silent, die, huge, picture, env, wait
+ *   modern    revision 2026-07-28; the same tools
+ *   many      good with 10,000 tools
+ *   silent    never says a word         | dies     ends at once, with a word on stderr
+ *   garbage   writes no JSON, for ever  | flood    writes notifications for ever
+ *   deaf      good until it is ready, then reads no more
+ *   closes    good until the first call, then closes stdout and lives
+ *   leaves    good; `die` leaves a child behind that holds the pipes
+ *   stubborn  good; ends neither at the end of its stdin nor of SIGTERM
+ *   loud      good; writes to stderr without end
+ *   changes   good; `echo` with "grow" adds a tool and says so four times
+ */
+#include <jansson.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *mode;
+static bool is_modern, has_grown;
+static int call_count;
+
+extern char **environ;
+
+static void say(json_t *message)
+{
+    char *text = json_dumps(message, JSON_COMPACT);
+    json_decref(message);
+    if (text == NULL || printf("%s\n", text) < 0 || fflush(stdout) != 0)
+        exit(3);
+    free(text);
+}
+
+static void answer(const json_t *id, json_t *result)
+{
+    say(json_pack("{s:o,s:s,s:O}", "result", result, "jsonrpc", "2.0", "id", id));
+}
+
+static void refuse(const json_t *id, int code, const char *text)
+{
+    say(json_pack("{s:s,s:O,s:{s:i,s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", code,
+                  "message", text));
+}
+
+static void answer_text(const json_t *id, const char *text, bool is_error)
+{
+    answer(id, json_pack("{s:[{s:s,s:s}],s:b}", "content", "type", "text", "text", text, "isError",
+                         is_error));
+}
+
+static void add_tool(json_t *tools, const char *name, bool is_read_only)
+{
+    json_array_append_new(tools, json_pack("{s:s,s:s,s:{s:s,s:{s:{s:s}}},s:{s:b}}", "name", name,
+                                           "description", "does it", "inputSchema", "type",
+                                           "object", "properties", "message", "type", "string",
+                                           "annotations", "readOnlyHint", is_read_only));
+}
+
+static json_t *list_tools(void)
+{
+    static const char *const names[] = {"echo", "add",  "fail",    "slow", "silent",
+                                        "die",  "huge", "picture", "env",  "wait"};
+    json_t *tools = json_array();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        add_tool(tools, names[i], i < 2);
+    for (int i = 0; strcmp(mode, "many") == 0 && i < 10000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "tool%d", i);
+        add_tool(tools, name, false);
+    }
+    if (has_grown)
+        add_tool(tools, "grown", false);
+    return json_pack("{s:o}", "tools", tools);
+}
+
+static void grow(void)
+{
+    has_grown = true;
+    for (int i = 0; i < 4; i++)
+        say(json_pack("{s:s,s:s}", "jsonrpc", "2.0", "method", "notifications/tools/list_changed"));
+}
+
+static void tell_progress(const json_t *params, double progress)
+{
+    json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+    if (token != NULL)
+        say(json_pack("{s:s,s:s,s:{s:O,s:f,s:s}}", "jsonrpc", "2.0", "method",
+                      "notifications/progress", "params", "progressToken", token, "progress",
+                      progress, "message", "half way"));
+}
+
+static void die(void)
+{
+    if (strcmp(mode, "leaves") == 0 && fork() == 0) {
+        for (;;)
+            pause();
+    }
+    fprintf(stderr, "segmentation fault, so to speak\n");
+    exit(7);
+}
+
+static void answer_huge(const json_t *id)
+{
+    size_t len = 6 * 1024 * 1024;
+    char *text = malloc(len + 1);
+    if (text == NULL)
+        exit(3);
+    memset(text, 'x', len);
+    text[len] = '\0';
+    answer_text(id, text, false);
+    free(text);
+}
+
+static void answer_env(const json_t *id)
+{
+    json_t *list = json_array();
+    for (char **at = environ; *at != NULL; at++)
+        json_array_append_new(list, json_string(*at));
+    char *text = json_dumps(list, JSON_COMPACT);
+    answer_text(id, text, false);
+    free(text);
+    json_decref(list);
+}
+
+static void call(const json_t *id, const json_t *params)
+{
+    const char *name = json_string_value(json_object_get(params, "name"));
+    const json_t *arguments = json_object_get(params, "arguments");
+    const char *message = json_string_value(json_object_get(arguments, "message"));
+    call_count++;
+    if (strcmp(mode, "closes") == 0) {
+        close(STDOUT_FILENO);
+        for (;;)
+            pause();
+    }
+    if (strcmp(name, "echo") == 0) {
+        if (strcmp(mode, "changes") == 0 && message != NULL && strcmp(message, "grow") == 0)
+            grow();
+        answer_text(id, message == NULL ? "" : message, false);
+    } else if (strcmp(name, "fail") == 0) {
+        answer_text(id, "it did not work", true);
+    } else if (strcmp(name, "slow") == 0) {
+        tell_progress(params, 0.5);
+        answer_text(id, "slow", false);
+    } else if (strcmp(name, "die") == 0) {
+        die();
+    } else if (strcmp(name, "huge") == 0) {
+        answer_huge(id);
+    } else if (strcmp(name, "env") == 0) {
+        answer_env(id);
+    } else if (strcmp(name, "picture") == 0) { /* "picture" is enough of one */
+        answer(id, json_pack("{s:[{s:s,s:s},{s:s,s:s,s:s}]}", "content", "type", "text", "text",
+                             "look:", "type", "image", "data", "cGljdHVyZQ==", "mimeType",
+                             "image/png"));
+    } else if (strcmp(name, "silent") != 0 && strcmp(name, "wait") != 0) {
+        refuse(id, -32602, "Unknown tool");
+    }
+}
+
+static void open_legacy(const json_t *id)
+{
+    answer(id, json_pack("{s:s,s:{s:{s:b}},s:{s:s,s:s}}", "protocolVersion", "2025-11-25",
+                         "capabilities", "tools", "listChanged", 1, "serverInfo", "name", "fake",
+                         "version", "1"));
+}
+
+static void hear(const json_t *message)
+{
+    const json_t *id = json_object_get(message, "id");
+    const json_t *params = json_object_get(message, "params");
+    const char *method = json_string_value(json_object_get(message, "method"));
+    if (method == NULL || id == NULL)
+        return;
+    if (strcmp(method, "server/discover") == 0 && is_modern)
+        answer(id, json_pack("{s:[s],s:{s:{}},s:s}", "supportedVersions", "2026-07-28",
+                             "capabilities", "tools", "resultType", "complete"));
+    else if (strcmp(method, "initialize") == 0 && !is_modern)
+        open_legacy(id);
+    else if (strcmp(method, "tools/list") == 0)
+        answer(id, list_tools());
+    else if (strcmp(method, "tools/call") == 0)
+        call(id, params);
+    else
+        refuse(id, -32601, "Method not found");
+    if (strcmp(method, "tools/list") == 0 && strcmp(mode, "deaf") == 0)
+        for (;;)
+            pause();
+}
+
+static void write_for_ever(FILE *file, const char *line)
+{
+    while (fputs(line, file) >= 0)
+        continue;
+}
+
+static void be_strange(void)
+{
+    if (strcmp(mode, "silent") == 0)
+        for (;;)
+            pause();
+    if (strcmp(mode, "dies") == 0) {
+        fprintf(stderr, "cannot find my configuration\n");
+        exit(9);
+    }
+    if (strcmp(mode, "garbage") == 0)
+        write_for_ever(stdout, "Server listening! {not json\n");
+    if (strcmp(mode, "flood") == 0)
+        write_for_ever(stdout,
+                       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":"
+                       "{\"level\":\"error\",\"data\":\"again\"}}\n");
+    if (strcmp(mode, "loud") == 0 && fork() == 0) {
+        write_for_ever(stderr, "and another thing: this is how I feel about it\n");
+        exit(0);
+    }
+    if (strcmp(mode, "stubborn") == 0)
+        (void)signal(SIGTERM, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+    char *line = NULL;
+    size_t size = 0;
+    mode = argc > 1 ? argv[1] : "good";
+    is_modern = strcmp(mode, "modern") == 0;
+    be_strange();
+    while (getline(&line, &size, stdin) > 0) {
+        json_t *message = json_loads(line, 0, NULL);
+        if (message != NULL)
+            hear(message);
+        json_decref(message);
+    }
+    free(line);
+    if (strcmp(mode, "stubborn") == 0)
+        for (;;)
+            pause();
+    return 0;
+}

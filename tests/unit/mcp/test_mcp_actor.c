@@ -1,0 +1,302 @@
+/*
+ * Aim: the mcp actor with servers that are processes: connected beside each other, called, read
+ * again, started anew, ended as a whole; no hostile one hurts another.
+ * Method: fake_mcp in each of its modes, a stand-in agent on a thread of its own.
+ *   test_mcp_actor work | ends | hostile
+ */
+#include "actor_world.h"
+
+#include "sma/links.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SERVERS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void check_echo(struct world *world, const char *server)
+{
+    const struct world_call *call = world_do(world, server, "echo", "{\"message\":\"hi\"}");
+    CHECK_INT(SMA_MCP_OK, call->outcome);
+    CHECK_TEXT("hi", call->text);
+}
+
+/* -- work -------------------------------------------------------------------------------------- */
+static void both_eras_are_connected_and_called(void)
+{
+    struct world *world = world_create(SERVERS("old", "good", "new", "modern"), "");
+    world_await_state(world, "old", SMA_MCP_CONNECTED);
+    world_await_state(world, "new", SMA_MCP_CONNECTED);
+    world_await_log(world, "mcp old: connected: 10 tools, 0 resources, 0 prompts (MCP 2025-11-25)");
+    world_await_log(world, "mcp new: connected: 10 tools, 0 resources, 0 prompts (MCP 2026-07-28)");
+    check_echo(world, "old");
+    check_echo(world, "new");
+    struct sma_buf seen;
+    sma_buf_init(&seen, SMA_SERVERS_BYTES_MAX);
+    sma_servers_format(&seen);
+    CHECK(strstr(seen.ptr, "\"old\":{\"type\":\"stdio\",\"state\":\"connected\",\"tools\":10,"
+                           "\"protocol\":\"2025-11-25\"}") != NULL);
+    sma_buf_fini(&seen);
+    world_destroy(world);
+}
+
+static void outcomes_say_what_happened(void)
+{
+    struct world *world = world_create(SERVERS("a", "good"), ",\"tools\":{\"deny\":[\"env\"]}");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "fail", "{}");
+    CHECK_INT(SMA_MCP_TOOL_ERROR, call->outcome);
+    CHECK_TEXT("it did not work", call->text);
+    call = world_do(world, "a", "nope", "{}");
+    CHECK_INT(SMA_MCP_PROTOCOL_ERROR, call->outcome);
+    CHECK_TEXT("MCP error -32602: Unknown tool", call->text);
+    call = world_do(world, "b", "echo", "{}");
+    CHECK_INT(SMA_MCP_NOT_CONNECTED, call->outcome);
+    CHECK_TEXT("there is no such MCP server", call->text);
+    call = world_do(world, "a", "env", "{}");
+    CHECK_INT(SMA_MCP_NOT_CONNECTED, call->outcome);
+    call = world_do(world, "a", "echo", "[]");
+    CHECK_INT(SMA_MCP_NOT_CONNECTED, call->outcome);
+    call = world_do(world, "a", "slow", "{}");
+    CHECK_INT(SMA_MCP_OK, call->outcome);
+    world_await_progress(world, "half way");
+    call = world_await(world, world_ask(world, "a", "silent", "{}", 100));
+    CHECK_INT(SMA_MCP_UNKNOWN, call->outcome);
+    CHECK_TEXT("no answer in time", call->text);
+    size_t open = world_ask(world, "a", "silent", "{}", 0);
+    check_echo(world, "a"); /* it has left */
+    world_cancel(world, open);
+    CHECK_INT(SMA_MCP_CANCELLED, world_await(world, open)->outcome);
+    size_t left = world_ask(world, "a", "silent", "{}", 0);
+    check_echo(world, "a");
+    world_destroy(world); /* the end answers, too: counted there */
+    (void)left;
+}
+
+static void a_picture_becomes_a_file(void)
+{
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "picture", "{}");
+    CHECK_TEXT("look:\n[Image: image/png]", call->text);
+    const size_t hash_len = 64;
+    char full[PATH_MAX], bytes[16] = "";
+    CHECK(call->part != NULL && strncmp(call->part, "1: 1 image/png .ship/.cache/mcp/a/", 34) == 0);
+    CHECK_INT(34 + hash_len, strlen(call->part));
+    snprintf(full, sizeof full, "%s/%s", world_dir(world), call->part + strlen("1: 1 image/png "));
+    FILE *file = fopen(full, "re");
+    CHECK(file != NULL && fread(bytes, 1, sizeof bytes, file) == 7);
+    fclose(file);
+    CHECK_TEXT("picture", bytes);
+    world_destroy(world);
+}
+
+static void a_server_gets_what_is_meant_for_it(void)
+{
+    CHECK(setenv("SOME_API_KEY", "sk-other-secret-value", 1) == 0);
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "env", "{}");
+    CHECK(strstr(call->text, "GIVEN=yes") != NULL);
+    CHECK(strstr(call->text, "PATH=") != NULL);
+    CHECK(strstr(call->text, "SOME_API_KEY") == NULL);
+    CHECK(strstr(call->text, "MY_TOKEN=") != NULL);
+    CHECK(strstr(call->text, "canary") == NULL); /* it has it, but does not tell it to models */
+    world_destroy(world);
+}
+
+static void a_list_that_changes_is_told_again(void)
+{
+    struct world *world = world_create(SERVERS("a", "changes"), "");
+    world_await_tool(world, "a:echo", true);
+    world_await_tool(world, "a:grown", false);
+    (void)world_do(world, "a", "echo", "{\"message\":\"grow\"}");
+    world_await_tool(world, "a:grown", true);
+    world_destroy(world);
+}
+
+static void what_changed_in_the_file_is_taken_over(void)
+{
+    struct world *world = world_create(SERVERS("a", "good", "b", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    world_await_state(world, "b", SMA_MCP_CONNECTED);
+    size_t open = world_ask(world, "a", "silent", "{}", 0);
+    check_echo(world, "a");
+    world_reload(world, SERVERS("a", "good", "c", "good"), "");
+    world_await_gone(world, "b");
+    world_await_state(world, "c", SMA_MCP_CONNECTED);
+    CHECK(!world_is_answered(world, open)); /* a was left alone */
+    check_echo(world, "c");
+    world_reload(world, SERVERS("a", "many", "c", "good"), "");
+    CHECK_INT(SMA_MCP_UNKNOWN, world_await(world, open)->outcome);
+    world_await_tool(world, "a:tool0", true);
+    world_reload(world, (const char *const[]){NULL}, "");
+    world_await_gone(world, "a");
+    world_await_gone(world, "c");
+    world_destroy(world);
+}
+
+/* -- ends -------------------------------------------------------------------------------------- */
+static void one_that_dies_in_a_call_is_started_anew(void)
+{
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "die", "{}");
+    CHECK_INT(SMA_MCP_UNKNOWN, call->outcome);
+    CHECK_TEXT("it ended with exit status 7; it said: segmentation fault, so to speak", call->text);
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    world_await_log(world, "started again in 1 s");
+    check_echo(world, "a");
+    world_destroy(world);
+}
+
+static void what_it_leaves_behind_ends_with_it(void)
+{
+    static const char *const boxes[] = {"", ",\"sandbox\":{\"enabled\":false}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(boxes); i++) {
+        struct world *world = world_create(SERVERS("a", "leaves"), boxes[i]);
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        CHECK_INT(SMA_MCP_UNKNOWN, world_do(world, "a", "die", "{}")->outcome);
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        world_destroy(world); /* counts processes and zombies */
+    }
+}
+
+static void a_stubborn_one_is_killed(void)
+{
+    static const char *const boxes[] = {"", ",\"sandbox\":{\"enabled\":false}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(boxes); i++) {
+        struct world *world = world_create(SERVERS("a", "stubborn"), boxes[i]);
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        world_destroy(world);
+    }
+}
+
+static void one_that_closes_its_stdout_is_gone(void)
+{
+    struct world *world = world_create(SERVERS("a", "closes"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "echo", "{}");
+    CHECK_INT(SMA_MCP_UNKNOWN, call->outcome);
+    CHECK_TEXT("it closed its stdin or stdout", call->text);
+    world_destroy(world);
+}
+
+static void one_that_cannot_start_says_why(void)
+{
+    struct world *world = world_create(SERVERS("a", "dies", "b", "good"), "");
+    world_await_state(world, "b", SMA_MCP_CONNECTED);
+    world_await_state(world, "a", SMA_MCP_ERROR); /* after a few times */
+    CHECK(strstr(world_server(world, "a")->trouble.ptr,
+                 "exit status 9; it said: cannot find my configuration") != NULL);
+    check_echo(world, "b");
+    world_destroy(world);
+}
+
+/* -- hostile ----------------------------------------------------------------------------------- */
+static void hostile_ones_hurt_nobody_else(void)
+{
+    struct world *world = world_create(
+        SERVERS("a", "good", "b", "silent", "c", "garbage", "d", "flood", "e", "loud", "f", "many"),
+        "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    world_await_log(world, "mcp c: it writes nothing but garbage");
+    world_await_state(world, "e", SMA_MCP_CONNECTED);
+    world_await_state(world, "f", SMA_MCP_CONNECTED);
+    CHECK_INT(SMA_MCP_TOOL_COUNT_MAX, world_server(world, "f")->tool_count);
+    CHECK_INT(10010 - SMA_MCP_TOOL_COUNT_MAX, world_server(world, "f")->dropped_count);
+    for (int i = 0; i < 50; i++)
+        check_echo(world, "a");
+    check_echo(world, "e");
+    CHECK_INT(SMA_MCP_NOT_CONNECTED, world_do(world, "b", "echo", "{}")->outcome);
+    world_destroy(world);
+}
+
+static void a_huge_answer_is_refused_and_the_next_one_comes(void)
+{
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "huge", "{}");
+    CHECK_INT(SMA_MCP_PROTOCOL_ERROR, call->outcome);
+    CHECK_TEXT("the server's answer is too large to be read", call->text);
+    check_echo(world, "a");
+    world_destroy(world);
+}
+
+static void one_that_does_not_read_is_given_up(void)
+{
+    struct world *world = world_create(SERVERS("a", "deaf", "b", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    world_await_state(world, "b", SMA_MCP_CONNECTED);
+    size_t len = 400 * 1024, calls[24];
+    char *arguments = malloc(len + 1);
+    CHECK(arguments != NULL);
+    memset(arguments, 'x', len);
+    memcpy(arguments, "{\"message\":\"", 12);
+    memcpy(arguments + len - 2, "\"}", 3);
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++)
+        calls[i] = world_ask(world, "a", "echo", arguments, 0);
+    check_echo(world, "b");
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++)
+        CHECK(world_await(world, calls[i])->outcome != SMA_MCP_OK);
+    world_await_log(world, "mcp a: it does not read what it is asked");
+    free(arguments);
+    world_destroy(world);
+}
+
+static void so_many_calls_are_open_and_the_rest_is_refused(void)
+{
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    size_t first = world_ask(world, "a", "silent", "{}", 0);
+    for (int i = 1; i < SMA_MCP_OPEN_COUNT_MAX; i++)
+        (void)world_ask(world, "a", "silent", "{}", 0);
+    const struct world_call *call = world_do(world, "a", "echo", "{}");
+    CHECK_INT(SMA_MCP_NOT_CONNECTED, call->outcome);
+    CHECK_TEXT("too many calls are open at this MCP server", call->text);
+    world_cancel(world, first);
+    CHECK_INT(SMA_MCP_CANCELLED, world_await(world, first)->outcome);
+    check_echo(world, "a");
+    world_destroy(world);
+}
+
+static void its_stderr_is_kept_and_bounded(void)
+{
+    struct world *world = world_create(SERVERS("a", "loud"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    char path[PATH_MAX];
+    struct stat facts;
+    snprintf(path, sizeof path, "%s/.ship/logs/mcp/a.log", world_dir(world));
+    for (int i = 0; i < 200; i++)
+        check_echo(world, "a");
+    CHECK(stat(path, &facts) == 0 && facts.st_size > 0);
+    CHECK(facts.st_size <= SMA_MCP_LOG_BYTES_MAX);
+    CHECK_INT(0600, facts.st_mode & 0777);
+    world_destroy(world);
+}
+
+int main(int argc, char **argv)
+{
+    const char *group = argc > 1 ? argv[1] : "work";
+    if (strcmp(group, "work") == 0) {
+        RUN(both_eras_are_connected_and_called);
+        RUN(outcomes_say_what_happened);
+        RUN(a_picture_becomes_a_file);
+        RUN(a_server_gets_what_is_meant_for_it);
+        RUN(a_list_that_changes_is_told_again);
+        RUN(what_changed_in_the_file_is_taken_over);
+    } else if (strcmp(group, "ends") == 0) {
+        RUN(one_that_dies_in_a_call_is_started_anew);
+        RUN(what_it_leaves_behind_ends_with_it);
+        RUN(a_stubborn_one_is_killed);
+        RUN(one_that_closes_its_stdout_is_gone);
+        RUN(one_that_cannot_start_says_why);
+    } else {
+        RUN(hostile_ones_hurt_nobody_else);
+        RUN(a_huge_answer_is_refused_and_the_next_one_comes);
+        RUN(one_that_does_not_read_is_given_up);
+        RUN(so_many_calls_are_open_and_the_rest_is_refused);
+        RUN(its_stderr_is_kept_and_bounded);
+    }
+    return check_summary();
+}
