@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version"
+    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills simulate bench chaos alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -59,6 +59,9 @@ _shipmyagent() {
     compact)
         options="--help" valued=""
         verbs="" first=folder second=none ;;
+    mcp-serve)
+        options="--help" valued=""
+        verbs="" first=folder second=none ;;
     backup)
         options="--all --logs --force --help" valued=""
         verbs="" first=file second=folder ;;
@@ -91,7 +94,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version" first=words second=none ;;
+        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills simulate bench chaos alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;

@@ -103,6 +103,8 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -l json -d 'the s
 complete -c shipmyagent -n '__fish_seen_subcommand_from usage' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a compact -d 'remove what is over, and make state.db smaller'
 complete -c shipmyagent -n '__fish_seen_subcommand_from compact' -a '(__fish_complete_directories)'
+complete -c shipmyagent -n __fish_use_subcommand -a mcp-serve -d 'offer the running agent to other agents and editors (MCP)'
+complete -c shipmyagent -n '__fish_seen_subcommand_from mcp-serve' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a backup -d 'the project in one file, also while it is served'
 complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -l all -d 'the whole folder, not only what belongs to the program'
 complete -c shipmyagent -n '__fish_seen_subcommand_from backup' -l logs -d 'with .ship/logs'
@@ -151,6 +153,6 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from alias' -l print -d 'prin
 complete -c shipmyagent -n __fish_use_subcommand -a completion -d 'what bash, zsh or fish needs to complete commands and their values'
 complete -c shipmyagent -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a 'bash zsh fish'
 complete -c shipmyagent -n __fish_use_subcommand -a help -d 'more on one command'
-complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version'
+complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills simulate bench chaos alias completion help version'
 complete -c shipmyagent -n __fish_use_subcommand -a version -d 'which version this is (also --version, -V)'
 complete -c sma -w shipmyagent

@@ -34,6 +34,7 @@ _shipmyagent() {
         'trace:what happened to one message, and how long it took'
         'usage:what the models used\: tokens and cost'
         'compact:remove what is over, and make state.db smaller'
+        'mcp-serve:offer the running agent to other agents and editors (MCP)'
         'backup:the project in one file, also while it is served'
         'restore:make a project of a backup'
         'export:what was said in a chat, as Markdown'
@@ -181,6 +182,10 @@ _shipmyagent() {
         _arguments '(- *)--help[say what it does]' \
             '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
+    mcp-serve)
+        _arguments '(- *)--help[say what it does]' \
+            '1:folder: _shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
     backup)
         _arguments '(- *)--help[say what it does]' \
             '--all[the whole folder, not only what belongs to the program]' \
@@ -246,7 +251,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact backup restore export policy skills simulate bench chaos alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

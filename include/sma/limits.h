@@ -296,6 +296,16 @@
 #define SMA_HTTP_KEEPALIVE_S 60
 #define SMA_HTTP_WAIT_S 900 /* a caller waits this long, then 202 with the id */
 
+/* -- mcp, as a server --------------------------------------------------------------------------- */
+/* a request id or progress token that is a string; over it the request is refused */
+#define SMA_MCP_SERVE_ID_BYTES_MAX 256
+/* the same as JSON, where a byte may become six */
+#define SMA_MCP_SERVE_ID_JSON_BYTES_MAX (6 * SMA_MCP_SERVE_ID_BYTES_MAX + 2)
+#define SMA_MCP_SERVE_CALL_COUNT_MAX 16        /* calls of one mcp-serve at a time; more are refused */
+#define SMA_MCP_SERVE_PROGRESS_BYTES_MAX 200   /* of a text in notifications/progress; its end */
+#define SMA_MCP_SERVE_LINE_BYTES_MAX SMA_HTTP_BODY_BYTES_MAX /* a longer one is thrown away */
+#define SMA_MCP_SERVE_ANSWER_BYTES_MAX (32 * 1024 * 1024)    /* of one call; over it an error */
+
 /* -- terminal ---------------------------------------------------------------------------------- */
 #define SMA_TERMINAL_CLIENT_COUNT_MAX 16
 #define SMA_TERMINAL_LINE_BYTES_MAX (2 * 1024 * 1024)

@@ -93,6 +93,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(trace)                    \
     X(usage)                    \
     X(compact)                  \
+    X(mcp_serve)                \
     X(backup)                   \
     X(restore)                  \
     X(export)                   \

@@ -63,6 +63,7 @@ void http_conn_close(struct http_conn *conn)
         return;
     http_watch_leave(conn);
     http_openai_drop(conn);
+    http_mcp_drop(conn);
     conn->state = HTTP_CLOSING;
     conn->generation++;
     conn->server->closing_count++;
@@ -273,6 +274,7 @@ void http_conn_finish(struct http_conn *conn)
         SMA_METRIC_TIME(http_request, now - conn->read_ns);
     http_watch_leave(conn);
     http_openai_drop(conn);
+    http_mcp_drop(conn);
     conn->dialect = HTTP_DIALECT_OWN;
     conn->state = HTTP_DONE;
     http_conn_deadline(conn, UINT64_MAX);

@@ -108,6 +108,7 @@ enum http_route
     HTTP_ROUTE_OLD_WEBHOOK,
     HTTP_ROUTE_OPENAPI,
     HTTP_ROUTE_DELIVERY,
+    HTTP_ROUTE_MCP,
 };
 /* Whose words errors and answers are in. */
 enum http_dialect
@@ -129,6 +130,7 @@ struct http_route_row
 
 struct http_conn;
 struct http_openai;
+struct http_mcp;
 struct http_openai_talk;
 struct sma_http;
 /* What conn.c leaves to whoever gave the connection its place. */
@@ -177,6 +179,7 @@ struct http_conn
     char message_id[SMA_ID_BYTES_MAX];
     uint8_t dialect;            /* enum http_dialect, of this request */
     struct http_openai *openai; /* of this request, from its body on; NULL in our own dialect */
+    struct http_mcp *mcp;       /* the tool call that this request is carried out for, or NULL */
 };
 
 enum http_ask
@@ -579,6 +582,16 @@ void http_openai_put_error(struct sma_buf *buf, const struct http_conn *conn, in
 /** A new state for the request of conn; NULL: no memory. */
 struct http_openai *http_openai_begin(struct http_conn *conn);
 void http_openai_drop(struct http_conn *conn); /* accepts none */
+
+/* -- mcp.c: POST /mcp -------------------------------------------------------------------------- */
+void http_mcp_run(struct http_conn *conn, const struct sma_http_request *request,
+                  struct sma_str body);
+/** The API's answer to what conn->mcp asked for: the response of /mcp. */
+void http_mcp_respond(struct http_conn *conn, int status, struct sma_str body);
+/** The same for an event of POST /api/execute. */
+void http_mcp_event(struct http_conn *conn, const char *name, struct sma_str json);
+void http_mcp_progress(struct http_conn *conn, const struct sma_progress *progress);
+void http_mcp_drop(struct http_conn *conn); /* accepts none */
 
 /* -- files.c: service.json, the token, the public folder --------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);

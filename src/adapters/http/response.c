@@ -106,7 +106,10 @@ static void respond(struct http_conn *conn, int status, const char *type, struct
 void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
                   const char *extra)
 {
-    respond(conn, status, type, body, API_POLICY, extra);
+    if (conn->mcp != NULL)
+        http_mcp_respond(conn, status, body);
+    else
+        respond(conn, status, type, body, API_POLICY, extra);
 }
 
 void http_respond_page(struct http_conn *conn, const char *type, struct sma_str body)
@@ -178,6 +181,10 @@ void http_put_stream_head(struct http_conn *conn)
 
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json)
 {
+    if (conn->mcp != NULL) {
+        http_mcp_event(conn, name, json);
+        return;
+    }
     sma_buf_put_text(&conn->out, "event: ");
     sma_buf_put_text(&conn->out, name);
     sma_buf_put_text(&conn->out,

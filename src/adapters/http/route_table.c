@@ -40,6 +40,7 @@ static const struct http_route_row rows[] = {
     {POST, "/v1/responses", HTTP_ROUTE_OPENAI, HTTP_ROUTE_IS_WORK},
     {GET, "/v1/models", HTTP_ROUTE_MODELS, 0},
     {GET, "/v1/models/*id", HTTP_ROUTE_MODELS, 0},
+    {POST, "/mcp", HTTP_ROUTE_MCP, 0},
     {GET, "/metrics", HTTP_ROUTE_METRICS, 0},
     {GET, "/ws", HTTP_ROUTE_PAGE, HTTP_ROUTE_TAKES_TICKET},
     {GET, "/openapi.json", HTTP_ROUTE_OPENAPI, 0},

@@ -272,6 +272,9 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
     case HTTP_ROUTE_OPENAI:
         http_execute(conn, request, body);
         return;
+    case HTTP_ROUTE_MCP:
+        http_mcp_run(conn, request, body);
+        return;
     case HTTP_ROUTE_MODELS:
         http_openai_models(conn, value);
         return;
