@@ -5,7 +5,7 @@ if(NOT TARGET shipmyagent)
     return()
 endif()
 install(TARGETS shipmyagent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS shrink_picture RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/shipmyagent)
+install(TARGETS shrink_picture fetch_page RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/shipmyagent)
 install(CODE "file(CREATE_LINK shipmyagent
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/sma\" SYMBOLIC)")
 install(FILES packaging/shipmyagent.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -13,6 +13,7 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(MD4C REQUIRED IMPORTED_TARGET md4c)
 pkg_check_modules(LIBEDIT REQUIRED IMPORTED_TARGET libedit) # its header: it is loaded by dlopen, for chats alone
+pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0) # of fetch-page alone
 pkg_check_modules(GD REQUIRED IMPORTED_TARGET gdlib)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(PROTOBUFC REQUIRED IMPORTED_TARGET libprotobuf-c)

@@ -138,6 +138,13 @@ struct sma_config_budgets
     bool exempts_owners;
 };
 
+/* web.*: raw, for runtime/web/rules.h, and what of it there is. */
+struct sma_config_web
+{
+    const char *json; /* "" when absent */
+    bool has_fetch, has_search;
+};
+
 struct sma_config
 {
     const char *project_dir; /* absolute, real path */
@@ -191,6 +198,7 @@ struct sma_config
     const char *sandbox;
     uint8_t memory;               /* permissions.memory: enum sma_memory_permission */
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
+    struct sma_config_web web;
     struct sma_config_adapter adapters[32];
     size_t adapter_count;
     const char *late_values; /* see sma_config_warn_late */

@@ -223,6 +223,21 @@
 #define SMA_PARTS_BYTES_SOFT (512ull * 1024 * 1024)
 #define SMA_PARTS_BYTES_MAX (4096ull * 1024 * 1024) /* then none is added; said instead */
 
+/* -- the web ----------------------------------------------------------------------------------- */
+#define SMA_WEB_URL_BYTES_MAX 4000 /* of an address; a longer one is refused */
+#define SMA_WEB_COUNT_MAX 4        /* pages fetched at once; further calls wait */
+#define SMA_WEB_MS 30000u          /* for a page with its redirects; then the call fails */
+#define SMA_WEB_REDIRECT_COUNT_MAX 5
+/* of a page, unpacked; what is over it is not read, and said */
+#define SMA_WEB_PAGE_BYTES_MAX (8 * 1024 * 1024)
+#define SMA_WEB_TEXT_BYTES 20000     /* of its text, without maxChars */
+#define SMA_WEB_TEXT_BYTES_MAX 28000 /* ... with; the result has to fit SMA_TOOL_RESULT_BYTES_MAX */
+#define SMA_WEB_QUERY_BYTES_MAX 400  /* of a search; a longer one is refused */
+#define SMA_WEB_RESULT_COUNT 8       /* of a search, without count */
+#define SMA_WEB_RESULT_COUNT_MAX 20
+#define SMA_WEB_PATTERN_COUNT_MAX 256 /* hosts in one list of ship.json */
+#define SMA_WEB_PORT_COUNT_MAX 36     /* the four usual ones and those of web.ports */
+
 /* -- approvals --------------------------------------------------------------------------------- */
 /* parked runs; at it a call that must be asked about is refused */
 #define SMA_APPROVAL_COUNT_MAX 10000

@@ -352,6 +352,7 @@ BODY(sma_run_order)
     LIST(sma_part, part_count, parts)        /* of this message, in its order */
     TEXT(model) /* chosen for this chat by /model: a label of chats.h; empty = none */
     LIST(sma_recalled, recalled_count, recalled) /* the most fitting first */
+    FIELD(bool, is_forward)                  /* `text` is not its author's own words */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -551,6 +552,7 @@ BODY(sma_tool_ask)
     TEXT(receiver) /* sends elsewhere: chat key it goes to, then a blank and the name for people */
     FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
     LIST(sma_grant, grant_count, grants)
+    TEXT(words) /* web_fetch: the person's own of the message that is answered; else empty */
 END
 
 BODY(sma_tool_answer)

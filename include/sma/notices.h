@@ -190,6 +190,7 @@
       "记住这件事，供以后在此对话时使用：") \
     X(CARD_MEMORY_PROJECT, "Remember this for everybody who talks to me:", \
       "记住这件事，并对所有与我对话的人使用：") \
+    X(CARD_WEB, "Fetch a page from ", "读取网页，来自：") \
     X(CARD_OTHER, "Use this tool: ", "使用工具：") \
     X(CARD_REASON, "Why I ask: ", "为何询问：") \
     X(CARD_NO_RULE, "no rule allows it", "没有规则允许它") \

@@ -13,27 +13,17 @@
  * file, connect nowhere and start nothing (a list of what is allowed; threads of decoders are).
  * When memory runs out on the machine, the kernel ends it first.
  */
+#include "confine/confine.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <gd.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define MEMORY_BYTES ((rlim_t)1024 * 1024 * 1024)
+#define MEMORY_BYTES (UINT64_C(1024) * 1024 * 1024)
 #define CPU_S 15
 #define INPUT_BYTES_MAX (64u * 1024 * 1024)
 #define PIXELS_MAX 64000000.0
@@ -49,95 +39,18 @@ enum
 };
 
 /* -- what it gives up -------------------------------------------------------------------------- */
-static bool limit(int what, rlim_t most)
-{
-    const struct rlimit both = {most, most};
-    return setrlimit(what, &both) == 0;
-}
-
 static bool bound_itself(void)
 {
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)!write(fd, "1000", 4); /* without /proc it is one among others */
-        close(fd);
-    }
-    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_AS, MEMORY_BYTES) && limit(RLIMIT_CPU, CPU_S) &&
-           limit(RLIMIT_FSIZE, INPUT_BYTES_MAX);
+    const struct sma_confine_limits limits = {
+        .memory_bytes = MEMORY_BYTES, .file_bytes = INPUT_BYTES_MAX, .cpu_s = CPU_S};
+    return sma_confine_limit(&limits);
 }
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#ifdef ARCH
-static const uint16_t allowed[] = {
-    SYS_read,          SYS_pread64,      SYS_write,           SYS_close,
-    SYS_lseek,         SYS_fstat,        SYS_munmap,          SYS_mremap,
-    SYS_madvise,       SYS_brk,          SYS_futex,           SYS_exit,
-    SYS_exit_group,    SYS_rt_sigreturn, SYS_rt_sigprocmask,  SYS_sched_yield,
-    SYS_clock_gettime, SYS_nanosleep,    SYS_clock_nanosleep, SYS_gettid,
-    SYS_getpid,        SYS_getrandom,    SYS_set_robust_list, SYS_sched_getaffinity,
-#ifdef SYS_rseq
-    SYS_rseq,
-#endif
-};
-
-#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(member))
-#define ARGUMENT(n) (offsetof(struct seccomp_data, args) + (n)*8) /* its low half */
-#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
-#define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
-#define ALLOW RETURN(SECCOMP_RET_ALLOW)
-#define IF_CALL(number, steps) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, (steps))
-
-/* Memory without code in it, threads without anything else, and the list. */
 static bool lock_in(void)
 {
-    struct sock_filter items[64 + 2 * sizeof allowed / sizeof allowed[0]];
-    size_t count = 0;
-    const struct sock_filter head[] = {
-        LOAD(offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
-        RETURN(SECCOMP_RET_KILL_PROCESS),
-        LOAD(offsetof(struct seccomp_data, nr)),
-        IF_CALL(SYS_clone3, 1), /* its flags cannot be seen: the C library goes on to clone */
-        RETURN(SECCOMP_RET_ERRNO | ENOSYS),
-        IF_CALL(SYS_clone, 4),
-        LOAD(ARGUMENT(0)),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
-        ALLOW,
-        REFUSE,
-        IF_CALL(SYS_mmap, 4),
-        LOAD(ARGUMENT(2)),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
-        ALLOW,
-        REFUSE,
-        IF_CALL(SYS_mprotect, 4),
-        LOAD(ARGUMENT(2)),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0),
-        ALLOW,
-        REFUSE,
-    };
-    memcpy(items, head, sizeof head);
-    count = sizeof head / sizeof head[0];
-    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
-        const struct sock_filter row[] = {IF_CALL(allowed[i], 1), ALLOW};
-        memcpy(&items[count], row, sizeof row);
-        count += 2;
-    }
-    items[count++] = (struct sock_filter)REFUSE;
-    const struct sock_fprog program = {(unsigned short)count, items};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    const struct sma_confine_calls calls = {.has_threads = true}; /* decoders have some */
+    return sma_confine_calls(&calls);
 }
-#else
-static bool lock_in(void)
-{
-    return true; /* bubblewrap's walls and the limits are all there is */
-}
-#endif
 
 /* libheif looks for its decoders on the disk when it is first used: now, while there is one. */
 static void load_decoders(void)

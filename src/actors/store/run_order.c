@@ -315,6 +315,7 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
     load->order.text = facts.text;
     load->order.context = facts.context;
     load->order.wall_ms = facts.wall_ms;
+    load->order.is_forward = facts.is_apart || facts.change != SMA_CHANGE_NONE;
     load->order.is_group = facts.is_group;
     load->order.is_compaction = sma_store_is_run_command(&facts);
     SMA_TRY(load_collected(load, order));

@@ -5,6 +5,7 @@
 
 #include "actors/kernel/traffic.h"
 #include "runtime/approval/request.h"
+#include "runtime/exec/helper.h"
 #include "runtime/files/guard.h"
 #include "sma/labels.h"
 #include "sma/metrics.h"
@@ -31,6 +32,8 @@ void tools_unref_setup(struct tools_setup *setup)
     sma_secrets_destroy(setup->secrets);
     sma_exec_options_fini(&setup->options);
     sma_buf_fini(&setup->helper);
+    sma_buf_fini(&setup->web_helper);
+    sma_web_rules_destroy(setup->web);
     free(setup);
 }
 
@@ -55,6 +58,10 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
         err = name_file(sma_tool_rules_create(setup->config, &setup->rules, error), error);
     if (err == SMA_ERR_OK)
         err = name_file(sma_file_tools_create(setup->config, &setup->files, error), error);
+    if (err == SMA_ERR_OK)
+        err = name_file(sma_web_rules_parse(setup->config->permissions_json,
+                                            setup->config->web.json, &setup->web, error),
+                        error);
     if (err != SMA_ERR_OK)
         return err;
     if (sma_secrets_create(setup->config, &setup->secrets) != SMA_ERR_OK)
@@ -83,6 +90,9 @@ static enum sma_err create_setup(struct sma_tools *tools, const struct sma_confi
     sma_buf_init(&setup->helper, PATH_MAX * 2);
     if (!sma_media_find_helper(&setup->helper))
         sma_buf_clear(&setup->helper);
+    sma_buf_init(&setup->web_helper, PATH_MAX * 2);
+    if (!sma_helper_find("fetch-page", &setup->web_helper))
+        sma_buf_clear(&setup->web_helper);
     enum sma_err err = fill_setup(setup, tools, error);
     if (err != SMA_ERR_OK) {
         tools_unref_setup(setup);
@@ -128,6 +138,7 @@ static void destroy_job(struct tools_job *job)
     job->previous->next = job->next;
     job->next->previous = job->previous;
     tools_exec_destroy(job);
+    tools_web_destroy(job);
     sma_sandbox_plan_fini(&job->plan);
     free(job->variables);
     sma_buf_fini(&job->target);
@@ -273,6 +284,7 @@ static size_t place_count(enum tools_kind kind)
 {
     return kind == TOOLS_KIND_EXEC   ? SMA_EXEC_COUNT_MAX
            : kind == TOOLS_KIND_FILE ? TOOLS_FILE_COUNT_MAX
+           : kind == TOOLS_KIND_WEB  ? SMA_WEB_COUNT_MAX
                                      : SMA_ASK_TOOL_COUNT_MAX;
 }
 
@@ -329,6 +341,7 @@ static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **qu
     job->ask = SMA_MSG_BODY(job->question, struct sma_tool_ask);
     job->kind = job->ask->mode != SMA_TOOL_RUN                            ? TOOLS_KIND_CHECK
                 : sma_str_is_equal(job->ask->name, SMA_STR("exec_shell")) ? TOOLS_KIND_EXEC
+                : tools_web_has(job->ask->name)                           ? TOOLS_KIND_WEB
                                                                           : TOOLS_KIND_FILE;
     tools_order_take(job);
     sma_buf_init(&job->item, 1024 * 1024);

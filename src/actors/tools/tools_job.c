@@ -45,7 +45,8 @@ static void count_call(const struct tools_job *job, enum sma_tool_verdict verdic
     const struct sma_tool_ask *ask = job->ask;
     bool is_check = ask->mode == SMA_TOOL_CHECK;
     bool is_work = job->kind == TOOLS_KIND_EXEC || sma_file_tools_has(ask->name) ||
-                   tools_skills_has(job) || sma_str_is_equal(ask->name, SMA_STR("exec_shell"));
+                   tools_skills_has(job) || tools_web_has(ask->name) ||
+                   sma_str_is_equal(ask->name, SMA_STR("exec_shell"));
     unsigned word = verdict == SMA_TOOL_ASKS      ? ASKS
                     : verdict == SMA_TOOL_REFUSED ? REFUSED
                     : verdict == SMA_TOOL_STOPPED ? STOPPED

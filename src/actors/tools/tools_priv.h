@@ -25,6 +25,7 @@
 #include "runtime/media/prepare.h"
 #include "runtime/secrets/secrets.h"
 #include "runtime/skills/scan.h"
+#include "runtime/web/rules.h"
 #include "sma/actors.h"
 #include "sma/messages.h"
 
@@ -64,7 +65,9 @@ struct tools_setup
     struct sma_secrets *secrets;
     struct sma_exec_options options;
     struct sma_sandbox sandbox;
-    struct sma_buf helper; /* path of shrink-picture; empty: it is not installed */
+    struct sma_buf helper;     /* path of shrink-picture; empty: it is not installed */
+    struct sma_buf web_helper; /* ... of fetch-page */
+    struct sma_web_rules *web;
 };
 
 enum tools_kind
@@ -72,6 +75,7 @@ enum tools_kind
     TOOLS_KIND_CHECK,
     TOOLS_KIND_FILE,
     TOOLS_KIND_EXEC,
+    TOOLS_KIND_WEB,
     TOOLS_KIND_COUNT
 };
 enum tools_state
@@ -80,6 +84,7 @@ enum tools_state
     TOOLS_WORKS,
     TOOLS_RUNS,
     TOOLS_ENDS,
+    TOOLS_FETCHES, /* a thread of its own waits for the helper (tools_web.c) */
     TOOLS_ANSWERED,
 };
 /* Why a command was ended; what the answer says. */
@@ -175,6 +180,7 @@ struct tools_job
     char **variables;
     int64_t timeout_ms;
     struct tools_command *command;
+    struct tools_web *web; /* what a fetch or search needs (tools_web.c) */
 };
 
 struct tools_encode;
@@ -245,6 +251,18 @@ void tools_skills_work(struct tools_job *job);
 /** On the actor's thread, after it: keep the look, and log what is new. */
 void tools_skills_done(struct tools_job *job);
 void tools_unref_look(struct tools_look *look); /* accepts NULL */
+
+/* -- tools_web.c ------------------------------------------------------------------------------- */
+/** tools_work.c: answer with the job's result, or with why there is none. */
+void tools_answer_run(struct tools_job *job);
+/** Is it done there? */
+bool tools_web_has(struct sma_str name);
+/** On the worker, when the call is allowed: read its arguments, take what it needs. */
+void tools_web_plan(struct tools_job *job);
+/** The job FETCHES: a thread does it, and answers through the loop. */
+void tools_web_start(struct tools_job *job);
+/** Free what is left of it; a thread that is still at work is waited for. */
+void tools_web_destroy(struct tools_job *job);
 
 /* -- tools_order.c ----------------------------------------------------------------------------- */
 /** Take note of the file that a new job writes. */

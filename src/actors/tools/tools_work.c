@@ -117,6 +117,8 @@ static void work(uv_work_t *request)
         plan(job);
     } else if (tools_skills_has(job)) {
         tools_skills_work(job);
+    } else if (job->kind == TOOLS_KIND_WEB) {
+        tools_web_plan(job);
     } else if (sma_file_tools_has(job->ask->name)) {
         const struct sma_file_call call = {
             .name = job->ask->name,
@@ -169,7 +171,7 @@ static bool is_audited(struct sma_str name)
 /* The command, the path, or the receiver. */
 static void put_object(struct sma_buf *buf, const struct sma_tool_ask *ask)
 {
-    static const char *const members[] = {"command", "path", "emoji"};
+    static const char *const members[] = {"command", "path", "emoji", "url", "query"};
     json_t *arguments = json_loadb(ask->arguments.ptr, ask->arguments.len, 0, NULL);
     for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
         struct sma_str text = sma_str(json_string_value(json_object_get(arguments, members[i])));
@@ -246,7 +248,7 @@ static void answer_check(struct tools_job *job)
                      (struct sma_str){NULL, 0});
 }
 
-static void answer_run(struct tools_job *job)
+void tools_answer_run(struct tools_job *job)
 {
     if (job->is_done && job->result.err == SMA_ERR_OK)
         tools_answer(job, SMA_TOOL_ALLOWED, !job->is_success, sma_buf_str(&job->result));
@@ -280,8 +282,10 @@ void tools_work_done(struct tools_job *job, bool is_cancelled)
         answer_check(job);
     else if (job->is_command)
         tools_exec_start(job);
+    else if (job->web != NULL)
+        tools_web_start(job);
     else
-        answer_run(job);
+        tools_answer_run(job);
     if (job->state == TOOLS_ANSWERED)
         tools_leave(job);
 }

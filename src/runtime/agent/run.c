@@ -13,10 +13,12 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
 {
     /* The same for everybody in the chat: tools come first in a request, and what a provider has
      * cached ends where they change. What somebody may not do is refused when it is called. */
-    uint32_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
+    uint64_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0) |
                       (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0) |
-                      (options->settings->config->agent_helpers > 0 ? SMA_TOOL_OFFER_HELPERS : 0);
+                      (options->settings->config->agent_helpers > 0 ? SMA_TOOL_OFFER_HELPERS : 0) |
+                      (options->settings->config->web.has_fetch ? SMA_TOOL_OFFER_WEB : 0) |
+                      (options->settings->config->web.has_search ? SMA_TOOL_OFFER_SEARCH : 0);
     struct sma_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return SMA_ERR_NOMEM;

@@ -47,7 +47,7 @@ struct sma_secrets;
 struct sma_run_head_key
 {
     size_t target;
-    uint32_t offers;                    /* enum sma_tool_offer */
+    uint64_t offers;                    /* enum sma_tool_offer */
     const struct sma_chat_rule *prompt; /* NULL: Agent.md alone */
     /* tools of MCP servers, 0 = none: the catalogue's, and whose `tools` hold in the chat */
     uint64_t catalogue;

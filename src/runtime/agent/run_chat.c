@@ -19,7 +19,7 @@ static size_t first_model(const struct sma_run *run, const struct sma_chat_rules
     return index < count ? index : 0;
 }
 
-void run_chat_init(struct sma_run *run, uint32_t channel_offers)
+void run_chat_init(struct sma_run *run, uint64_t channel_offers)
 {
     const struct sma_run_settings *settings = run->settings;
     const struct sma_route *route = &run->order->route;
@@ -28,9 +28,9 @@ void run_chat_init(struct sma_run *run, uint32_t channel_offers)
     run->offers = channel_offers;
     run_mcp_init(run, rules.tools);
     if (rules.tools != NULL)
-        run->offers |= rules.tools->refused_tools << SMA_TOOL_OFFER_REFUSED;
+        run->offers |= (uint64_t)rules.tools->refused_tools << SMA_TOOL_OFFER_REFUSED;
     if (settings->config->memory == SMA_MEMORY_REFUSE)
-        run->offers |= (BIT(SMA_TOOL_MEMORY_SEARCH) | BIT(SMA_TOOL_MEMORY_UPSERT))
+        run->offers |= (uint64_t)(BIT(SMA_TOOL_MEMORY_SEARCH) | BIT(SMA_TOOL_MEMORY_UPSERT))
                        << SMA_TOOL_OFFER_REFUSED;
     run->chat.prompt = rules.prompt;
     run->chat.first = first_model(run, &rules);

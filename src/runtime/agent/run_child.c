@@ -21,10 +21,11 @@ static uint32_t usual_tools(void)
 /* Never more than its run has, and no sub-agents of its own. */
 static uint32_t offers_of(const struct sma_run *run, const struct sma_tool_args *args)
 {
-    uint32_t offers = run->offers, tools = args->says_tools ? args->tools : usual_tools();
+    uint64_t offers = run->offers;
+    uint32_t tools = args->says_tools ? args->tools : usual_tools();
     for (int i = 0; i < SMA_TOOL_COUNT; i++)
         if (i == SMA_TOOL_AGENT_RUN || (tools >> i & 1) == 0)
-            offers |= BIT(SMA_TOOL_OFFER_REFUSED + i);
+            offers |= UINT64_C(1) << (SMA_TOOL_OFFER_REFUSED + i);
     return offers;
 }
 

@@ -67,6 +67,14 @@ static bool keep_receiver(struct sma_run *run, struct run_call *call, struct sma
     return run->scratch.err == SMA_ERR_OK && call->delivery_text.err == SMA_ERR_OK;
 }
 
+/* By what the person wrote a page may be fetched without a question. What they quote stands in the
+ * context, and nothing of it counts. */
+static struct sma_str own_words(const struct sma_run *run, struct sma_str tool)
+{
+    bool has_some = sma_tool_find(tool) == SMA_TOOL_WEB_FETCH && !run->order->is_forward;
+    return has_some ? run->order->text : (struct sma_str){NULL, 0};
+}
+
 void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
 {
     struct run_call *call = &run->calls[index];
@@ -92,7 +100,8 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
                               .receiver = receiver,
                               .is_receiver_doubtful = call->is_doubtful,
                               .grant_count = run->order->grant_count,
-                              .grants = run->order->grants};
+                              .grants = run->order->grants,
+                              .words = own_words(run, stored->name)};
     if (call->is_approved) {
         memcpy(action->tool.digest, call->agreed->digest, sizeof action->tool.digest);
         action->tool.is_by_owner = call->agreed->is_by_owner;

@@ -147,7 +147,7 @@ struct sma_run
     uint64_t begun_ns, asked_ns; /* of wall_ms; the model was asked last */
     struct sma_trace trace;
     struct sma_stamps stamps;
-    uint32_t offers; /* enum sma_tool_offer */
+    uint64_t offers; /* enum sma_tool_offer */
     struct run_chat chat;
     struct sma_budget_over over; /* scope not NONE: it makes no further request */
     const struct sma_buf *head;
@@ -291,7 +291,7 @@ SMA_CHECKED enum sma_err run_find_head(struct sma_run_settings *settings,
 
 /* run_chat.c */
 /* What holds in the run's chat: who is asked, what is offered. */
-void run_chat_init(struct sma_run *run, uint32_t channel_offers);
+void run_chat_init(struct sma_run *run, uint64_t channel_offers);
 /* The head of what is asked now. */
 SMA_CHECKED enum sma_err run_take_head(struct sma_run *run);
 /* Who can be asked now: the chat's own model, then llm.fallbacks; model_count = nobody. `tried` is

@@ -152,6 +152,9 @@ static void put_what(struct writer *writer, const struct sma_request_item *item,
         say(writer, is_project ? SMA_NOTICE_CARD_MEMORY_PROJECT : SMA_NOTICE_CARD_MEMORY);
         end_line(writer);
         show_block(writer, sma_json_str(details, "content"), bytes_max, "");
+    } else if (sma_str_is_equal(item->type, SMA_STR("web")) && details != NULL) {
+        say_line(writer, SMA_NOTICE_CARD_WEB, sma_json_str(details, "host"));
+        show_block(writer, sma_json_str(details, "url"), bytes_max, "");
     } else {
         say_line(writer, SMA_NOTICE_CARD_OTHER, item->tool);
         show_block(writer, item->input_json, bytes_max, "");

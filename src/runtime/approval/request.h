@@ -33,7 +33,7 @@ const char *sma_request_outcome_name(enum sma_request_outcome outcome);
 struct sma_request_item
 {
     uint32_t call; /* index of the call in its answer */
-    /* "exec_shell" "write_repo" "mcp_tool" "send" (protocols/project.md §10.4, and one of ours) */
+    /* "exec_shell" "write_repo" "mcp_tool" "send" "web" (protocols/project.md §10.4, and ours) */
     struct sma_str type;
     struct sma_str tool; /* name of the tool; of a server's: "server:tool" */
     /* one line for people, at most 200 bytes: the command, the path, the receiver */

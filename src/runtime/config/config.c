@@ -5,6 +5,7 @@
 #include "config_load.h"
 
 #include "runtime/access/roles.h"
+#include "runtime/web/rules.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -118,6 +119,33 @@ static enum sma_err read_permissions(struct loading *loading)
                              : sma_fail(loading->error, err, "%s: %s", loading->file, error.text);
 }
 
+static const char *keep_member(struct loading *loading, const char *name)
+{
+    const json_t *member = json_object_get(loading->root, name);
+    char *text = member == NULL ? NULL : json_dumps(member, JSON_COMPACT);
+    const char *kept = text == NULL ? "" : config_keep_text(loading, text);
+    loading->is_out_of_memory = loading->is_out_of_memory || (member != NULL && text == NULL);
+    free(text);
+    return kept;
+}
+
+static enum sma_err read_web(struct loading *loading)
+{
+    struct sma_config_web *web = &loading->config->web;
+    struct sma_web_rules *rules = NULL;
+    struct sma_error error = {0};
+    const char *url, *key;
+    web->json = keep_member(loading, "web");
+    enum sma_err err =
+        sma_web_rules_parse(loading->config->permissions_json, web->json, &rules, &error);
+    if (err != SMA_ERR_OK)
+        return sma_fail(loading->error, err, "%s: %s", loading->file, error.text);
+    web->has_fetch = sma_web_rules_has_fetch(rules);
+    web->has_search = sma_web_rules_search(rules, &url, &key) != SMA_WEB_SEARCH_NONE;
+    sma_web_rules_destroy(rules);
+    return SMA_ERR_OK;
+}
+
 static enum sma_err read_general(struct loading *loading,
                                  const struct sma_config_overrides *overrides)
 {
@@ -170,6 +198,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(config_read_cors(loading));
     SMA_TRY(config_read_skills(loading));
     SMA_TRY(read_permissions(loading));
+    SMA_TRY(read_web(loading));
     config_warn_missing_secrets(loading);
     config_warn_unused(loading);
     config_warn_prices(loading->config, loading->warn, loading->user);

@@ -181,6 +181,19 @@ static const struct sma_param ROWS[] = {
      .doc = "what model requests and chat platforms go through, with user:password@ if it wants "
             "them; never for this machine's own servers; `environment`: https_proxy, http_proxy, "
             "all_proxy and no_proxy, which are ignored otherwise; platforms at start"},
+    {"web", OBJECT, LIVE},
+    {"web.allowPrivateHosts", ANY("list of hosts"), LIVE, .text = "none",
+     .doc =
+         "hosts of an inner network, as `wiki.lan` or `10.0.0.5:8090`, that pages may be fetched "
+         "from; all others are refused"},
+    {"web.ports", ANY("list of numbers"), LIVE, .text = "80, 443, 8080, 8443",
+     .doc = "further ports that pages may be fetched from"},
+    {"web.search", OBJECT, LIVE},
+    {"web.search.provider", ANY("`searxng`, `brave`, `tavily`, `bing`"), LIVE, .text = "none",
+     .doc = "who is asked by `web_search`, which there is only then"},
+    {"web.search.url", ANY("URL"), LIVE, .text = "the provider's own",
+     .doc = "where it is; SearXNG has to have one"},
+    {"web.search.apiKey", ANY("key"), LIVE, .text = "none", .doc = "for Brave, Tavily and Bing"},
     {"start", OBJECT},
     {"start.host", SMA_PARAM_TEXT("127.0.0.1"), AT(start_host), .words = "address",
      .doc = "before anything but loopback put a proxy with TLS"},
@@ -333,6 +346,14 @@ static const struct sma_param ROWS[] = {
      .doc = "what the agent remembers of people: `ask` before each fact that is written, `allow` "
             "it, or `refuse` memory altogether; what is for the whole project is always asked of "
             "people who are no owners or administrators"},
+    {"permissions.web", ANY("ask, allow, refuse, object"), LIVE, .text = "ask",
+     .doc = "pages of hosts that the user did not name in the message"},
+    {"permissions.web.mode", SMA_PARAM_WORD("ask,allow,refuse", 0), LIVE,
+     .doc = "... with lists beside it"},
+    {"permissions.web.allow", ANY("list of hosts"), LIVE, .text = "none",
+     .doc = "hosts (`example.com`, `*.example.com`) that are fetched without a question"},
+    {"permissions.web.deny", ANY("list of hosts"), LIVE, .text = "none",
+     .doc = "hosts that are never fetched; stronger than everything else"},
     {"permissions.open_pr", ANY("true, false"), UNUSED},
     {"permissions.merge", ANY("true, false"), UNUSED},
     {"adapters", OBJECT, .traits = SMA_PARAM_BLOCKS},

@@ -8,6 +8,8 @@
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy_mcp.h"
 #include "runtime/policy/shell.h"
+#include "runtime/web/leak.h"
+#include "runtime/web/rules.h"
 #include "sma/chats.h"
 #include "sma/text.h"
 
@@ -31,6 +33,7 @@ struct sma_tool_rules
     const struct sma_config *config;
     struct sma_policy *policy;
     struct sma_file_tools *files;
+    struct sma_web_rules *web;
     char *project_dir;
     const char *walls; /* SMA_REQUEST_SANDBOX_*, NULL: not known */
 };
@@ -67,6 +70,8 @@ enum sma_err sma_tool_rules_create(const struct sma_config *config,
     sma_mcp_policy_destroy(mcp);
     if (err == SMA_ERR_OK)
         err = sma_file_tools_create(config, &rules->files, error);
+    if (err == SMA_ERR_OK)
+        err = sma_web_rules_parse(config->permissions_json, config->web.json, &rules->web, error);
     if (err != SMA_ERR_OK) {
         sma_tool_rules_destroy(rules);
         return err;
@@ -81,6 +86,7 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules)
         return;
     sma_policy_destroy(rules->policy);
     sma_file_tools_destroy(rules->files);
+    sma_web_rules_destroy(rules->web);
     free(rules->project_dir);
     free(rules);
 }
@@ -671,6 +677,82 @@ static enum sma_err check_memory(struct checking *checking)
     return err;
 }
 
+/* -- the web ----------------------------------------------------------------------------------- */
+static bool refuse_secret(struct checking *checking, struct sma_str text)
+{
+    if (!sma_web_leaks(checking->rules->files->secrets, text))
+        return false;
+    decide(checking, SMA_TOOL_REFUSED, "", "a secret of this project stands in it");
+    sma_buf_put_text(checking->why, "Not done: a secret of this project stands in it, and secrets "
+                                    "are sent to nobody.");
+    return true;
+}
+
+static bool is_granted(const struct checking *checking, const char *host)
+{
+    for (uint32_t i = 0; i < checking->ask->grant_count; i++) {
+        const struct sma_grant *grant = &checking->ask->grants[i];
+        if (sma_str_is_equal(grant->tool, checking->ask->name) && holds_now(checking, grant) &&
+            sma_str_is_equal(grant->rule, sma_str(host)))
+            return true;
+    }
+    return false;
+}
+
+static enum sma_err put_web_item(struct checking *checking, const struct sma_web_url *url)
+{
+    struct item_texts texts;
+    init_texts(&texts);
+    put_line(checking, &texts.title, sma_str(url->host), TITLE_BYTES_MAX);
+    put_details(checking, &texts.details, "url", sma_str(url->text), "host", sma_str(url->host));
+    sma_buf_put_text(&texts.grant_rule, url->host);
+    enum sma_err err = put_item(checking, &texts, "web", false);
+    fini_texts(&texts);
+    return err;
+}
+
+static enum sma_err check_fetch(struct checking *checking)
+{
+    struct sma_web_url url;
+    SMA_TRY(sma_web_url_read(checking->args.url, &url, checking->why));
+    const struct sma_str fields[] = {SMA_STR("web fetch 1"), sma_str(url.text)};
+    if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
+        return SMA_ERR_NOMEM;
+    checking->check.is_complete = true;
+    set_text(checking->check.decision.program, sizeof checking->check.decision.program,
+             sma_str(url.host));
+    if (refuse_secret(checking, checking->args.url) || refuse_secret(checking, sma_str(url.text)))
+        return SMA_ERR_OK;
+    struct sma_web_judgement judgement =
+        sma_web_rules_judge(checking->rules->web, &url, checking->ask->words);
+    if (judgement.verdict == SMA_WEB_REFUSE) {
+        decide(checking, SMA_TOOL_REFUSED, judgement.rule, judgement.reason);
+        sma_buf_printf(checking->why, "Not fetched: %s (%s in ship.json).", judgement.reason,
+                       judgement.rule);
+        return SMA_ERR_OK;
+    }
+    bool is_asked = judgement.verdict == SMA_WEB_ASK && !is_granted(checking, url.host);
+    decide(checking, is_asked ? SMA_TOOL_ASKS : SMA_TOOL_ALLOWED, judgement.rule,
+           judgement.verdict == SMA_WEB_ASK && !is_asked ? "a person allowed this host"
+                                                         : judgement.reason);
+    return is_asked ? put_web_item(checking, &url) : SMA_ERR_OK;
+}
+
+static enum sma_err check_search(struct checking *checking)
+{
+    const struct sma_str fields[] = {SMA_STR("web search 1"), checking->args.query};
+    const char *url, *key;
+    checking->check.is_complete = true;
+    if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
+        return SMA_ERR_NOMEM;
+    if (refuse_secret(checking, checking->args.query))
+        return SMA_ERR_OK;
+    bool has_it = sma_web_rules_search(checking->rules->web, &url, &key) != SMA_WEB_SEARCH_NONE;
+    decide(checking, has_it ? SMA_TOOL_ALLOWED : SMA_TOOL_REFUSED, "web.search",
+           has_it ? "the owner chose who is asked" : "no search is configured");
+    return SMA_ERR_OK;
+}
+
 /* -- all of them ------------------------------------------------------------------------------- */
 static enum sma_err check_tool(struct checking *checking)
 {
@@ -692,6 +774,10 @@ static enum sma_err check_tool(struct checking *checking)
         return SMA_ERR_OK;
     case SMA_TOOL_MEMORY_UPSERT:
         return check_memory(checking);
+    case SMA_TOOL_WEB_FETCH:
+        return check_fetch(checking);
+    case SMA_TOOL_WEB_SEARCH:
+        return check_search(checking);
     /* reading asks its own rules when it is done; a reaction is none of anybody else's business */
     default:
         decide(checking, SMA_TOOL_ALLOWED, "", "it changes nothing outside of this chat");

@@ -303,6 +303,18 @@ static const struct member skill_members[] = {
      "a string with the id or name of a skill"},
     REFRESH,
 };
+static const struct member fetch_members[] = {
+    {"url", MEMBER_TEXT, true, false, AT(url), 0, SMA_WEB_URL_BYTES_MAX, 0,
+     "a string with the address of a page, https://..."},
+    {"maxChars", MEMBER_NUMBER32, false, false, AT(max_bytes), 100, SMA_WEB_TEXT_BYTES_MAX,
+     SMA_WEB_TEXT_BYTES, "an integer from 100 to 28000"},
+};
+static const struct member web_search_members[] = {
+    {"query", MEMBER_TEXT, true, false, AT(query), 0, SMA_WEB_QUERY_BYTES_MAX, 0,
+     "a string with what to search for"},
+    {"count", MEMBER_NUMBER32, false, false, AT(count), 1, SMA_WEB_RESULT_COUNT_MAX,
+     SMA_WEB_RESULT_COUNT, "an integer from 1 to 20"},
+};
 static const struct member write_members[] = {
     FILE_PATH,
     {"content", MEMBER_TEXT, true, true, AT(content), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
@@ -323,6 +335,8 @@ static const struct
     [SMA_TOOL_READ_FILE] = TABLE(read_members),      [SMA_TOOL_READ_MORE] = TABLE(more_members),
     [SMA_TOOL_SEARCH_FILES] = TABLE(search_members), [SMA_TOOL_SEND_FILE] = TABLE(send_members),
     [SMA_TOOL_SKILLS_LIST] = TABLE(skills_members),  [SMA_TOOL_SKILLS_LOAD] = TABLE(skill_members),
+    [SMA_TOOL_WEB_FETCH] = TABLE(fetch_members),
+    [SMA_TOOL_WEB_SEARCH] = TABLE(web_search_members),
     [SMA_TOOL_WRITE_FILE] = TABLE(write_members),
     [SMA_TOOL_MEMORY_SEARCH] = TABLE(recall_members),
     [SMA_TOOL_MEMORY_UPSERT] = TABLE(remember_members),

@@ -18,7 +18,7 @@ static const struct
 #undef X
 };
 
-bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers)
+bool sma_tool_is_offered(enum sma_tool tool, uint64_t offers)
 {
     return tool < SMA_TOOL_COUNT && (traits[tool].offer & ~offers) == 0 &&
            (offers >> (SMA_TOOL_OFFER_REFUSED + tool) & 1) == 0;
@@ -34,7 +34,7 @@ bool sma_tool_is_work(enum sma_tool tool)
     return tool < SMA_TOOL_COUNT && traits[tool].is_work;
 }
 
-size_t sma_tool_specs_for(uint32_t offers, struct sma_tool_spec *ret_specs)
+size_t sma_tool_specs_for(uint64_t offers, struct sma_tool_spec *ret_specs)
 {
     size_t count = 0;
     for (int i = 0; i < SMA_TOOL_COUNT; i++)

@@ -45,15 +45,17 @@ enum sma_tool_offer
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
     SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
     SMA_TOOL_OFFER_HELPERS = 8,   /* agent_run: agent.helpers is not 0 */
-    SMA_TOOL_OFFER_ALL = 15,      /* everything that a chat may have */
-    SMA_TOOL_OFFER_REFUSED = 16,  /* from this bit on: one for each tool that is not offered */
+    SMA_TOOL_OFFER_WEB = 16,      /* web_fetch: permissions.web allows some of it */
+    SMA_TOOL_OFFER_SEARCH = 32,   /* web_search: web.search names a provider */
+    SMA_TOOL_OFFER_ALL = 63,      /* everything that a chat may have */
+    SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
 };
-_Static_assert(SMA_TOOL_COUNT <= 32 - SMA_TOOL_OFFER_REFUSED, "each tool has its bit");
+_Static_assert(SMA_TOOL_COUNT <= 32 && SMA_TOOL_OFFER_REFUSED + 32 <= 64, "each tool has its bit");
 /** Is the tool offered to a chat with these offers? */
-bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers);
+bool sma_tool_is_offered(enum sma_tool tool, uint64_t offers);
 /** The offered specs in order of name (the order of the request, so that its bytes are stable) into
  *  ret_specs[SMA_TOOL_COUNT]. @return how many */
-size_t sma_tool_specs_for(uint32_t offers, struct sma_tool_spec *ret_specs);
+size_t sma_tool_specs_for(uint64_t offers, struct sma_tool_spec *ret_specs);
 /** By exact name, or by another name of it (send_message: chat_send); UNKNOWN for any other. */
 enum sma_tool sma_tool_find(struct sma_str name);
 /** Does TOOL CHECK come before the call is carried out (exec_shell, writes, sends)? */
@@ -87,6 +89,10 @@ struct sma_tool_args
     struct sma_str kind;
     struct sma_str caption;           /* send_file: may be empty */
     struct sma_str emoji, message_id; /* react: message_id empty = the message that is answered */
+    struct sma_str url;               /* web_fetch: not empty */
+    struct sma_str query;             /* web_search: not empty */
+    uint32_t max_bytes;               /* web_fetch: of the page's text */
+    uint32_t count;                   /* web_search: results */
     uint64_t offset;                  /* read_file: line from 1; read_more: byte from 0 */
     bool replaces_all;                /* edit_file */
     bool is_recursive;                /* list_files */
@@ -122,7 +128,7 @@ bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
 /** {"success":false,"error":...} */
 void sma_tool_put_error(struct sma_buf *buf, struct sma_str error);
 /** The sentence for a tool nobody has: names the ones that a chat with these offers has. */
-void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint32_t offers);
+void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint64_t offers);
 /** What a sub-agent reports; `error` empty: it came to its end. */
 void sma_tool_put_report(struct sma_buf *buf, struct sma_str output, struct sma_str error);
 /** The result of a text that was sent just before: it was not sent again. */
@@ -145,5 +151,9 @@ void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json);
 void sma_tool_put_namesakes(struct sma_buf *buf, struct sma_str user_name,
                             struct sma_str contacts_json);
 void sma_tool_put_no_contact(struct sma_buf *buf, struct sma_str user_name);
+/** `,"from":...,"note":...`: members that mark what stands in a result as written by strangers:
+ *  information, never instruction. from: "web: example.com", "mcp: files". For every result whose
+ *  text comes from outside. */
+void sma_tool_put_foreign(struct sma_buf *buf, struct sma_str from);
 
 #endif

@@ -10,6 +10,7 @@
 #include "runtime/files/file_rules.h"
 #include "runtime/policy/policy.h"
 #include "runtime/policy/policy_mcp.h"
+#include "runtime/web/rules.h"
 #include "sma/buf.h"
 #include "support/check.h"
 #include "support/platform_params.h"
@@ -380,12 +381,15 @@ static bool is_read(const char *path, json_t *value)
     struct sma_file_rules *rules = NULL;
     struct sma_policy *policy = NULL;
     struct sma_mcp_policy *mcp = NULL;
+    struct sma_web_rules *web = NULL;
     bool is_good = sma_exec_options_parse(text, &options, &error) == SMA_ERR_OK;
     is_good = is_good && sma_file_rules_parse(text, &rules, &error) == SMA_ERR_OK;
     is_good = is_good && sma_policy_load(text, &policy, &error) == SMA_ERR_OK;
     is_good = is_good && sma_mcp_policy_load(text, &mcp, &error) == SMA_ERR_OK;
     if (is_good)
         sma_exec_options_fini(&options);
+    is_good = is_good && sma_web_rules_parse(text, "", &web, &error) == SMA_ERR_OK;
+    sma_web_rules_destroy(web);
     sma_file_rules_destroy(rules);
     sma_policy_destroy(policy);
     sma_mcp_policy_destroy(mcp);
