@@ -203,7 +203,10 @@ bool sma_web_search(const struct sma_web_place *place, struct sma_str query, uns
                         header[0] == '\0' ? NULL : header},
             .text_max = ANSWER_TEXT_MAX,
             .time_ms = SMA_WEB_MS,
-            .is_private_allowed = which == SMA_WEB_SEARCH_SEARXNG, /* the owner wrote where it is */
+            /* the owner wrote where SearXNG is */
+            .is_private_allowed =
+                which == SMA_WEB_SEARCH_SEARXNG ||
+                sma_web_rules_judge(place->rules, &url, SMA_STR("")).is_private_allowed,
             .is_raw = true};
         is_good = web_ask(place, &question, &answer, &why);
     }
