@@ -2,10 +2,10 @@
  * confine.h — how a helper program gives up what it does not need, before it reads what strangers
  * made.
  *
- * The programs beside the service (shrink-picture, fetch-page) hold nothing and may do little: limits
- * of memory and processor time, and a list of system calls that the kernel lets through. A file
- * cannot be opened, memory with code in it cannot be made, no program started; threads only where
- * they are allowed.
+ * The programs beside the service (shrink-picture, fetch-page) hold nothing and may do little:
+ * limits of memory and processor time, and a list of system calls that the kernel lets through. A
+ * file cannot be opened, memory with code in it cannot be made, no program started; threads only
+ * where they are allowed.
  * Threads: call both before any other thread is started. On machines other than x86-64 and ARM64
  *          there is no list: bubblewrap's walls and the limits are all there is.
  */

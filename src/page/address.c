@@ -43,7 +43,7 @@ static const struct network4 networks4[] = {
 };
 /* Inside of 2000::/3. */
 static const struct network6 networks6[] = {
-    {{0x20, 0x01},                         23, "an address with a special purpose"}, /* Teredo, ORCHID */
+    {{0x20, 0x01},                         23, "a special address"}, /* Teredo, ORCHID */
     {{0x20, 0x01, 0x0d, 0xb8},             32, "an address for documents"},
     {{0x20, 0x02},                         16, "a 6to4 address"},
     {{0x3f, 0xff},                         20, "an address for documents"},

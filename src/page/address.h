@@ -6,8 +6,8 @@
  * IPv4 is forbidden by a list of networks; IPv6 is allowed by one network (2000::/3) with a list of
  * exceptions. An IPv4 address inside of an IPv6 one (mapped, NAT64, ISATAP) is judged as itself;
  * 6to4 and Teredo are over and forbidden whole.
- * Source: IANA special-purpose address registries (RFC 6890), RFC 6052, RFC 5214; Azure's 168.63.129.16 and
- *         Alibaba's 100.100.100.200 by their documents.
+ * Source: IANA special-purpose address registries (RFC 6890), RFC 6052, RFC 5214; Azure's
+ *         168.63.129.16 and Alibaba's 100.100.100.200 by their documents.
  * Threads: any; no state.
  */
 #ifndef SMA_PAGE_ADDRESS_H

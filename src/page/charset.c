@@ -15,8 +15,9 @@
 
 /* clang-format off */
 static const struct row { const char *label; const char *name; } rows[] = {
-    {"utf-8", NULL}, {"utf8", NULL}, {"unicode-1-1-utf-8", NULL}, {"us-ascii", "CP1252"}, {"ascii", "CP1252"},
-    {"iso-8859-1", "CP1252"}, {"latin1", "CP1252"}, {"windows-1252", "CP1252"}, {"cp1252", "CP1252"},
+    {"utf-8", NULL}, {"utf8", NULL}, {"unicode-1-1-utf-8", NULL}, {"us-ascii", "CP1252"},
+    {"ascii", "CP1252"}, {"iso-8859-1", "CP1252"}, {"latin1", "CP1252"}, {"cp1252", "CP1252"},
+    {"windows-1252", "CP1252"},
     {"iso-8859-15", "ISO-8859-15"}, {"iso-8859-2", "ISO-8859-2"}, {"iso-8859-5", "ISO-8859-5"},
     {"iso-8859-7", "ISO-8859-7"}, {"iso-8859-9", "CP1254"}, {"windows-1250", "CP1250"},
     {"windows-1251", "CP1251"}, {"cp1251", "CP1251"}, {"windows-1253", "CP1253"},

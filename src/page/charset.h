@@ -1,9 +1,10 @@
 /*
  * charset.h — text of a page in whatever encoding, as UTF-8.
  *
- * In order: a byte order mark, the header's charset, <meta charset> in the first 4096 bytes, UTF-8 if
- * it is valid, else windows-1252 (WHATWG's order, without its guesses). What cannot be read becomes
- * U+FFFD. Converters are made before the program locks itself in: glibc reads them from files.
+ * In order: a byte order mark, the header's charset, <meta charset> in the first 4096 bytes, UTF-8
+ * if it is valid, else windows-1252 (WHATWG's order, without its guesses). What cannot be read
+ * becomes U+FFFD. Converters are made before the program locks itself in: glibc reads them from
+ * files.
  * Source: encoding.spec.whatwg.org, labels of the encodings that are still met.
  * Threads: one.
  */

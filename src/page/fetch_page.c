@@ -7,8 +7,8 @@
  * optionally {"proxy", "isPrivate" (may be in a private network), "method", "headers": [], "body",
  * "isRaw" (any text as it is)}.
  * Answer: {"status", "url", "location" (of a redirect; it is not followed), "type", "title",
- * "content", "isCut"} or {"error": a sentence}. Exits with 0 when it has answered; 1: called wrongly
- * or out of memory.
+ * "content", "isCut"} or {"error": a sentence}. Exits with 0 when it has answered; 1: called
+ * wrongly or out of memory.
  *
  * It is not part of the service: what strangers send is unpacked, decoded and parsed here, in a
  * process that holds nothing. Its environment has no secrets. What it needs of the disk it reads

@@ -40,7 +40,7 @@ void markdown_out_break(struct markdown_out *out, unsigned count);
 void markdown_out_mark(struct markdown_out *out, const char *mark);
 void markdown_out_push(struct markdown_out *out, char prefix);
 void markdown_out_pop(struct markdown_out *out);
-/** Bytes at `at` that do not show (0: what stands there is to be kept); ret_len: of the character. */
+/** Does the character at `at` not show? ret_len: its bytes. */
 bool markdown_is_hidden(const char *at, size_t left, size_t *ret_len);
 
 #endif

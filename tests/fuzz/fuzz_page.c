@@ -1,5 +1,6 @@
 /*
- * A page of the web, in any encoding: what fetch-page reads of it. The first byte says how it is read.
+ * A page of the web, in any encoding: what fetch-page reads of it. The first byte says how it is
+ * read.
  * Promises: the text is valid UTF-8 without NUL characters, no longer than was allowed, and says so
  * when it was cut; the title is one line of bounded length.
  */

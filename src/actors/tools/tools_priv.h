@@ -256,7 +256,11 @@ void tools_unref_look(struct tools_look *look); /* accepts NULL */
 /** tools_work.c: answer with the job's result, or with why there is none. */
 void tools_answer_run(struct tools_job *job);
 /** Is it done there? */
-bool tools_web_has(struct sma_str name);
+static inline bool tools_web_has(struct sma_str name)
+{
+    return sma_str_is_equal(name, SMA_STR("web_fetch")) ||
+           sma_str_is_equal(name, SMA_STR("web_search"));
+}
 /** On the worker, when the call is allowed: read its arguments, take what it needs. */
 void tools_web_plan(struct tools_job *job);
 /** The job FETCHES: a thread does it, and answers through the loop. */

@@ -1,9 +1,10 @@
 /*
  * tools_web.c — web_fetch and web_search: a thread of their own waits for the helper.
  *
- * A page may take half a minute; libuv's few workers are for what is short. So a fetch gets a thread
- * for as long as it takes, at most SMA_WEB_COUNT_MAX of them, and none when nothing is fetched. It
- * works on a copy of what it needs and on the job's result, which nobody else touches meanwhile.
+ * A page may take half a minute; libuv's few workers are for what is short. So a fetch gets a
+ * thread for as long as it takes, at most SMA_WEB_COUNT_MAX of them, and none when nothing is
+ * fetched. It works on a copy of what it needs and on the job's result, which nobody else touches
+ * meanwhile.
  */
 #include "tools_priv.h"
 
@@ -27,12 +28,6 @@ struct tools_web
     struct sma_tool_args args; /* slices of the question */
     struct sma_web_url url;
 };
-
-bool tools_web_has(struct sma_str name)
-{
-    enum sma_tool tool = sma_tool_find(name);
-    return tool == SMA_TOOL_WEB_FETCH || tool == SMA_TOOL_WEB_SEARCH;
-}
 
 /* -- the proxy --------------------------------------------------------------------------------- */
 static void put_user(struct sma_buf *buf, const char *text)

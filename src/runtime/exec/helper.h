@@ -1,14 +1,15 @@
 /*
- * helper.h — the programs of ours that read what strangers made (shrink-picture, fetch-page): found,
- * started between walls, read with a deadline, ended, and waited for.
+ * helper.h — the programs of ours that read what strangers made (shrink-picture, fetch-page):
+ * found, started between walls, read with a deadline, ended, and waited for.
  *
- * A helper has an open file as its input and a pipe as its output, PATH as its whole environment, and
- * bubblewrap's walls where commands have them: no file can be written, other processes are not seen,
- * there is no network unless it is its task. What it gives up besides is its own (src/confine).
- * Invariants: after sma_helper_end nothing of it is left, neither bubblewrap nor the first process of
- *             its namespace, which falls to the service when bubblewrap ends before it.
- * Threads:    a helper belongs to one thread. Blocks: reading and ending, no longer than wait_ms and
- *             some.
+ * A helper has an open file as its input and a pipe as its output, PATH as its whole environment,
+ * and bubblewrap's walls where commands have them: no file can be written, other processes are not
+ * seen, there is no network unless it is its task. What it gives up besides is its own
+ * (src/confine).
+ * Invariants: after sma_helper_end nothing of it is left, neither bubblewrap nor the first process
+ *             of its namespace, which falls to the service when bubblewrap ends before it.
+ * Threads:    a helper belongs to one thread. Blocks: reading and ending, no longer than wait_ms
+ *             and some.
  */
 #ifndef SMA_EXEC_HELPER_H
 #define SMA_EXEC_HELPER_H
@@ -54,8 +55,8 @@ int sma_helper_end(struct sma_helper *helper);
 bool sma_helper_is_late(const struct sma_helper *helper);
 
 /** Wait for the first process in bubblewrap's namespace, when it has fallen to us: info is the read
- *  end of what --info-fd was given, bubblewrap itself has ended and was waited for. Ends it if it has
- *  not ended. */
+ *  end of what --info-fd was given, bubblewrap itself has ended and was waited for. Ends it if it
+ *  has not ended. */
 void sma_helper_reap_inside(int info);
 
 #endif

@@ -2,9 +2,9 @@
  * fetch.h — web_fetch and web_search carried out: the program fetch-page is asked, redirects are
  * judged, and the result is written for the model.
  *
- * Each hop is a process of its own and is judged like the first address: where the rules would ask a
- * person or refuse, it ends there and the model is told where it leads. What is taken of the helper is
- * bounded JSON; whatever it sent besides is not read.
+ * Each hop is a process of its own and is judged like the first address: where the rules would ask
+ * a person or refuse, it ends there and the model is told where it leads. What is taken of the
+ * helper is bounded JSON; whatever it sent besides is not read.
  * Threads: any; nothing is shared but constants. Blocks: until SMA_WEB_MS is over.
  */
 #ifndef SMA_RUNTIME_WEB_FETCH_H

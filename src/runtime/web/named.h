@@ -5,8 +5,8 @@
  * own words of the message that is answered count: not what they quote or forward, no earlier
  * message, no result of a tool; that is the caller's to keep apart.
  * A host is named by its address (https://example.com/a: example.com, not what stands in its path
- * or query), or alone in the text when it cannot be anything else: not as a part of a mail address, a
- * path or a longer word, and not with an ending that files have, too (README.md, run.sh), unless
+ * or query), or alone in the text when it cannot be anything else: not as a part of a mail address,
+ * a path or a longer word, and not with an ending that files have, too (README.md, run.sh), unless
  * www. stands before it. www.example.com and example.com name each other. No other relation does.
  * Threads: any; no state.
  */

@@ -2,7 +2,7 @@
  * rules.h — what may be fetched from the web: `permissions.web` and `web` of ship.json.
  *
  *   "permissions": {"web": "ask" (default) | "allow" | "refuse"
- *                          | {"mode": one of these, "allow": [host patterns], "deny": [host patterns]}}
+ *                          | {"mode": one of these, "allow": [patterns], "deny": [patterns]}}
  *   "web": {"allowPrivateHosts": ["wiki.lan", "10.0.0.5:8090"], "ports": [8000],
  *           "search": {"provider": "searxng" | "brave" | "tavily" | "bing", "url", "apiKey"}}
  *

@@ -1,4 +1,7 @@
-/* url.c — see url.h. */
+/*
+ * url.c — see url.h. The one place in runtime that knows libcurl: its reader of addresses, which is
+ * a pure function. Another reader than the one that fetches could see another host.
+ */
 #include "runtime/web/url.h"
 
 #include "sma/text.h"
@@ -72,7 +75,7 @@ static enum sma_err read_parts(CURLU *curl, struct sma_web_url *url, struct sma_
     else if (take_part(curl, CURLUPART_USER, 0, &other) ||
              take_part(curl, CURLUPART_PASSWORD, 0, &other) ||
              take_part(curl, CURLUPART_ZONEID, 0, &other))
-        err = refuse(why, "An address with a user name, a password or a zone in it is not fetched.");
+        err = refuse(why, "An address with a user, a password or a zone in it is not fetched.");
     else if (!take_part(curl, CURLUPART_HOST, CURLU_PUNYCODE, &host) ||
              !take_part(curl, CURLUPART_PORT, CURLU_DEFAULT_PORT, &port) ||
              !keep_host(host, url->host))

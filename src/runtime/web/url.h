@@ -1,9 +1,9 @@
 /*
  * url.h — an address that a model wants fetched: read once, by the reader that fetches it.
  *
- * libcurl's URL parser makes one spelling of it; what is judged, shown to people and fetched is that
- * spelling, so that no two readers can see two hosts in it. Refused: other schemes than http and
- * https, a user or password, blanks and control characters, backslashes, more than
+ * libcurl's URL parser makes one spelling of it; what is judged, shown to people and fetched is
+ * that spelling, so that no two readers can see two hosts in it. Refused: other schemes than http
+ * and https, a user or password, blanks and control characters, backslashes, more than
  * SMA_WEB_URL_BYTES_MAX bytes.
  * Threads: any; no state.
  */

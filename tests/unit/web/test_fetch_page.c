@@ -1,7 +1,7 @@
 /*
- * Aim: fetch.h and fetch-page: pages are fetched and marked as foreign; no private address is asked,
- * also behind a redirect; a hostile server costs a bounded time and nothing else; nothing of the
- * program stays.
+ * Aim: fetch.h and fetch-page: pages are fetched and marked as foreign; no private address is
+ * asked, also behind a redirect; a hostile server costs a bounded time and nothing else; nothing of
+ * the program stays.
  * Method: the program itself, and a server of the test on 127.0.0.1, which only
  * web.allowPrivateHosts lets it reach.
  */

@@ -1,6 +1,6 @@
 /*
- * Aim: markdown.h and charset.h: a page's text comes as Markdown in UTF-8, without what the page hides,
- * and no page is too deep or too large to be read.
+ * Aim: markdown.h and charset.h: a page's text comes as Markdown in UTF-8, without what the page
+ * hides, and no page is too deep or too large to be read.
  * Method: pages made here, each with the text that is expected of it.
  */
 #include "page/charset.h"

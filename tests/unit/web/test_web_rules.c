@@ -1,6 +1,6 @@
 /*
- * Aim: url.h, named.h, rules.h, leak.h: one reading of an address; who named a host; what the owner's
- * rules say; no secret goes out in an address.
+ * Aim: url.h, named.h, rules.h, leak.h: one reading of an address; who named a host; what the
+ * owner's rules say; no secret goes out in an address.
  * Method: tables; every host is compared with what libcurl, which fetches, reads in the same text.
  */
 #include "runtime/web/leak.h"
