@@ -243,6 +243,10 @@
 #define SMA_APPROVAL_COUNT_MAX 10000
 /* owners who are told in their own chat when nobody in the chat may decide */
 #define SMA_APPROVAL_HOME_COUNT_MAX 4
+/** requests that /approvals shows; of more it says how many there are */
+#define SMA_APPROVAL_LIST_COUNT_MAX 20
+/** lines of the log that /logs shows */
+#define SMA_LOGS_SHOWN_COUNT_MAX 15
 /* of a diff shown in a request; the file on disk has up to 64 KiB */
 #define SMA_APPROVAL_DIFF_BYTES_MAX 3000
 #define SMA_GRANT_COUNT_MAX 256    /* of one chat; the oldest goes */

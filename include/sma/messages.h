@@ -86,6 +86,11 @@ enum sma_control
     SMA_CONTROL_RETRY,   /* the last message is answered again */
     SMA_CONTROL_START,   /* somebody is here for the first time: a greeting and the commands */
     SMA_CONTROL_WHOAMI,  /* who the writer is, by name, id and role */
+    SMA_CONTROL_APPROVE, /* a request, by its id */
+    SMA_CONTROL_REJECT,
+    SMA_CONTROL_APPROVALS, /* the requests that the writer may see */
+    SMA_CONTROL_TASKS,     /* what runs and waits: of this chat, of all for an owner */
+    SMA_CONTROL_LOGS,      /* the newest lines of the log: for an owner, in private */
 };
 enum sma_addressed
 {

@@ -244,6 +244,15 @@
     X(APPROVAL_EXPIRED, "This request has expired.", "该请求已过期。") \
     X(APPROVAL_CANCELLED, "This request was cancelled.", "该请求已取消。") \
     X(APPROVAL_UNKNOWN, "No such request.", "没有这个请求。") \
+    X(APPROVAL_USAGE, "Which one? /approve ID or /reject ID; /approvals lists them.", \
+      "请写明编号：/同意 编号 或 /拒绝 编号；发送 /审批 可查看列表。") \
+    X(APPROVAL_LIST, "Waiting for a decision:", "等待确认的请求：") \
+    X(APPROVAL_LIST_NONE, "Nothing waits for a decision here.", "这里没有等待确认的请求。") \
+    X(APPROVAL_LIST_MORE, "... and %u more; `shipmyagent approvals` lists all.", \
+      "……另有 %u 个；`shipmyagent approvals` 可列出全部。") \
+    X(LOGS_OWNERS, "Only an owner may see the log, and only in a private chat.", \
+      "只有所有者可以在私聊中查看日志。") \
+    X(LOGS_NONE, "The log has no lines yet.", "还没有日志。") \
     X(APPROVAL_APPROVED, "Approved.", "已同意。") \
     X(APPROVAL_REFUSED, "Refused.", "已拒绝。") \
     X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。") \

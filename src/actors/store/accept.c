@@ -346,7 +346,8 @@ static bool depends_on_role(struct sma_store *store, const struct store_chat *ch
     const struct sma_command *command = sma_command_of((enum sma_control)in->control);
     return command != NULL && (command->traits & SMA_COMMAND_RULES) != 0 && in->is_group &&
            in->role == SMA_ROLE_UNKNOWN && sma_control_argument(in->text).len > 0 &&
-           !sma_store_choice_is_free(store, chat, &in->route) &&
+           (in->control != SMA_CONTROL_MODEL ||
+            !sma_store_choice_is_free(store, chat, &in->route)) &&
            !sma_store_role_is_known(store, chat, &in->route, true);
 }
 

@@ -226,6 +226,10 @@ uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *i
 /** What became of a request that is not open any more, or was never there. */
 void sma_store_rule_late(struct sma_store *store, const struct sma_route *route, struct sma_str id,
                          struct store_decision *ret_decision);
+/** Which request is meant by the beginning of an id; NULL: the decision says why none is. */
+struct store_approval *sma_store_find_wanted(struct sma_store *store,
+                                             const struct sma_decide *decide,
+                                             struct store_decision *decision);
 /** A route's person, as people are told. */
 struct sma_str sma_store_name_of(const struct sma_route *route);
 

@@ -379,9 +379,9 @@ static void answer_decided(struct sma_store *store, const struct sma_msg *questi
     sma_store_answer_later(store, question, &answer, 0);
 }
 
-/* Which request is meant; otherwise the decision says why none is. */
-static struct store_approval *find_wanted(struct sma_store *store, const struct sma_decide *decide,
-                                          struct store_decision *decision)
+struct store_approval *sma_store_find_wanted(struct sma_store *store,
+                                             const struct sma_decide *decide,
+                                             struct store_decision *decision)
 {
     struct sma_state_rows rows = {0};
     struct store_approval *approval = NULL;
@@ -457,7 +457,7 @@ static void decide_approval(struct sma_store *store, const struct sma_msg *msg,
     enum sma_err err = SMA_ERR_OK;
     sma_store_check_disk(store);
     if (sma_store_may_write(store)) {
-        struct store_approval *approval = find_wanted(store, decide, &decision);
+        struct store_approval *approval = sma_store_find_wanted(store, decide, &decision);
         if (approval != NULL)
             err = decide_one(store, decide, approval, &decision);
     }
