@@ -266,7 +266,7 @@ static void ask_mcp(struct sma_agent *agent, struct agent_run *entry,
 /* Likewise; each question is answered all the same. */
 static void cancel_mcp(struct sma_agent *agent, const struct agent_run *entry)
 {
-    drop_blocked(agent, SMA_ACTOR_MCP, entry->seq);
+    drop_blocked(agent, SMA_ACTOR_MCP, entry->seq, ANY_CALL);
     const struct sma_mcp_cancel cancel = {.seq = entry->seq, .call = SMA_MCP_CALL_ALL};
     struct sma_msg *msg = agent_need(agent, sma_msg_make_mcp_cancel(&cancel));
     if (sma_ctx_send(agent->ctx, SMA_ACTOR_MCP, &msg) != SMA_ERR_OK)

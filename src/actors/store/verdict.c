@@ -183,7 +183,7 @@ static SMA_CHECKED enum sma_err put_list(struct sma_store *store,
     return list->err;
 }
 
-enum sma_err sma_store_list_asked(struct sma_store *store, const struct store_command *command)
+enum sma_err sma_store_tell_asked(struct sma_store *store, const struct store_command *command)
 {
     struct sma_buf list; /* reading requests uses the scratch */
     sma_buf_init(&list, SMA_TEXT_BYTES_MAX);

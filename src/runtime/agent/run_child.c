@@ -61,10 +61,14 @@ static bool take_action(struct sma_run *run, struct run_child *child, struct sma
     case SMA_RUN_CANCEL_MODEL:
     case SMA_RUN_ASK_CONTACT:
     case SMA_RUN_ASK_HISTORY:
+    case SMA_RUN_ASK_MEMORY:
     case SMA_RUN_ASK_SEND:
     case SMA_RUN_ASK_TOOL:
     case SMA_RUN_ASK_ENCODE:
         action->call |= child->number << RUN_CHILD_SHIFT;
+        return true;
+    case SMA_RUN_ASK_MCP:
+        action->mcp.call |= child->number << RUN_CHILD_SHIFT;
         return true;
     case SMA_RUN_LEARN:
         return true;
@@ -82,6 +86,7 @@ static bool take_action(struct sma_run *run, struct run_child *child, struct sma
         child->state = CHILD_ENDING;
         *is_short |= !run_child_put_end(run, child, &action->done, action);
         return !*is_short;
+    case SMA_RUN_CANCEL_MCP:
     case SMA_RUN_CANCEL_TOOLS: /* all of the run's at once, when it ends itself */
         run->children->has_cancelled = true;
         return false;

@@ -90,7 +90,7 @@ struct sma_tool_args
     struct sma_str caption;           /* send_file: may be empty */
     struct sma_str emoji, message_id; /* react: message_id empty = the message that is answered */
     struct sma_str url;               /* web_fetch: not empty */
-    struct sma_str query;             /* web_search: not empty */
+    struct sma_str query;             /* web_search, memory_search: not empty */
     uint32_t max_bytes;               /* web_fetch: of the page's text */
     uint32_t count;                   /* web_search: results */
     uint64_t offset;                  /* read_file: line from 1; read_more: byte from 0 */
@@ -103,7 +103,6 @@ struct sma_tool_args
     /* chat_send, send_file: another chat than the one that asks; each may be empty. message_id:
      * what is replied to */
     struct sma_str channel, chat_id, thread_id, chat_type;
-    struct sma_str query;             /* memory_search: not empty */
     struct sma_str scope;             /* memory_upsert: "project"; else here */
     uint32_t importance;              /* memory_upsert: 1..10, 0 = not said */
     uint64_t replaces;                /* memory_upsert: 0 = none */
