@@ -6,7 +6,9 @@
 #include "world.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define REQUIRE "{\"exec_shell\":{\"sandbox\":\"require\"}}"
@@ -45,9 +47,29 @@ static const char CALLS[] =
     "#endif\n"
     "    return 0;\n}\n";
 
+/* A kernel without the 32-bit entry refuses it by itself, before the filter sees it. */
+static int signal_of_32_bit_call(void)
+{
+#ifdef __x86_64__
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* the sanitizer's handler would end it another way */
+        int number = 20;          /* getpid */
+        __asm__ volatile("int $0x80" : "+a"(number));
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status);
+#endif
+    return SIGSYS;
+}
+
 static void system_calls_are_refused(void)
 {
-    static const char WANTED[] = "keyctl=EPERM\nadd_key=EPERM\nrequest_key=EPERM\n"
+    static const char CALLED[] = "keyctl=EPERM\nadd_key=EPERM\nrequest_key=EPERM\n"
                                  "io_uring_setup=ENOSYS\nuserfaultfd=ENOSYS\nclone3=ENOSYS\n"
                                  "memfd_create=ENOSYS\nshmget=EINVAL\nshmget=done\n"
                                  "bpf=EPERM\nperf_event_open=EPERM\nopen_by_handle_at=EPERM\n"
@@ -56,12 +78,14 @@ static void system_calls_are_refused(void)
                                  "ioctl=EPERM\npersonality=EPERM\npersonality=done\n"
                                  "socket=EAFNOSUPPORT\nsocket=EAFNOSUPPORT\nsocket=EAFNOSUPPORT\n"
                                  "socket=done\nsocket=done\nsocket=done\n"
-                                 "newest=ENOSYS\nx32=ENOSYS\nother=31";
+                                 "newest=ENOSYS\nx32=ENOSYS\nother=";
+    char wanted[sizeof CALLED + 16];
+    snprintf(wanted, sizeof wanted, "%s%d", CALLED, signal_of_32_bit_call());
     struct world *world = world_create(REQUIRE);
     world_put_file(world, "calls.c", CALLS);
     const struct world_record *record = world_do(world, "gcc -o calls calls.c && ./calls");
     CHECK_TEXT("", world_member(world, record, "stderr"));
-    CHECK_TEXT(WANTED, world_member(world, record, "stdout"));
+    CHECK_TEXT(wanted, world_member(world, record, "stdout"));
     record = world_do(world, "grep -c '^Seccomp:.*2' /proc/self/status /proc/1/status; "
                              "cat /proc/sys/user/max_user_namespaces; unshare -U true");
     const char *out = world_member(world, record, "stdout");
