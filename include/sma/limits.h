@@ -22,6 +22,7 @@
 #define SMA_ASK_MODEL_COUNT_MAX 1024   /* agent -> model: equals the largest agent.concurrency */
 #define SMA_ASK_TOOL_COUNT_MAX 2048    /* agent -> tools; further calls wait */
 #define SMA_ASK_MCP_COUNT_MAX 512      /* agent -> mcp; further calls wait */
+#define SMA_ASK_ELICIT_COUNT_MAX 32    /* mcp -> agent, questions of servers; more are declined */
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
 #define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
@@ -211,6 +212,17 @@
 #define SMA_MCP_RELIST_MS 1000
 /* a result that asks to be repeated with its state; beyond, the call has failed */
 #define SMA_MCP_ROUND_COUNT_MAX 8
+/* for people to answer a question that a server asks in a call; then it is cancelled. The call's
+ * own time does not run meanwhile */
+#define SMA_MCP_ELICIT_MS 900000
+#define SMA_MCP_ELICIT_TEXT_BYTES_MAX 2000          /* of such a question; cut beyond */
+#define SMA_MCP_ELICIT_SCHEMA_BYTES_MAX (16 * 1024) /* one with a larger form is declined */
+#define SMA_MCP_ELICIT_COUNT_MAX 8                  /* in one call; further ones are declined */
+/* what a server says unasked (notices, requests, answers to nothing) in UNASKED_MS; then it is
+ * started anew */
+#define SMA_MCP_UNASKED_COUNT_MAX 2000
+#define SMA_MCP_UNASKED_BYTES_MAX (16 * 1024 * 1024)
+#define SMA_MCP_UNASKED_MS 10000
 /* lines in a row that are no message; then the server is started anew */
 #define SMA_MCP_GARBAGE_COUNT_MAX 10000
 

@@ -629,6 +629,30 @@ BODY(sma_mcp_progress)
     TEXT(text)                               /* clean, at most SMA_MCP_PROGRESS_BYTES_MAX */
 END
 
+/*
+ * A server asks people something while it works on a call (elicitation). Asked of the run whose
+ * call it is, which puts it into its chat. Answered once: when its call is answered first, anything
+ * may be answered, and nobody hears it. After deadline_ns DISMISS is as good as any answer.
+ * Everything in it was said by a server; what people answer goes to that server.
+ */
+BODY(sma_mcp_elicit)
+    FIELD(uint64_t, seq)                     /* of the open MCP_CALL */
+    FIELD(uint32_t, call)
+    TEXT(server)                             /* which one asks: people must be told */
+    TEXT(text)                               /* clean, at most SMA_MCP_ELICIT_TEXT_BYTES_MAX */
+    /* the form: a flat JSON Schema {"type":"object","properties":{..},"required":[..]} whose
+     * properties are strings (maybe with enum), numbers, integers or booleans */
+    TEXT(schema)
+    FIELD(uint64_t, deadline_ns)
+END
+
+BODY(sma_mcp_elicited)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    FIELD(uint8_t, action)                   /* enum sma_mcp_action */
+    TEXT(content)                            /* ACCEPT: a JSON object that fits the form */
+END
+
 /* -- model ------------------------------------------------------------------------------------- */
 /* A file whose bytes stand in a request's body, without being copied into the message. */
 BODY(sma_body_file)

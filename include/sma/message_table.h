@@ -111,6 +111,8 @@ MSG(MCP_CANCEL,     mcp_cancel,     HANDOFF,             AGENT,      MCP,       
 MSG(MCP_PROGRESS,   mcp_progress,   SIGNAL,              MCP,        AGENT,      sma_mcp_progress)
 MSG(MCP_CATALOGUE,  mcp_catalogue,  ASK(MCP_TAKEN),      MCP,        AGENT,      sma_mcp_offer)
 MSG(MCP_TAKEN,      mcp_taken,      ANSWER,              AGENT,      MCP,        sma_mcp_taken)
+MSG(MCP_ELICIT,     mcp_elicit,     ASK(MCP_ELICITED),   MCP,        AGENT,      sma_mcp_elicit)
+MSG(MCP_ELICITED,   mcp_elicited,   ANSWER,              AGENT,      MCP,        sma_mcp_elicited)
 ALSO(PROGRESS, DISPATCHER, ADAPTER)
 
 /*   from        to          capacity  signals               asks */
@@ -134,7 +136,8 @@ LANE(ADAPTER,    DISPATCHER, 64,       0,                    0)
 LANE(AGENT,      TOOLS,      4096,     0,                    SMA_ASK_TOOL_COUNT_MAX)
 LANE(TOOLS,      AGENT,      2048,     0,                    0)
 LANE(AGENT,      MCP,        1024,     0,                    SMA_ASK_MCP_COUNT_MAX)
-LANE(MCP,        AGENT,      1024,     SMA_SIGNAL_COUNT_MAX, 1)
+LANE(MCP,        AGENT,      1024,     SMA_SIGNAL_COUNT_MAX,
+     1 + SMA_ASK_ELICIT_COUNT_MAX)
 
 #include "sma/message_bodies.h"
 

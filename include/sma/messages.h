@@ -283,6 +283,13 @@ enum sma_mcp_outcome
     /* MCP_CANCEL, or the program ends, after it left; may be done */
     SMA_MCP_CANCELLED,
 };
+/* What people did with a question of a server. */
+enum sma_mcp_action
+{
+    SMA_MCP_ACCEPT,  /* with content */
+    SMA_MCP_DECLINE, /* they said no */
+    SMA_MCP_DISMISS, /* nobody answered, or nobody can */
+};
 
 /* -- model ------------------------------------------------------------------------------------- */
 enum sma_model_status

@@ -462,6 +462,16 @@ static void on_mcp_progress(struct sma_agent *agent, const struct sma_mcp_progre
         agent_progress(agent, entry, SMA_PROGRESS_TOOL, name, progress->text);
 }
 
+/* A server asks people something: nobody can be asked yet, so it is told so at once. */
+static void on_mcp_elicit(struct sma_agent *agent, struct sma_msg *msg)
+{
+    const struct sma_mcp_elicit *asked = SMA_MSG_BODY(msg, struct sma_mcp_elicit);
+    const struct sma_mcp_elicited none = {
+        .seq = asked->seq, .call = asked->call, .action = SMA_MCP_DECLINE};
+    struct sma_msg *answer = agent_need(agent, sma_msg_make_mcp_elicited(&none));
+    sma_ctx_answer(agent->ctx, msg, &answer);
+}
+
 /* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit
  * whoever is asked. */
 static void on_reload(struct sma_agent *agent, const struct sma_reload *reload)
@@ -511,6 +521,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_MCP_PROGRESS:
         on_mcp_progress(agent, SMA_MSG_BODY(*msg, struct sma_mcp_progress));
+        break;
+    case SMA_MSG_MCP_ELICIT:
+        on_mcp_elicit(agent, *msg);
         break;
     case SMA_MSG_CONTROL:
         on_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));

@@ -1,15 +1,12 @@
 /* check.c — may this call be done, and what exactly would be agreed to? See check.h. */
-#include "runtime/files/check.h"
+#include "runtime/files/check_priv.h"
 
 #include "runtime/approval/card.h"
 #include "runtime/approval/request.h"
-#include "runtime/files/file_tools_priv.h"
 #include "runtime/files/write_judge.h"
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy_mcp.h"
 #include "runtime/policy/shell.h"
-#include "runtime/web/leak.h"
-#include "runtime/web/rules.h"
 #include "sma/chats.h"
 #include "sma/text.h"
 
@@ -22,35 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TITLE_BYTES_MAX 200
 #define INPUT_BYTES_MAX \
     (16 * 1024) /* of arguments that go into a request; longer ones are named, not shown */
 #define DETAIL_BYTES_MAX (64 * 1024) /* of a diff or text in details_json */
 #define ITEM_BYTES_MAX (1024 * 1024)
-
-struct sma_tool_rules
-{
-    const struct sma_config *config;
-    struct sma_policy *policy;
-    struct sma_file_tools *files;
-    struct sma_web_rules *web;
-    char *project_dir;
-    const char *walls; /* SMA_REQUEST_SANDBOX_*, NULL: not known */
-};
-
-/* One check while it is made. */
-struct checking
-{
-    const struct sma_tool_rules *rules;
-    const struct sma_tool_ask *ask;
-    enum sma_tool tool;
-    struct sma_tool_args args;
-    int64_t wall_ms;
-    struct sma_shell *shell;
-    struct sma_tool_check check;
-    bool is_owner_only; /* what is asked is for owners */
-    struct sma_buf *item, *why;
-};
 
 enum sma_err sma_tool_rules_create(const struct sma_config *config,
                                    struct sma_tool_rules **ret_rules, struct sma_error *error)
@@ -168,7 +140,7 @@ void sma_tool_rules_decide(const struct sma_tool_rules *rules, struct sma_shell 
 }
 
 /* -- what all share ---------------------------------------------------------------------------- */
-static void set_text(char *to, size_t size, struct sma_str text)
+void check_set_text(char *to, size_t size, struct sma_str text)
 {
     size_t len = sma_utf8_cut(text, size - 1);
     if (len > 0)
@@ -176,8 +148,8 @@ static void set_text(char *to, size_t size, struct sma_str text)
     to[len] = '\0';
 }
 
-static void decide(struct checking *checking, enum sma_tool_verdict verdict, const char *rule,
-                   const char *reason)
+void check_decide(struct checking *checking, enum sma_tool_verdict verdict, const char *rule,
+                  const char *reason)
 {
     static const enum sma_policy_verdict verdicts[] = {[SMA_TOOL_ALLOWED] = SMA_POLICY_ALLOW,
                                                        [SMA_TOOL_ASKS] = SMA_POLICY_ASK,
@@ -185,19 +157,17 @@ static void decide(struct checking *checking, enum sma_tool_verdict verdict, con
     struct sma_policy_decision *decision = &checking->check.decision;
     checking->check.verdict = verdict;
     decision->verdict = verdicts[verdict];
-    set_text(decision->rule, sizeof decision->rule, sma_str(rule));
-    set_text(decision->reason, sizeof decision->reason, sma_str(reason));
+    check_set_text(decision->rule, sizeof decision->rule, sma_str(rule));
+    check_set_text(decision->reason, sizeof decision->reason, sma_str(reason));
 }
 
-static bool holds_now(const struct checking *checking, const struct sma_grant *grant)
+bool check_holds_now(const struct checking *checking, const struct sma_grant *grant)
 {
     return grant->until_ms == 0 || grant->until_ms > checking->wall_ms;
 }
 
-/* A text for people: one line without control characters, what misleads the eye escaped, no
- * secret. */
-static void put_line(const struct checking *checking, struct sma_buf *buf, struct sma_str text,
-                     size_t max)
+void check_put_line(const struct checking *checking, struct sma_buf *buf, struct sma_str text,
+                    size_t max)
 {
     struct sma_buf clean;
     sma_buf_init(&clean, text.len * 2 + 64);
@@ -219,9 +189,8 @@ static void put_line(const struct checking *checking, struct sma_buf *buf, struc
     sma_buf_fini(&clean);
 }
 
-/* Two members as a JSON object, secrets replaced, the second one cut. */
-static void put_details(const struct checking *checking, struct sma_buf *buf, const char *name,
-                        struct sma_str value, const char *other_name, struct sma_str other)
+void check_put_details(const struct checking *checking, struct sma_buf *buf, const char *name,
+                       struct sma_str value, const char *other_name, struct sma_str other)
 {
     struct sma_buf clean;
     sma_buf_init(&clean, (value.len + DETAIL_BYTES_MAX) * 2 + 64);
@@ -245,22 +214,16 @@ static void put_details(const struct checking *checking, struct sma_buf *buf, co
     sma_buf_fini(&clean);
 }
 
-/* The texts an item is made of. */
-struct item_texts
+void check_init_texts(struct check_texts *texts)
 {
-    struct sma_buf title, input, details, diff, grant_rule;
-};
-
-static void init_texts(struct item_texts *texts)
-{
-    sma_buf_init(&texts->title, TITLE_BYTES_MAX + 16);
+    sma_buf_init(&texts->title, CHECK_TITLE_BYTES_MAX + 16);
     sma_buf_init(&texts->input, INPUT_BYTES_MAX * 2 + 64);
     sma_buf_init(&texts->details, ITEM_BYTES_MAX);
     sma_buf_init(&texts->diff, SMA_APPROVAL_DIFF_BYTES_MAX * 2 + 4096);
     sma_buf_init(&texts->grant_rule, SMA_POLICY_RULE_BYTES_MAX);
 }
 
-static void fini_texts(struct item_texts *texts)
+void check_fini_texts(struct check_texts *texts)
 {
     sma_buf_fini(&texts->title);
     sma_buf_fini(&texts->input);
@@ -269,8 +232,8 @@ static void fini_texts(struct item_texts *texts)
     sma_buf_fini(&texts->grant_rule);
 }
 
-static enum sma_err put_item(struct checking *checking, struct item_texts *texts, const char *type,
-                             bool is_admin_only)
+enum sma_err check_put_item(struct checking *checking, struct check_texts *texts, const char *type,
+                            bool is_admin_only)
 {
     const struct sma_policy_decision *decision = &checking->check.decision;
     struct sma_str input = checking->ask->arguments;
@@ -405,7 +368,8 @@ static size_t collect_rules(const struct checking *checking, struct sma_str *ret
     size_t count = 0;
     for (uint32_t i = 0; i < checking->ask->grant_count && count < SMA_GRANT_COUNT_MAX; i++) {
         const struct sma_grant *grant = &checking->ask->grants[i];
-        if (sma_str_is_equal(grant->tool, SMA_STR("exec_shell")) && holds_now(checking, grant))
+        if (sma_str_is_equal(grant->tool, SMA_STR("exec_shell")) &&
+            check_holds_now(checking, grant))
             ret_rules[count++] = grant->rule;
     }
     return count;
@@ -435,16 +399,16 @@ static enum sma_err check_command(struct checking *checking)
     checking->check.is_complete = binding.is_complete;
     if (verdict == SMA_POLICY_ALLOW)
         return SMA_ERR_OK;
-    struct item_texts texts;
-    init_texts(&texts);
-    put_line(checking, &texts.title, checking->args.command, TITLE_BYTES_MAX);
-    put_details(checking, &texts.details, "command", checking->args.command,
-                rules->walls == NULL ? NULL : "sandbox", sma_str(rules->walls));
+    struct check_texts texts;
+    check_init_texts(&texts);
+    check_put_line(checking, &texts.title, checking->args.command, CHECK_TITLE_BYTES_MAX);
+    check_put_details(checking, &texts.details, "command", checking->args.command,
+                      rules->walls == NULL ? NULL : "sandbox", sma_str(rules->walls));
     checking->is_owner_only = checking->check.decision.is_owner_only;
     if (!checking->is_owner_only)
         put_command_grant(checking, &query, &texts.grant_rule);
-    err = put_item(checking, &texts, "exec_shell", true);
-    fini_texts(&texts);
+    err = check_put_item(checking, &texts, "exec_shell", true);
+    check_fini_texts(&texts);
     return err;
 }
 
@@ -457,9 +421,9 @@ static void decide_write(struct checking *checking, struct sma_str path)
                                                      [SMA_POLICY_WRITE_REFUSED] = SMA_TOOL_REFUSED};
     struct sma_write_rules rules = write_rules(checking);
     struct sma_write_judgement judgement = sma_write_judge(&rules, path);
-    decide(checking, verdicts[judgement.verdict], judgement.rule, judgement.reason);
+    check_decide(checking, verdicts[judgement.verdict], judgement.rule, judgement.reason);
     checking->is_owner_only = judgement.verdict == SMA_POLICY_WRITE_OWNER;
-    set_text(checking->check.decision.program, sizeof checking->check.decision.program, path);
+    check_set_text(checking->check.decision.program, sizeof checking->check.decision.program, path);
 }
 
 static bool is_plain_rule(struct sma_str path)
@@ -473,9 +437,9 @@ static bool is_plain_rule(struct sma_str path)
 static enum sma_err put_write_item(struct checking *checking, struct sma_str path,
                                    const struct file_change *change)
 {
-    struct item_texts texts;
+    struct check_texts texts;
     struct sma_buf diff;
-    init_texts(&texts);
+    check_init_texts(&texts);
     sma_buf_init(&diff, DETAIL_BYTES_MAX + 64);
     bool is_text =
         change->before == NULL || memchr(change->before, '\0', change->before_len) == NULL;
@@ -496,16 +460,16 @@ static enum sma_err put_write_item(struct checking *checking, struct sma_str pat
     sma_secrets_put(checking->rules->files->secrets, &texts.diff, shown);
     if (shown.len < diff.len)
         sma_buf_put_text(&texts.diff, "\n...");
-    put_line(checking, &texts.title, path, TITLE_BYTES_MAX);
-    put_details(checking, &texts.details, "filePath", path, "content", sma_buf_str(&diff));
+    check_put_line(checking, &texts.title, path, CHECK_TITLE_BYTES_MAX);
+    check_put_details(checking, &texts.details, "filePath", path, "content", sma_buf_str(&diff));
     struct sma_write_rules rules = write_rules(checking);
     if (!checking->is_owner_only && is_plain_rule(path) &&
         sma_policy_judge_script(rules.policy, path) == SMA_POLICY_WRITE_FREE)
         sma_buf_put_str(&texts.grant_rule, path);
     enum sma_err err =
-        diff.err == SMA_ERR_OK ? put_item(checking, &texts, "write_repo", true) : diff.err;
+        diff.err == SMA_ERR_OK ? check_put_item(checking, &texts, "write_repo", true) : diff.err;
     sma_buf_fini(&diff);
-    fini_texts(&texts);
+    check_fini_texts(&texts);
     return err;
 }
 
@@ -519,7 +483,7 @@ static enum sma_err check_write(struct checking *checking)
     enum sma_err err =
         file_tools_clean_write(files, checking->args.path, &path, &verdict, checking->why);
     if (err == SMA_ERR_BADINPUT) {
-        decide(checking, SMA_TOOL_REFUSED, "permissions.write_repo", "it may not be written");
+        check_decide(checking, SMA_TOOL_REFUSED, "permissions.write_repo", "it may not be written");
         sma_buf_fini(&path);
         return SMA_ERR_OK;
     }
@@ -555,8 +519,8 @@ static enum sma_err check_send_file(struct checking *checking)
     if (err == SMA_ERR_OK)
         close(fd);
     bool is_good = err == SMA_ERR_OK;
-    decide(checking, is_good ? SMA_TOOL_ALLOWED : SMA_TOOL_REFUSED, "",
-           is_good ? "a file of the project, to the chat that asks" : "it may not be sent");
+    check_decide(checking, is_good ? SMA_TOOL_ALLOWED : SMA_TOOL_REFUSED, "",
+                 is_good ? "a file of the project, to the chat that asks" : "it may not be sent");
     const struct sma_str fields[] = {SMA_STR("file sent 1"), checking->args.path,
                                      checking->args.kind, checking->args.caption};
     checking->check.is_complete = true;
@@ -568,8 +532,8 @@ static void decide_send(struct checking *checking, struct sma_str chat_key)
 {
     enum sma_file_verdict verdict = sma_file_rules_send(checking->rules->files->rules);
     if (verdict == SMA_FILE_REFUSE) {
-        decide(checking, SMA_TOOL_REFUSED, "permissions.send_elsewhere: refuse",
-               "sending to other chats is switched off");
+        check_decide(checking, SMA_TOOL_REFUSED, "permissions.send_elsewhere: refuse",
+                     "sending to other chats is switched off");
         sma_buf_put_text(checking->why,
                          "Sending to other chats is switched off (permissions.send_elsewhere in "
                          "ship.json): nothing was sent.");
@@ -577,25 +541,25 @@ static void decide_send(struct checking *checking, struct sma_str chat_key)
     }
     bool is_doubtful = checking->ask->is_receiver_doubtful;
     if (verdict == SMA_FILE_ALLOW && !is_doubtful) {
-        decide(checking, SMA_TOOL_ALLOWED, "permissions.send_elsewhere: allow",
-               "sending to other chats is allowed");
+        check_decide(checking, SMA_TOOL_ALLOWED, "permissions.send_elsewhere: allow",
+                     "sending to other chats is allowed");
         return;
     }
     if (chat_key.len > 0 && sma_str_is_equal(chat_key, checking->ask->chat_key)) {
-        decide(checking, SMA_TOOL_ALLOWED, "", "it is the chat that asks");
+        check_decide(checking, SMA_TOOL_ALLOWED, "", "it is the chat that asks");
         return;
     }
     for (uint32_t i = 0; i < checking->ask->grant_count; i++) {
         const struct sma_grant *grant = &checking->ask->grants[i];
         if (chat_key.len > 0 && sma_str_is_equal(grant->tool, checking->ask->name) &&
-            holds_now(checking, grant) && sma_str_is_equal(grant->rule, chat_key)) {
-            decide(checking, SMA_TOOL_ALLOWED, "", "sending there was allowed by a person");
+            check_holds_now(checking, grant) && sma_str_is_equal(grant->rule, chat_key)) {
+            check_decide(checking, SMA_TOOL_ALLOWED, "", "sending there was allowed by a person");
             return;
         }
     }
-    decide(checking, SMA_TOOL_ASKS, "permissions.send_elsewhere",
-           is_doubtful ? "the receiver is a stranger, or has another name by now"
-                       : "sending to another chat must be agreed to");
+    check_decide(checking, SMA_TOOL_ASKS, "permissions.send_elsewhere",
+                 is_doubtful ? "the receiver is a stranger, or has another name by now"
+                             : "sending to another chat must be agreed to");
 }
 
 static enum sma_err check_send(struct checking *checking)
@@ -614,143 +578,14 @@ static enum sma_err check_send(struct checking *checking)
     decide_send(checking, chat_key);
     if (checking->check.verdict != SMA_TOOL_ASKS)
         return SMA_ERR_OK;
-    struct item_texts texts;
-    init_texts(&texts);
-    put_line(checking, &texts.title, name.len > 0 ? name : chat_key, TITLE_BYTES_MAX);
-    put_details(checking, &texts.details, "receiver", receiver, "text", text);
+    struct check_texts texts;
+    check_init_texts(&texts);
+    check_put_line(checking, &texts.title, name.len > 0 ? name : chat_key, CHECK_TITLE_BYTES_MAX);
+    check_put_details(checking, &texts.details, "receiver", receiver, "text", text);
     sma_buf_put_str(&texts.grant_rule, chat_key);
-    enum sma_err err = put_item(checking, &texts, "send", false);
-    fini_texts(&texts);
+    enum sma_err err = check_put_item(checking, &texts, "send", false);
+    check_fini_texts(&texts);
     return err;
-}
-
-/* -- memory_upsert ----------------------------------------------------------------------------- */
-/* What is for everybody is asked about unless who speaks could agree to it anyway. */
-static void decide_memory(struct checking *checking)
-{
-    bool is_project = sma_str_is_equal(checking->args.scope, SMA_STR("project"));
-    switch (checking->rules->config->memory) {
-    case SMA_MEMORY_REFUSE:
-        decide(checking, SMA_TOOL_REFUSED, "permissions.memory: refuse", "memory is switched off");
-        sma_buf_put_text(checking->why, "Memory is switched off (permissions.memory in ship.json): "
-                                        "nothing was remembered.");
-        break;
-    case SMA_MEMORY_ALLOW:
-        if (!is_project || checking->ask->standing >= SMA_STANDING_ADMIN) {
-            decide(checking, SMA_TOOL_ALLOWED, "permissions.memory: allow",
-                   "remembering is allowed");
-            break;
-        }
-        /* fall through */
-    default:
-        decide(checking, SMA_TOOL_ASKS, "permissions.memory",
-               is_project ? "it would be told to everybody who talks to this agent"
-                          : "what is remembered must be agreed to");
-        break;
-    }
-}
-
-static enum sma_err check_memory(struct checking *checking)
-{
-    const struct sma_str fields[] = {SMA_STR("memory 1"), checking->args.scope,
-                                     checking->args.content, checking->ask->arguments};
-    if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
-        return SMA_ERR_NOMEM;
-    checking->check.is_complete = true;
-    if (sma_secrets_has(checking->rules->files->secrets, checking->args.content)) {
-        decide(checking, SMA_TOOL_REFUSED, "", "it holds a secret of this agent");
-        sma_buf_put_text(checking->why, "It holds a secret of this agent, and secrets are not "
-                                        "remembered: nothing was done.");
-        return SMA_ERR_OK;
-    }
-    decide_memory(checking);
-    if (checking->check.verdict != SMA_TOOL_ASKS)
-        return SMA_ERR_OK;
-    bool is_project = sma_str_is_equal(checking->args.scope, SMA_STR("project"));
-    struct item_texts texts;
-    init_texts(&texts);
-    put_line(checking, &texts.title, checking->args.content, TITLE_BYTES_MAX);
-    put_details(checking, &texts.details, "content", checking->args.content, "scope",
-                checking->args.scope.len > 0 ? checking->args.scope : SMA_STR("here"));
-    enum sma_err err = put_item(checking, &texts, "memory", is_project);
-    fini_texts(&texts);
-    return err;
-}
-
-/* -- the web ----------------------------------------------------------------------------------- */
-static bool refuse_secret(struct checking *checking, struct sma_str text)
-{
-    if (!sma_web_leaks(checking->rules->files->secrets, text))
-        return false;
-    decide(checking, SMA_TOOL_REFUSED, "", "a secret of this project stands in it");
-    sma_buf_put_text(checking->why, "Not done: a secret of this project stands in it, and secrets "
-                                    "are sent to nobody.");
-    return true;
-}
-
-static bool is_granted(const struct checking *checking, const char *host)
-{
-    for (uint32_t i = 0; i < checking->ask->grant_count; i++) {
-        const struct sma_grant *grant = &checking->ask->grants[i];
-        if (sma_str_is_equal(grant->tool, checking->ask->name) && holds_now(checking, grant) &&
-            sma_str_is_equal(grant->rule, sma_str(host)))
-            return true;
-    }
-    return false;
-}
-
-static enum sma_err put_web_item(struct checking *checking, const struct sma_web_url *url)
-{
-    struct item_texts texts;
-    init_texts(&texts);
-    put_line(checking, &texts.title, sma_str(url->host), TITLE_BYTES_MAX);
-    put_details(checking, &texts.details, "url", sma_str(url->text), "host", sma_str(url->host));
-    sma_buf_put_text(&texts.grant_rule, url->host);
-    enum sma_err err = put_item(checking, &texts, "web", false);
-    fini_texts(&texts);
-    return err;
-}
-
-static enum sma_err check_fetch(struct checking *checking)
-{
-    struct sma_web_url url;
-    SMA_TRY(sma_web_url_read(checking->args.url, &url, checking->why));
-    const struct sma_str fields[] = {SMA_STR("web fetch 1"), sma_str(url.text)};
-    if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
-        return SMA_ERR_NOMEM;
-    checking->check.is_complete = true;
-    set_text(checking->check.decision.program, sizeof checking->check.decision.program,
-             sma_str(url.host));
-    if (refuse_secret(checking, checking->args.url) || refuse_secret(checking, sma_str(url.text)))
-        return SMA_ERR_OK;
-    struct sma_web_judgement judgement =
-        sma_web_rules_judge(checking->rules->web, &url, checking->ask->words);
-    if (judgement.verdict == SMA_WEB_REFUSE) {
-        decide(checking, SMA_TOOL_REFUSED, judgement.rule, judgement.reason);
-        sma_buf_printf(checking->why, "Not fetched: %s (%s in ship.json).", judgement.reason,
-                       judgement.rule);
-        return SMA_ERR_OK;
-    }
-    bool is_asked = judgement.verdict == SMA_WEB_ASK && !is_granted(checking, url.host);
-    decide(checking, is_asked ? SMA_TOOL_ASKS : SMA_TOOL_ALLOWED, judgement.rule,
-           judgement.verdict == SMA_WEB_ASK && !is_asked ? "a person allowed this host"
-                                                         : judgement.reason);
-    return is_asked ? put_web_item(checking, &url) : SMA_ERR_OK;
-}
-
-static enum sma_err check_search(struct checking *checking)
-{
-    const struct sma_str fields[] = {SMA_STR("web search 1"), checking->args.query};
-    const char *url, *key;
-    checking->check.is_complete = true;
-    if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
-        return SMA_ERR_NOMEM;
-    if (refuse_secret(checking, checking->args.query))
-        return SMA_ERR_OK;
-    bool has_it = sma_web_rules_search(checking->rules->web, &url, &key) != SMA_WEB_SEARCH_NONE;
-    decide(checking, has_it ? SMA_TOOL_ALLOWED : SMA_TOOL_REFUSED, "web.search",
-           has_it ? "the owner chose who is asked" : "no search is configured");
-    return SMA_ERR_OK;
 }
 
 /* -- all of them ------------------------------------------------------------------------------- */
@@ -769,18 +604,18 @@ static enum sma_err check_tool(struct checking *checking)
     case SMA_TOOL_SEND:
         if (checking->ask->receiver.len > 0)
             return check_send(checking);
-        decide(checking, SMA_TOOL_ALLOWED, "", "it is the chat that asks");
+        check_decide(checking, SMA_TOOL_ALLOWED, "", "it is the chat that asks");
         checking->check.is_complete = true;
         return SMA_ERR_OK;
     case SMA_TOOL_MEMORY_UPSERT:
         return check_memory(checking);
     case SMA_TOOL_WEB_FETCH:
-        return check_fetch(checking);
+        return check_web_fetch(checking);
     case SMA_TOOL_WEB_SEARCH:
-        return check_search(checking);
+        return check_web_search(checking);
     /* reading asks its own rules when it is done; a reaction is none of anybody else's business */
     default:
-        decide(checking, SMA_TOOL_ALLOWED, "", "it changes nothing outside of this chat");
+        check_decide(checking, SMA_TOOL_ALLOWED, "", "it changes nothing outside of this chat");
         checking->check.is_complete = true;
         return SMA_ERR_OK;
     }
@@ -812,14 +647,15 @@ enum sma_err sma_tool_check(const struct sma_tool_rules *rules, const struct sma
         return SMA_ERR_BADINPUT;
     }
     if (ask->standing <= SMA_STANDING_STRANGER) {
-        decide(&checking, SMA_TOOL_REFUSED, "", "whom it is done for is a stranger");
+        check_decide(&checking, SMA_TOOL_REFUSED, "", "whom it is done for is a stranger");
         sma_buf_put_text(why, "Not done: the person this is done for is not known to this agent, "
                               "and strangers get no tools. Tell them to ask its owner.");
         *ret_check = checking.check;
         return SMA_ERR_OK;
     }
     if (is_taken_away(&checking)) {
-        decide(&checking, SMA_TOOL_REFUSED, "", "`chats` of ship.json takes it from this chat");
+        check_decide(&checking, SMA_TOOL_REFUSED, "",
+                     "`chats` of ship.json takes it from this chat");
         sma_buf_put_text(why, "Not done: this tool is not available in this chat.");
         *ret_check = checking.check;
         return SMA_ERR_OK;
