@@ -258,9 +258,10 @@ enum sma_err sma_secrets_add_config(struct sma_secrets *secrets, const struct sm
         err = add_json(secrets, root, false);
         json_decref(root);
     }
-    if (err == SMA_ERR_OK && config->web.json != NULL) { /* the key for searches */
+    if (err == SMA_ERR_OK && config->web.json != NULL) {
         json_t *root = json_loads(config->web.json, 0, NULL);
-        err = add_json(secrets, root, false);
+        /* its key; allowPrivateHosts beside it is a secret by its name alone */
+        err = add_json(secrets, json_object_get(root, "search"), false);
         json_decref(root);
     }
     return err == SMA_ERR_OK ? add_environment(secrets, config) : err;
