@@ -29,8 +29,8 @@ static void block(struct sma_agent *agent, enum sma_actor_id to, const struct ag
     agent->blocked_last[to] = blocked;
 }
 
-/* Without a tools actor, or one for servers, a call still gets a result. Not here: the run is in the middle of its
- * actions. */
+/* Without a tools actor, or one for servers, a call still gets a result. Not here: the run is in
+ * the middle of its actions. */
 static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
                       const struct agent_blocked *what)
 {

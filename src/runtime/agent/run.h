@@ -82,7 +82,8 @@ struct sma_run_settings
     uint64_t facts_word;                       /* that the heads name; 0 until the first run */
     struct sma_buf skills;                     /* lines of the heads; of the newest look at them */
     struct sma_context_known known[SMA_MODEL_COUNT_MAX]; /* what their answers have taught */
-    /* of MCP servers; what is taken out of questions about their tools: NULL until there are some */
+    /* of MCP servers; what is taken out of questions about their tools: NULL until there are
+     * some */
     const struct sma_mcp_catalogue *catalogue;
     struct sma_mcp_policy *mcp_policy;
     struct sma_secrets *mcp_secrets;

@@ -30,8 +30,8 @@ void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_s
 void run_progress_call(struct sma_run *run, uint32_t index)
 {
     const struct sma_tool_args *args = &run->calls[index].args;
-    const struct sma_str *const said[] = {&args->instructions, &args->command,   &args->path,
-                                          &args->pattern,      &args->keyword,   &args->user_name,
+    const struct sma_str *const said[] = {&args->instructions, &args->command, &args->path,
+                                          &args->pattern,      &args->keyword, &args->user_name,
                                           &args->name};
     run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
     struct sma_run_action *action = &run->actions->list[run->actions->count - 1];

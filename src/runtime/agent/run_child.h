@@ -41,7 +41,8 @@ enum run_child_state
     CHILD_LEFT,   /* the run ends or the program does: as far as its steps */
 };
 
-/* The run machine itself: what runs call when they are in the middle of it knows its parts alone. */
+/* The run machine itself: what runs call when they are in the middle of it knows its parts
+ * alone. */
 struct run_machine
 {
     enum sma_err (*create)(const struct sma_run_options *options, struct sma_run **ret_run);

@@ -27,6 +27,7 @@ struct run_mcp_names
     struct sma_buf text;
 };
 
+/* run_mcp_names.c */
 void run_mcp_init(struct sma_run *run, const struct sma_chat_rule *rule);
 void run_mcp_fini(struct sma_run *run);
 struct sma_mcp_view run_mcp_view(const struct sma_run *run);
@@ -40,6 +41,10 @@ bool run_mcp_is_name(struct sma_str name);
 /* The name as models know it: of a stored one. Written into buf where it differs. */
 struct sma_str run_mcp_wire_name(const struct sma_run *run, struct sma_buf *buf,
                                  struct sma_str name);
+/* By either name: models that have read the shown one use it. NULL: there is none. */
+const struct sma_mcp_tool *run_mcp_find_tool(const struct sma_run *run, struct sma_str name);
+
+/* run_mcp.c */
 /* What can be said of it without doing anything: unknown tools, wrong arguments, searches. */
 void run_mcp_check_call(struct sma_run *run, uint32_t index);
 /* May it be done? Sets what people are asked, or a result when it may not. */

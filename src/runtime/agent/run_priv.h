@@ -395,12 +395,14 @@ bool run_put_results(struct sma_run *run);
 /* The user has stopped the run in the middle of a round: the same with what there is. */
 void run_absorb_open(struct sma_run *run);
 
-/* run_memory.c */
+/* run_recall.c */
 /* Facts that fit the message, behind the facts of the run; those that the conversation holds
  * already are left out. */
 void run_put_recalled(struct sma_run *run);
 /* Where they begin in the facts, in this life or an earlier one; their length = they hold none. */
 size_t run_find_recalled(struct sma_run *run);
+
+/* run_memory.c */
 void run_ask_memory(struct sma_run *run, uint32_t index);
 void run_memory(struct sma_run *run, uint32_t index, const struct sma_memory_result *result);
 

@@ -103,11 +103,11 @@ struct sma_tool_args
     /* chat_send, send_file: another chat than the one that asks; each may be empty. message_id:
      * what is replied to */
     struct sma_str channel, chat_id, thread_id, chat_type;
-    struct sma_str scope;             /* memory_upsert: "project"; else here */
-    uint32_t importance;              /* memory_upsert: 1..10, 0 = not said */
-    uint64_t replaces;                /* memory_upsert: 0 = none */
-    void *tags;                       /* memory_upsert: a JSON list of strings of root, or NULL */
-    void *root;                       /* owns the slices */
+    struct sma_str scope; /* memory_upsert: "project"; else here */
+    uint32_t importance;  /* memory_upsert: 1..10, 0 = not said */
+    uint64_t replaces;    /* memory_upsert: 0 = none */
+    void *tags;           /* memory_upsert: a JSON list of strings of root, or NULL */
+    void *root;           /* owns the slices */
 };
 /**
  * Check `arguments` (JSON text) of a call of `tool`.
