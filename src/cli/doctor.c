@@ -26,6 +26,8 @@ static void look_at_all(struct doctor *doctor, bool is_offline)
     doctor_look_at_disk(doctor);
     doctor_look_at_port(doctor);
     doctor_look_at_sandbox(doctor);
+    doctor_look_at_helpers(doctor);
+    doctor_look_at_skills(doctor);
     doctor_look_at_owner(doctor);
     doctor_look_at_clock(doctor);
     doctor_look_at_certificates(doctor);
@@ -119,8 +121,9 @@ const struct sma_cli_command sma_cli_command_doctor = {
         "Looks at the configuration, the keys and models (one short question each), the bots and\n"
         "their rights, the clock, certificates and proxies, the disk, file modes, the sandbox, "
         "the\n"
-        "port, the owner, old files, and what a running service says. Each line is ok, warning or\n"
-        "error, with what to do about it.\n"
+        "port, the owner, the helper programs, skills, old files, and what a running service "
+        "says.\n"
+        "Each line is ok, warning or error, with what to do about it.\n"
         "Changes nothing: a service that runs goes on, no message is taken from it.\n"
         "Exit status 0: all is well; 1: there are errors; 2: there are warnings alone.\n",
     .first = SMA_VALUE_FOLDER,

@@ -223,6 +223,8 @@ static void all_is_well_and_nothing_is_changed(void)
     expect(&world, "ok", "service", "not running", "");
     expect(&world, "ok", "files", "for you alone", "");
     expect(&world, "ok", "owner", "somebody is", "");
+    expect(&world, "ok", "helper programs", "fetch-page and shrink-picture are there", "");
+    CHECK(strstr(world.output, "skills ") == NULL); /* there are none */
     expect(&world, "ok", "model custom/house-model", "answers, after", "");
     expect(&world, "ok", "telegram token", "@helper_bot", "");
     expect(&world, "ok", "telegram privacy", "off", "");
@@ -241,6 +243,57 @@ static void all_is_well_and_nothing_is_changed(void)
     run(&world, "--json");
     CHECK(strncmp(world.output, "{\"version\":", 11) == 0);
     CHECK(strstr(world.output, "\"warnings\":0,\"lines\":[{\"state\":\"ok\"") != NULL);
+    close_world(&world);
+}
+
+/* The program alone, without what is installed beside it. */
+static void helper_programs_that_are_missing_are_told(void)
+{
+    struct world world;
+    char path[PATH_MAX], *output = NULL, *full = binary;
+    open_world(&world);
+    snprintf(path, sizeof path, "%s.alone", world.folder.path);
+    const char *const words[] = {"/bin/cp", binary, path, NULL};
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)words, "", &output, RUN_MS));
+    free(output);
+    binary = path;
+    run(&world, "--offline");
+    binary = full;
+    CHECK_INT(0, unlink(path));
+    CHECK(world.status != 0);
+    expect(&world, "warning", "helper programs", "fetch-page is not installed", "scripts/install");
+    CHECK(strstr(world.output, "shrink-picture is not installed") != NULL);
+    close_world(&world);
+}
+
+static void skills_that_are_held_back_or_broken_are_told(void)
+{
+    struct world world;
+    char line[512];
+    open_world(&world);
+    snprintf(
+        line, sizeof line,
+        "cd '%s' && mkdir -p .claude/skills/good .claude/skills/later .ship && chmod 700 .ship "
+        "&& printf -- '---\\nname: good\\ndescription: d\\n---\\nx\\n' | tee "
+        ".claude/skills/good/SKILL.md > .claude/skills/later/SKILL.md",
+        world.folder.path);
+    const char *const words[] = {"/bin/sh", "-c", line, NULL};
+    char *output = NULL;
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)words, "", &output, RUN_MS));
+    free(output);
+    run(&world, "--offline");
+    expect_all_well(&world);
+    expect(&world, "ok", "skills", "2, all of them to be accepted by the first start", "");
+    folder_write(&world.folder, ".ship/skills.json", "{\"version\":1,\"accepted\":{}}");
+    run(&world, "--offline");
+    CHECK(world.status != 0);
+    expect(&world, "warning", "skills", "2 held back from the agent", "skills accept");
+    CHECK(strstr(world.output, "good, later") != NULL);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/.claude/skills/later/out", world.folder.path);
+    CHECK_INT(0, symlink("/etc", path));
+    run(&world, "--offline");
+    CHECK(strstr(world.output, ".claude/skills/later: out is a link that leads out") != NULL);
     close_world(&world);
 }
 
@@ -654,6 +707,8 @@ int main(int argc, char **argv)
     CHECK_INT(0, unsetenv("SSL_CERT_FILE"));
     CHECK_INT(0, unsetenv("TELEGRAM_BOT_TOKEN"));
     RUN(all_is_well_and_nothing_is_changed);
+    RUN(helper_programs_that_are_missing_are_told);
+    RUN(skills_that_are_held_back_or_broken_are_told);
     RUN(what_is_wrong_with_the_model_is_told);
     RUN(what_is_wrong_with_the_bot_is_told);
     RUN(each_bot_of_a_platform_is_asked);

@@ -12,6 +12,8 @@
 #include "support/check.h"
 #include "support/web_server.h"
 
+#include <unistd.h>
+
 #define SEARCH_KEY "search-key-4711-abcdef"
 
 static const char *binary, *fake_model;
@@ -274,6 +276,24 @@ static void a_kill_leaves_no_fetch_behind(void)
     platform_world_stop(&world);
 }
 
+static void without_its_helper_the_service_says_what_is_missing(void)
+{
+    struct platform_world world;
+    char path[200], *output = NULL;
+    snprintf(path, sizeof path, "/tmp/sma-web-alone-%d", (int)getpid());
+    const char *const words[] = {"/bin/cp", binary, path, NULL};
+    CHECK_INT(0, run_to_end((char *const *)(uintptr_t)words, "", &output, 60000));
+    free(output);
+    const char *full = binary;
+    binary = path;
+    start(&world, "");
+    binary = full;
+    CHECK_INT(0, unlink(path));
+    platform_await_log(&world, "fetch-page is not installed beside this program");
+    do_for(&world, want(true, "/page"), "is not installed");
+    platform_world_stop(&world);
+}
+
 /* -- searches ----------------------------------------------------------------------------------- */
 static void each_search_provider_answers(void)
 {
@@ -338,6 +358,7 @@ int main(int argc, char **argv)
     RUN(secrets_are_sent_nowhere);
     RUN(a_stop_ends_it);
     RUN(a_kill_leaves_no_fetch_behind);
+    RUN(without_its_helper_the_service_says_what_is_missing);
     RUN(each_search_provider_answers);
     web_server_stop(server);
     web_server_stop(other);

@@ -276,6 +276,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     tools_log_prune(tools->setup->config->state_dir);
     say_belts(tools);
     tools_skills_begin(tools);
+    tools_web_begin(tools);
     return SMA_ERR_OK;
 }
 

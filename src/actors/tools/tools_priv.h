@@ -267,6 +267,8 @@ void tools_web_plan(struct tools_job *job);
 void tools_web_start(struct tools_job *job);
 /** Free what is left of it; a thread that is still at work is waited for. */
 void tools_web_destroy(struct tools_job *job);
+/* At the start: which helper programs are missing. */
+void tools_web_begin(const struct sma_tools *tools);
 
 /* -- tools_order.c ----------------------------------------------------------------------------- */
 /** Take note of the file that a new job writes. */

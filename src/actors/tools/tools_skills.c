@@ -108,6 +108,19 @@ static void put_ids(struct sma_buf *buf, const struct sma_skills *skills,
     sma_buf_put_text(buf, count > 10 ? ", ...)" : count > 0 ? ")" : "");
 }
 
+/* Lines, into one. */
+static void put_notes(struct sma_buf *buf, const char *notes)
+{
+    for (const char *at = notes; *at != '\0';) {
+        size_t len = strcspn(at, "\n");
+        if (len > 0) {
+            sma_buf_put_text(buf, "; ");
+            sma_buf_put_str(buf, (struct sma_str){at, len});
+        }
+        at += len + (at[len] == '\n');
+    }
+}
+
 static bool has_trouble(const struct sma_skills *skills)
 {
     return skills->notes[0] != '\0' ||
@@ -132,11 +145,7 @@ static void tell(struct sma_tools *tools, const struct sma_skills *skills)
         sma_buf_printf(&line, "; %zu broken:", sma_skills_count(skills, SMA_SKILL_BROKEN));
         put_ids(&line, skills, SMA_SKILL_BROKEN);
     }
-    struct sma_str notes = sma_str_trim(sma_str(skills->notes));
-    if (notes.len > 0)
-        sma_buf_put_text(&line, "; ");
-    for (size_t i = 0; i < notes.len; i++)
-        sma_buf_put_text(&line, notes.ptr[i] == '\n' ? "; " : (char[]){notes.ptr[i], '\0'});
+    put_notes(&line, skills->notes);
     uint64_t hash = line.len == 0 ? 0 : sma_siphash(key, line.ptr, line.len);
     if (hash != tools->told_skills && line.err == SMA_ERR_OK)
         sma_ctx_log(tools->ctx, has_trouble(skills) ? SMA_LOG_WARN : SMA_LOG_INFO, "%.*s",

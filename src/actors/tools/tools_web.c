@@ -156,3 +156,17 @@ void tools_web_destroy(struct tools_job *job)
     free(web);
     job->web = NULL;
 }
+
+void tools_web_begin(const struct sma_tools *tools)
+{
+    const struct tools_setup *setup = tools->setup;
+    if (setup->web_helper.len == 0 &&
+        (setup->config->web.has_fetch || setup->config->web.has_search))
+        sma_ctx_log(tools->ctx, SMA_LOG_WARN,
+                    "fetch-page is not installed beside this program: web_fetch and web_search "
+                    "cannot be done. Install the whole package (scripts/install, or the .deb)");
+    if (setup->helper.len == 0)
+        sma_ctx_log(tools->ctx, SMA_LOG_WARN,
+                    "shrink-picture is not installed beside this program: pictures that a model "
+                    "does not take as they are are not shown to it. Install the whole package");
+}
