@@ -133,6 +133,7 @@
 #define SMA_REQUEST_BYTES_MAX (8 * 1024 * 1024)
 #define SMA_ANSWER_BYTES_MAX (4 * 1024 * 1024)
 #define SMA_SSE_LINE_BYTES_MAX (16 * 1024 * 1024)
+#define SMA_SSE_ID_BYTES_MAX 255 /* of an event; a longer one is as none */
 #define SMA_MODEL_RETRY_COUNT_MAX 2
 #define SMA_MODEL_CONNECT_S 10
 /* of a stream, from the moment the request leaves; a hang is repeated once */
@@ -225,6 +226,13 @@
 #define SMA_MCP_UNASKED_MS 10000
 /* lines in a row that are no message; then the server is started anew */
 #define SMA_MCP_GARBAGE_COUNT_MAX 10000
+/* servers over HTTP: requests of one under way, the standing stream with them; over it, it is lost */
+#define SMA_MCP_HTTP_OPEN_COUNT_MAX 96
+/* what of one server's answers is kept until it is whole; who goes over it is too large */
+#define SMA_MCP_HTTP_HELD_BYTES_MAX (8 * 1024 * 1024)
+#define SMA_MCP_HTTP_SESSION_BYTES_MAX 1024 /* of Mcp-Session-Id; with a longer one it is lost */
+#define SMA_MCP_HTTP_ERROR_BYTES_MAX 4096   /* of an error's body; what is behind is not read */
+#define SMA_MCP_URL_BYTES_MAX 4096          /* of any address that a server names */
 
 /* -- pictures, PDFs and sounds for the model --------------------------------------------------- */
 /* a larger file is not given to models; said instead */

@@ -77,6 +77,7 @@ struct sma_net_answer
     const char *error;   /* "" when ANSWERED: one line without the URL's path */
     enum sma_net_cause cause;
 };
+#define SMA_NET_NO_LIMIT UINT32_MAX
 struct sma_net_ask
 {
     const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE" */
@@ -86,7 +87,8 @@ struct sma_net_ask
     struct sma_str body; /* borrowed until done (callers hold the message it is in) */
     const struct sma_net_field *fields; /* multipart instead of body; borrowed until done */
     size_t field_count;
-    uint32_t connect_ms, total_ms; /* total: from start to the last byte; 0 = 10 s and 60 s */
+    /* total: from start to the last byte; 0 = 10 s and 60 s; total SMA_NET_NO_LIMIT: none */
+    uint32_t connect_ms, total_ms;
     /* give up when nothing arrives for this long after the first byte; 0 = none */
     uint32_t idle_ms;
     size_t answer_bytes_max; /* 0 = 4 MiB */
@@ -94,6 +96,14 @@ struct sma_net_ask
     bool may_repeat;
     /* > 0: a 2xx body is written to this descriptor (owned by the caller), else -1 or 0 */
     int file;
+    /*
+     * A stream: nothing is collected and nothing unpacked, what comes is handed on at once.
+     * These two run inside libcurl: they take notes and start or cancel nothing (sma_net_on_pass is
+     * the time for that). false ends the request as TOO_BIG. head may be NULL; it gets each header
+     * of the answer, and an empty name where an answer begins anew.
+     */
+    bool (*head)(void *user, struct sma_str name, struct sma_str value);
+    bool (*bytes)(void *user, int status, struct sma_str bytes);
     /* exactly once, unless cancelled */
     void (*done)(void *user, const struct sma_net_answer *answer);
     void *user;
@@ -104,7 +114,7 @@ struct sma_net_ask
  * request had left, it goes out on another connection; when some had, it is repeated only if
  * may_repeat, else the end is UNKNOWN.
  * @return OK, or NOMEM | BADINPUT (not an http or https URL, another method, a header that is none,
- *         more than 16 or 16 KiB of them); then done is not called.
+ *         more than 64 or 16 KiB of them); then done is not called.
  */
 SMA_CHECKED enum sma_err sma_net_ask(struct sma_net *net, const struct sma_net_ask *ask,
                                      struct sma_net_request **ret_request);

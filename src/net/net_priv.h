@@ -16,10 +16,11 @@
 
 #define NET_CONNECTION_COUNT_MAX 128 /* kept connections; the oldest goes first */
 #define NET_POOL_COUNT_MAX 64        /* idle requests kept with their easy handles */
-#define NET_HEADER_COUNT_MAX 16      /* of the caller; more is BADINPUT */
+#define NET_HEADER_COUNT_MAX 64      /* of the caller; more is BADINPUT */
 #define NET_HEADER_BYTES_MAX 16384
 #define NET_KEPT_BYTES 65536 /* a larger answer buffer is given back after its request */
 #define NET_ANSWER_BYTES_DEFAULT (4u * 1024 * 1024)
+#define NET_HEAD_BYTES_MAX (256 * 1024) /* of an answer; with more it is too big */
 #define NET_CONNECT_MS_DEFAULT 10000
 #define NET_TOTAL_MS_DEFAULT 60000
 
@@ -54,7 +55,7 @@ struct sma_net_request
     struct net_part *parts;
     curl_mime *mime;
     size_t answer_bytes_max;
-    uint64_t body_bytes;
+    uint64_t body_bytes, head_bytes;
     int file;
     uint64_t heard_ns, idle_ns; /* latest byte of the answer, 0 = none yet; idle_ns 0 = no limit */
     int64_t retry_after_ms;
@@ -64,6 +65,8 @@ struct sma_net_request
     char host[256];
     char curl_error[CURL_ERROR_SIZE];
     char error[CURL_ERROR_SIZE + 300];
+    bool (*head)(void *user, struct sma_str name, struct sma_str value);
+    bool (*bytes)(void *user, int status, struct sma_str bytes);
     void (*done)(void *user, const struct sma_net_answer *answer);
     void *user;
 };

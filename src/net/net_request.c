@@ -229,11 +229,31 @@ static bool read_header(struct sma_str line, const char *name, struct sma_str *r
     return true;
 }
 
+/* @return false: the request ends */
+static bool hand_on_head(struct sma_net_request *request, struct sma_str line)
+{
+    const char *colon = line.len == 0 ? NULL : memchr(line.ptr, ':', line.len);
+    request->head_bytes += line.len;
+    request->is_too_big = request->head_bytes > NET_HEAD_BYTES_MAX;
+    if (request->head == NULL || request->is_too_big)
+        return !request->is_too_big;
+    if (sma_str_starts_with(line, SMA_STR("HTTP/"))) {
+        request->is_too_big = !request->head(request->user, SMA_STR(""), SMA_STR(""));
+    } else if (colon != NULL) {
+        size_t len = (size_t)(colon - line.ptr);
+        struct sma_str value = sma_str_trim((struct sma_str){colon + 1, line.len - len - 1});
+        request->is_too_big = !request->head(request->user, (struct sma_str){line.ptr, len}, value);
+    }
+    return !request->is_too_big;
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *user)
 {
     struct sma_net_request *request = user;
     struct sma_str line = {bytes, size * count}, value;
     note_heard(request);
+    if (!hand_on_head(request, line))
+        return 0;
     if (sma_str_starts_with(line, SMA_STR("HTTP/"))) { /* an interim answer may have come before */
         request->retry_after_ms = -1;
         request->log_id[0] = request->type[0] = request->date[0] = '\0';
@@ -272,6 +292,14 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     struct sma_net_request *request = user;
     size_t len = size * count;
     note_heard(request);
+    if (request->bytes != NULL) {
+        long status = 0;
+        curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+        request->body_bytes += len;
+        request->is_too_big =
+            !request->bytes(request->user, (int)status, (struct sma_str){bytes, len});
+        return request->is_too_big ? 0 : len;
+    }
     if (len > request->answer_bytes_max - request->body_bytes) {
         request->is_too_big = true;
         return 0;
@@ -535,7 +563,9 @@ static void set_notes(struct sma_net_request *request, const struct sma_net_ask 
         ask->answer_bytes_max == 0 ? NET_ANSWER_BYTES_DEFAULT : ask->answer_bytes_max;
     sma_buf_clear(&request->body);
     request->body.max = request->answer_bytes_max;
-    request->body_bytes = request->heard_ns = 0;
+    request->body_bytes = request->head_bytes = request->heard_ns = 0;
+    request->head = ask->head;
+    request->bytes = ask->bytes;
     request->file = ask->file;
     request->idle_ns = (uint64_t)ask->idle_ms * MS;
     request->retry_after_ms = -1;
@@ -551,11 +581,16 @@ static enum sma_err set_up(struct sma_net_request *request, const struct sma_net
 {
     CURL *easy = request->easy;
     long connect_ms = ask->connect_ms == 0 ? NET_CONNECT_MS_DEFAULT : (long)ask->connect_ms;
-    long total_ms = ask->total_ms == 0 ? NET_TOTAL_MS_DEFAULT : (long)ask->total_ms;
+    long total_ms = ask->total_ms == 0                  ? NET_TOTAL_MS_DEFAULT
+                    : ask->total_ms == SMA_NET_NO_LIMIT ? 0
+                                                        : (long)ask->total_ms;
+    bool is_stream = ask->bytes != NULL;
     set_notes(request, ask);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
-    curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)request->answer_bytes_max);
+    curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
+                     is_stream ? (curl_off_t)0 : (curl_off_t)request->answer_bytes_max);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, is_stream ? NULL : "");
     if (curl_easy_setopt(easy, CURLOPT_URL, ask->url) != CURLE_OK)
         return SMA_ERR_NOMEM;
     enum sma_err err = set_headers(request, ask);

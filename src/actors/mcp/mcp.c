@@ -377,6 +377,7 @@ static void stop(void *state, struct sma_ctx *ctx)
         if (mcp->servers[i]->link != NULL)
             mcp->servers[i]->transport->close(mcp->servers[i], true);
     }
+    mcp_http_stop(mcp);
     if (mcp->has_children)
         uv_close((uv_handle_t *)&mcp->children, NULL);
     if (mcp->placeholders != 0)

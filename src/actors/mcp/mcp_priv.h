@@ -50,7 +50,7 @@ struct mcp_transport
     /** End it, soon or at once; again with is_at_once when it takes too long. */
     void (*close)(struct mcp_server *server, bool is_at_once);
 };
-extern const struct mcp_transport mcp_stdio;
+extern const struct mcp_transport mcp_stdio, mcp_http, mcp_sse;
 
 enum mcp_phase
 {
@@ -109,6 +109,7 @@ struct sma_mcp
     bool is_draining, has_drained, has_children;
     unsigned placeholders;
     uv_signal_t children; /* SIGCHLD */
+    struct mcp_http *http; /* what servers over HTTP share; NULL before the first */
     char marker_prefix[20];
 };
 
@@ -171,6 +172,10 @@ void mcp_spawn_end_marked(struct mcp_server *server);
 /* -- mcp_stdio.c ------------------------------------------------------------------------------- */
 /** Some process has ended. */
 void mcp_stdio_children(struct sma_mcp *mcp);
+
+/* -- mcp_http.c -------------------------------------------------------------------------------- */
+/** Every link over HTTP is closed or being closed: no request any more. */
+void mcp_http_stop(struct sma_mcp *mcp);
 
 /* -- mcp_log.c --------------------------------------------------------------------------------- */
 /* What a server writes to stderr: .ship/logs/mcp/<name>.log, and its last line for people. */

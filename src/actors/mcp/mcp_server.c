@@ -8,8 +8,7 @@
 #include <stdlib.h>
 
 static const struct mcp_transport *const transports[SMA_MCP_TRANSPORT_COUNT] = {
-    [SMA_MCP_STDIO] = &mcp_stdio,
-};
+    [SMA_MCP_STDIO] = &mcp_stdio, [SMA_MCP_HTTP] = &mcp_http, [SMA_MCP_SSE] = &mcp_sse};
 
 void mcp_log(struct mcp_server *server, enum sma_log_level level, const char *format, ...)
 {
@@ -114,15 +113,11 @@ struct mcp_server *mcp_server_create(struct sma_mcp *mcp,
     (void)snprintf(server->name, sizeof server->name, "%s", config->name);
     server->transport = transports[config->transport];
     server->state = SMA_MCP_CONNECTING;
-    if (config->trouble == NULL && server->transport != NULL)
+    if (config->trouble == NULL)
         return server;
     server->due_ns = UINT64_MAX;
     server->state = SMA_MCP_ERROR;
-    set_trouble(server, config->trouble != NULL
-                            ? config->trouble
-                            : "this version reaches servers of type \"stdio\" alone");
-    if (config->trouble == NULL)
-        mcp_log(server, SMA_LOG_WARN, "not started: %s", server->trouble);
+    set_trouble(server, config->trouble);
     return server;
 }
 
@@ -185,7 +180,9 @@ static void open_link(struct mcp_server *server)
     struct sma_error error = {.code = SMA_ERR_OK};
     struct sma_mcp_session_options options = {.server = server->name,
                                               .project_dir = server->mcp->config->project_dir,
-                                              .probes_modern = server->transport->probes_modern};
+                                              .probes_modern = server->transport->probes_modern,
+                                              .has_headers =
+                                                  server->config->transport == SMA_MCP_HTTP};
     server->session = sma_mcp_session_create(&options, &session_ops, server);
     if (server->session == NULL)
         sma_ctx_fatal(server->mcp->ctx, "out of memory: an MCP server cannot be started");

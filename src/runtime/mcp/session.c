@@ -575,8 +575,7 @@ uint64_t sma_mcp_session_due(const struct sma_mcp_session *session)
 
 static void tell_cancelled(struct sma_mcp_session *session, uint64_t id, const char *reason)
 {
-    session_put_notification(session, "notifications/cancelled",
-                             json_pack("{s:I,s:s}", "requestId", (json_int_t)id, "reason", reason));
+    session_put_cancelled(session, id, reason);
 }
 
 static void time_out(struct sma_mcp_session *session, struct session_request *request)
@@ -719,6 +718,14 @@ const char *sma_mcp_session_version(const struct sma_mcp_session *session)
 const struct sma_mcp_catalogue *sma_mcp_session_offer(const struct sma_mcp_session *session)
 {
     return session->offer;
+}
+
+bool sma_mcp_session_has_open(const struct sma_mcp_session *session, uint64_t id)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
+        if (session->open[i].kind != SESSION_FREE && session->open[i].id == id)
+            return true;
+    return false;
 }
 
 size_t sma_mcp_session_open_count(const struct sma_mcp_session *session)

@@ -38,6 +38,7 @@ struct sma_mcp_out
     struct sma_str method; /* empty: an answer to the server */
     struct sma_str name;   /* tools/call, prompts/get: name; resources/read: uri; else empty */
     uint64_t id;           /* of a request; 0 = no answer is expected */
+    uint64_t cancels;      /* notifications/cancelled: this request; else 0 */
     const char *version;   /* of the protocol, as far as it is known */
     bool is_modern;
 };
@@ -63,6 +64,7 @@ struct sma_mcp_session_options
     const char *project_dir; /* the one root */
     bool probes_modern;      /* begin with server/discover */
     bool is_modern;          /* it is known to be; probes_modern is not looked at */
+    bool has_headers;        /* HTTP: tools whose x-mcp-header marks are wrong are left out */
 };
 
 /** NULL when out of memory. ops and the texts of options must outlive it. */
@@ -112,6 +114,8 @@ const char *sma_mcp_session_version(const struct sma_mcp_session *session);
 /** What it offers, as a catalogue of this server alone (is_allowed is true everywhere); NULL before
  *  the first list. The session's: take a reference to keep it. */
 const struct sma_mcp_catalogue *sma_mcp_session_offer(const struct sma_mcp_session *session);
+/** Is request `id`, as it went out, still to be answered? */
+bool sma_mcp_session_has_open(const struct sma_mcp_session *session, uint64_t id);
 size_t sma_mcp_session_open_count(const struct sma_mcp_session *session);
 
 struct sma_mcp_session_counts

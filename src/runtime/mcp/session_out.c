@@ -82,6 +82,15 @@ void session_put_notification(struct sma_mcp_session *session, const char *metho
     (void)put(session, message, &out); /* no memory: as if it were lost on the way */
 }
 
+void session_put_cancelled(struct sma_mcp_session *session, uint64_t id, const char *reason)
+{
+    json_t *message =
+        json_pack("{s:s,s:s,s:{s:I,s:s}}", "jsonrpc", "2.0", "method", "notifications/cancelled",
+                  "params", "requestId", (json_int_t)id, "reason", reason);
+    struct sma_mcp_out out = {.method = SMA_STR("notifications/cancelled"), .cancels = id};
+    (void)put(session, message, &out); /* no memory: as if it were lost on the way */
+}
+
 void session_put_result(struct sma_mcp_session *session, const json_t *id, json_t *result)
 {
     json_t *message = json_pack("{s:s,s:O,s:o*}", "jsonrpc", "2.0", "id", id, "result", result);

@@ -98,6 +98,7 @@ void session_become_ready(struct sma_mcp_session *session);
 bool session_put_request(struct sma_mcp_session *session, const struct session_request *request,
                          const char *method, json_t *params);
 void session_put_notification(struct sma_mcp_session *session, const char *method, json_t *params);
+void session_put_cancelled(struct sma_mcp_session *session, uint64_t id, const char *reason);
 /** Takes result. */
 void session_put_result(struct sma_mcp_session *session, const json_t *id, json_t *result);
 void session_put_error(struct sma_mcp_session *session, const json_t *id, int code,

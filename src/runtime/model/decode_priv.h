@@ -8,7 +8,7 @@
 #include "runtime/model/decode.h"
 #include "runtime/model/profile.h"
 #include "runtime/model/send_text.h"
-#include "runtime/model/sse.h"
+#include "runtime/text/sse.h"
 #include "sma/buf.h"
 #include "sma/limits.h"
 

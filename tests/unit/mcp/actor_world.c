@@ -147,18 +147,32 @@ static void *supervise(void *argument)
     return NULL;
 }
 
+/* "http://..." is of type http, "sse:http://..." of type sse. */
+static void write_remote(struct sma_buf *text, const char *name, const char *url, const char *more)
+{
+    bool is_sse = strncmp(url, "sse:", 4) == 0;
+    sma_buf_printf(text, "%s\"%s\":{\"type\":\"%s\",\"url\":\"%s\"%s}",
+                   text->ptr[text->len - 1] == '{' ? "" : ",", name, is_sse ? "sse" : "http",
+                   url + (is_sse ? 4 : 0), more);
+}
+
 static void write_servers(const struct world *world, const char *const *servers, const char *more)
 {
     struct sma_buf text;
     char path[PATH_MAX];
     sma_buf_init(&text, 1024 * 1024);
     sma_buf_put_text(&text, "{\"servers\":{");
-    for (size_t i = 0; servers[i] != NULL; i += 2)
+    for (size_t i = 0; servers[i] != NULL; i += 2) {
+        if (strstr(servers[i + 1], "://") != NULL) {
+            write_remote(&text, servers[i], servers[i + 1], more);
+            continue;
+        }
         sma_buf_printf(&text,
                        "%s\"%s\":{\"type\":\"stdio\",\"command\":\"%s\",\"args\":[\"%s\",\"%s\"]"
                        ",\"env\":{\"GIVEN\":\"yes\",\"MY_TOKEN\":\"canary-0123456789\"}%s}",
-                       i == 0 ? "" : ",", servers[i], SMA_FAKE_MCP, servers[i + 1], world->dir,
-                       more);
+                       text.ptr[text.len - 1] == '{' ? "" : ",", servers[i], SMA_FAKE_MCP,
+                       servers[i + 1], world->dir, more);
+    }
     sma_buf_put_text(&text, "}}");
     CHECK_OK(text.err);
     snprintf(path, sizeof path, "%s/mcp", world->state_dir);

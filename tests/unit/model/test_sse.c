@@ -3,7 +3,7 @@
  *      tables, each input in every size of pieces; limits at max and max + 1.
  */
 #include "runtime/model/send_text.h"
-#include "runtime/model/sse.h"
+#include "runtime/text/sse.h"
 #include "sma/limits.h"
 #include "support/check.h"
 

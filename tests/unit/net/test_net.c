@@ -458,12 +458,12 @@ static void refuse_all(struct world *world, void *user)
         ask.header_count = 1;
         CHECK_ERR(SMA_ERR_BADINPUT, sma_net_ask(world->net, &ask, NULL));
     }
-    const char *headers[17];
+    const char *headers[65];
     snprintf(many, sizeof many, "X-Many: 1");
-    for (size_t i = 0; i < 17; i++)
+    for (size_t i = 0; i < 65; i++)
         headers[i] = many;
     ask.headers = headers;
-    ask.header_count = 17;
+    ask.header_count = 65;
     CHECK_ERR(SMA_ERR_BADINPUT, sma_net_ask(world->net, &ask, NULL));
     static char huge[20000] = "X: ";
     memset(huge + 3, 'h', sizeof huge - 4);

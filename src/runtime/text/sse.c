@@ -1,11 +1,12 @@
-#include "runtime/model/sse.h"
+#include "runtime/text/sse.h"
 
-#include "sma/limits.h"
 #include "sma/text.h"
+
+#include <stdio.h>
 
 void sma_sse_init(struct sma_sse *sse, sma_sse_event_fn *on_event, void *user)
 {
-    *sse = (struct sma_sse){.on_event = on_event, .user = user};
+    *sse = (struct sma_sse){.on_event = on_event, .user = user, .retry_ms = -1};
     sma_buf_init(&sse->line, SMA_SSE_LINE_BYTES_MAX);
     sma_buf_init(&sse->name, 256);
     sma_buf_init(&sse->data, SMA_SSE_LINE_BYTES_MAX);
@@ -18,8 +19,17 @@ void sma_sse_fini(struct sma_sse *sse)
     sma_buf_fini(&sse->data);
 }
 
+void sma_sse_limit(struct sma_sse *sse, size_t bytes_max)
+{
+    sse->line.max = bytes_max + sizeof "data: ";
+    sse->data.max = bytes_max;
+}
+
 void sma_sse_reset(struct sma_sse *sse)
 {
+    sse->id[0] = '\0';
+    sse->retry_ms = -1;
+    sse->has_next_id = false;
     sma_buf_clear(&sse->line);
     sma_buf_clear(&sse->name);
     sma_buf_clear(&sse->data);
@@ -30,12 +40,27 @@ void sma_sse_reset(struct sma_sse *sse)
 static void dispatch(struct sma_sse *sse)
 {
     struct sma_str name = {sse->name.len > 0 ? sse->name.ptr : "", sse->name.len};
+    if (sse->has_next_id)
+        memcpy(sse->id, sse->next_id, sizeof sse->id);
+    sse->has_next_id = false;
     struct sma_str data = {sse->data.len > 0 ? sse->data.ptr : "", sse->data.len};
     if (sse->has_data && sma_str_trim(data).len > 0)
         sse->on_event(sse->user, name, data);
     sma_buf_clear(&sse->name);
     sma_buf_clear(&sse->data);
     sse->has_data = false;
+}
+
+/* One that cannot be said again, in a header, is none. */
+static void take_id(struct sma_sse *sse, struct sma_str value)
+{
+    if (value.len > SMA_SSE_ID_BYTES_MAX)
+        return;
+    for (size_t i = 0; i < value.len; i++)
+        if ((unsigned char)value.ptr[i] < 0x20 || value.ptr[i] == 0x7f)
+            return;
+    (void)snprintf(sse->next_id, sizeof sse->next_id, "%.*s", (int)value.len, value.ptr);
+    sse->has_next_id = true;
 }
 
 static void on_field(struct sma_sse *sse, struct sma_str field, struct sma_str value)
@@ -49,8 +74,18 @@ static void on_field(struct sma_sse *sse, struct sma_str field, struct sma_str v
             sse->err = sse->data.err;
         return;
     }
+    if (sma_str_is_equal(field, SMA_STR("id"))) {
+        take_id(sse, value);
+        return;
+    }
+    if (sma_str_is_equal(field, SMA_STR("retry"))) {
+        int64_t retry_ms = 0;
+        if (sma_parse_i64(value, 0, INT32_MAX, &retry_ms) == SMA_ERR_OK)
+            sse->retry_ms = retry_ms;
+        return;
+    }
     if (!sma_str_is_equal(field, SMA_STR("event")))
-        return; /* id, retry and unknown fields say nothing to us */
+        return; /* unknown fields say nothing */
     sma_buf_clear(&sse->name);
     sma_buf_put_str(&sse->name, value);
     if (sse->name.err != SMA_ERR_OK)
