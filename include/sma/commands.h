@@ -43,16 +43,16 @@ enum sma_command_trait
     X(CLEAR, "clear", "清除", SMA_COMMAND_PLAIN, "Forget this conversation", "清除当前会话") \
     X(WHOAMI, "whoami", "我是谁", SMA_COMMAND_LOOKS, "Show your id and your role", \
       "查看你的 ID 和角色") \
-    X(APPROVE, "approve", "同意", SMA_COMMAND_RULES | SMA_COMMAND_ALIAS, \
+    X(APPROVE, "approve", "同意", SMA_COMMAND_RULES, \
       "Approve a request by its id", "按编号同意请求") \
-    X(REJECT, "reject", "拒绝", SMA_COMMAND_RULES | SMA_COMMAND_ALIAS, \
+    X(REJECT, "reject", "拒绝", SMA_COMMAND_RULES, \
       "Refuse a request by its id", "按编号拒绝请求") \
-    X(APPROVALS, "approvals", "审批", SMA_COMMAND_PLAIN, "List the requests that wait for a decision", \
-      "列出等待确认的请求") \
-    X(TASKS, "tasks", "任务", SMA_COMMAND_LOOKS | SMA_COMMAND_ALIAS, \
-      "List what is running and waiting", "列出正在进行和等待的任务") \
-    X(LOGS, "logs", "日志", SMA_COMMAND_PLAIN | SMA_COMMAND_ALIAS, \
-      "Show the newest lines of the log (owners)", "查看最新日志（仅所有者）") \
+    X(APPROVALS, "approvals", "审批", SMA_COMMAND_PLAIN, \
+      "List the requests that wait for a decision", "列出等待确认的请求") \
+    X(TASKS, "tasks", "任务", SMA_COMMAND_LOOKS, "List the tasks of this project", \
+      "列出本项目的任务") \
+    X(LOGS, "logs", "日志", SMA_COMMAND_PLAIN, \
+      "Show the newest lines of the log, to owners and administrators", "查看最新日志（仅所有者和管理员）") \
     X(STOP, "stop", "停止", SMA_COMMAND_PLAIN, "Cancel what is running", "停止当前任务")
 /* clang-format on */
 

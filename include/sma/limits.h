@@ -267,6 +267,9 @@
 #define SMA_APPROVAL_LIST_COUNT_MAX 20
 /** lines of the log that /logs shows */
 #define SMA_LOGS_SHOWN_COUNT_MAX 15
+/** files of .ship/tasks that /tasks counts, and those that it names */
+#define SMA_TASKS_SEEN_COUNT_MAX 200
+#define SMA_TASKS_SHOWN_COUNT_MAX 20
 /* of a diff shown in a request; the file on disk has up to 64 KiB */
 #define SMA_APPROVAL_DIFF_BYTES_MAX 3000
 #define SMA_GRANT_COUNT_MAX 256    /* of one chat; the oldest goes */

@@ -89,8 +89,8 @@ enum sma_control
     SMA_CONTROL_APPROVE, /* a request, by its id */
     SMA_CONTROL_REJECT,
     SMA_CONTROL_APPROVALS, /* the requests that the writer may see */
-    SMA_CONTROL_TASKS,     /* what runs and waits: of this chat, of all for an owner */
-    SMA_CONTROL_LOGS,      /* the newest lines of the log: for an owner, in private */
+    SMA_CONTROL_TASKS,     /* what .ship/tasks holds: this version does not run it */
+    SMA_CONTROL_LOGS,      /* the newest lines of the log: for its readers, in private */
 };
 enum sma_addressed
 {

@@ -244,15 +244,32 @@
     X(APPROVAL_EXPIRED, "This request has expired.", "该请求已过期。") \
     X(APPROVAL_CANCELLED, "This request was cancelled.", "该请求已取消。") \
     X(APPROVAL_UNKNOWN, "No such request.", "没有这个请求。") \
-    X(APPROVAL_USAGE, "Which one? /approve ID or /reject ID; /approvals lists them.", \
-      "请写明编号：/同意 编号 或 /拒绝 编号；发送 /审批 可查看列表。") \
+    X(APPROVAL_USAGE, \
+      "Which one? /approve ID, or /reject ID and why; /approvals lists what waits.", \
+      "请写明编号：/同意 编号，或 /拒绝 编号 原因；发送 /审批 可查看列表。") \
+    X(APPROVAL_NOT_OWN, "A forwarded or edited message decides nothing. Please write it anew.", \
+      "转发或编辑过的消息不能作决定，请重新发送。") \
+    X(APPROVAL_AMBIGUOUS, "%u requests begin with %s; please give more of the id:", \
+      "有 %u 个请求的编号以 %s 开头，请写得更完整：") \
     X(APPROVAL_LIST, "Waiting for a decision:", "等待确认的请求：") \
     X(APPROVAL_LIST_NONE, "Nothing waits for a decision here.", "这里没有等待确认的请求。") \
+    X(APPROVAL_LIST_HOW, "/approvals ID shows one whole; /approve ID or /reject ID decides it.", \
+      "发送 /审批 编号 查看全文；发送 /同意 编号 或 /拒绝 编号 作决定。") \
     X(APPROVAL_LIST_MORE, "... and %u more; `shipmyagent approvals` lists all.", \
       "……另有 %u 个；`shipmyagent approvals` 可列出全部。") \
-    X(LOGS_OWNERS, "Only an owner may see the log, and only in a private chat.", \
-      "只有所有者可以在私聊中查看日志。") \
-    X(LOGS_NONE, "The log has no lines yet.", "还没有日志。") \
+    X(LOGS_OWNERS, \
+      "Only an owner or administrator may see the log, and only in a private chat; all of it " \
+      "only an owner.", \
+      "只有所有者或管理员可以在私聊中查看日志；全部日志仅所有者可查看。") \
+    X(LOGS_NONE, \
+      "The log has no lines about this chat since the start; `/logs all` shows the newest of " \
+      "all.", \
+      "启动以来没有与本会话有关的日志；发送 `/日志 全部` 查看全部最新日志。") \
+    X(TASKS_NONE, "This version runs no tasks by itself, and .ship/tasks holds none.", \
+      "本版本不会自动执行任务，.ship/tasks 中也没有任务。") \
+    X(TASKS_NOT_RUN, \
+      "This version runs no tasks by itself: %u%s of .ship/tasks will not be run.", \
+      "本版本不会自动执行任务：.ship/tasks 中的 %u%s 个任务不会被执行。") \
     X(APPROVAL_APPROVED, "Approved.", "已同意。") \
     X(APPROVAL_REFUSED, "Refused.", "已拒绝。") \
     X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。") \

@@ -233,6 +233,45 @@ static void a_stranger_sends_nothing_elsewhere(void)
     CHECK_INT(0, chat_count(&world, BOB, TEA));
     platform_world_stop(&world);
 }
+
+/* -- commands that decide by id ---------------------------------------------------------------- */
+/* Bob asks; Ann reads in her own chat what waits and decides it there by the beginning of its id,
+ * also after the program died. Bob's own word by id counts as little as his press would. */
+static void an_owner_decides_by_id_from_her_own_chat(void)
+{
+    struct platform_world world;
+    start(&world, "");
+    for (int i = 0; i < 2; i++) {
+        (void)chat_say(&world, BOB, BOB, WANT_COUNT);
+        json_t *list = approval_await_open(&world, 1);
+        char id[64], text[128];
+        snprintf(id, sizeof id, "%.8s",
+                 talk_text(json_array_get(json_object_get(list, "approvals"), 0), "id"));
+        json_decref(list);
+        chat_expect(&world, BOB, "An owner or administrator decides this");
+        (void)chat_say(&world, ANN, ANN, "/approvals");
+        snprintf(text, sizeof text, "%s " COUNT_COMMAND " (" BOB_KEY ")", id);
+        chat_expect(&world, ANN, text);
+        snprintf(text, sizeof text, "/approve %s", id);
+        (void)chat_say(&world, BOB, BOB, text);
+        chat_expect(&world, BOB, "This is for an owner or administrator to decide.");
+        CHECK_INT(i, platform_lines(&world, "count"));
+        if (i == 1) {
+            service_kill(&world.world.service);
+            approval_restart(&world, binary);
+        }
+        (void)chat_say(&world, ANN, ANN, text);
+        approval_await_lines(&world, "count", (size_t)i + 1);
+        approval_await_results(&world, BOB, (size_t)i + 1);
+        platform_settle(&world);
+        CHECK_INT(i + 1, chat_count(&world, ANN, "Approved."));
+        (void)chat_say(&world, ANN, ANN, text);
+        chat_expect(&world, ANN, "Already decided by ");
+        platform_settle(&world);
+        CHECK_INT(i + 1, platform_lines(&world, "count"));
+    }
+    platform_world_stop(&world);
+}
 #endif
 
 int main(int argc, char **argv)
@@ -247,6 +286,7 @@ int main(int argc, char **argv)
     a_send_of_unknown_end_is_not_repeated();
     a_refusal_of_the_platform_comes_back();
     a_stranger_sends_nothing_elsewhere();
+    an_owner_decides_by_id_from_her_own_chat();
 #endif
     return 0;
 }

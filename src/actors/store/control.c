@@ -239,7 +239,7 @@ static store_command_fn *const commands[] = {
     [SMA_CONTROL_APPROVE] = sma_store_approve_by_id,
     [SMA_CONTROL_REJECT] = sma_store_reject_by_id,
     [SMA_CONTROL_APPROVALS] = sma_store_tell_asked,
-    [SMA_CONTROL_TASKS] = show_status,
+    [SMA_CONTROL_TASKS] = sma_store_show_tasks,
     [SMA_CONTROL_LOGS] = sma_store_show_logs,
 };
 

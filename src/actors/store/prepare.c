@@ -295,6 +295,7 @@ static SMA_CHECKED enum sma_err carry_out(struct conclusion *end, const struct s
                                   .kind = SMA_EVENT_CONTROL,
                                   .control = facts->control,
                                   .is_group = facts->is_group,
+                                  .is_forward = facts->is_apart,
                                   .text = sma_buf_str(&text)};
     if (err == SMA_ERR_OK)
         err = text.err;

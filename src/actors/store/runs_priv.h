@@ -214,9 +214,9 @@ store_command_fn sma_store_retry;
 void sma_store_tell_agent(struct sma_store *store, const struct store_chat *chat,
                           enum sma_control control, uint64_t mark);
 
-/* -- verdict.c --------------------------------------------------------------------------------- */
-store_command_fn sma_store_approve_by_id, sma_store_reject_by_id, sma_store_tell_asked,
-    sma_store_show_logs;
+/* -- verdict.c, look.c ------------------------------------------------------------------------- */
+store_command_fn sma_store_approve_by_id, sma_store_reject_by_id, sma_store_tell_asked;
+store_command_fn sma_store_show_tasks, sma_store_show_logs;
 
 /* -- model_choice.c ---------------------------------------------------------------------------- */
 /** /model: list, or choose. */
