@@ -48,6 +48,8 @@ struct sma_chat_rules
 /** is_group: several people talk there. */
 struct sma_chat_rules sma_chat_rules_find(const struct sma_config *config, struct sma_str chat_key,
                                           bool is_group);
+/** Does a pattern speak of this chat? */
+bool sma_chat_pattern_fits(const char *pattern, struct sma_str chat_key, bool is_group);
 /** The platform's word for the kind of a chat ("supergroup", "topic_group", ...) means that several
  *  people talk there. */
 bool sma_chat_type_is_group(struct sma_str chat_type);

@@ -12,6 +12,7 @@
 
 struct sma_params;
 struct sma_chat_rule;
+struct sma_hook;
 enum sma_llm_api
 {
     SMA_LLM_CHAT,      /* POST {base}/chat/completions */
@@ -169,6 +170,8 @@ struct sma_config
     /* chats.h: what is different in some chats, and every model that can be asked */
     const struct sma_chat_rule *chats;
     size_t chat_count;
+    const struct sma_hook *hooks; /* hooks.h: who is told when a run has ended */
+    size_t hook_count;
     const struct sma_config_llm *models[SMA_MODEL_COUNT_MAX];
     size_t model_count; /* 0: those of llm_targets */
     /* llm.judge: who reads what may be an answer to a request; else llm with the least effort;

@@ -328,6 +328,16 @@
 /* open deliveries of one chat; chat_send fails beyond */
 #define SMA_OUTBOX_CHAT_COUNT_MAX 1024
 
+/* -- hooks ------------------------------------------------------------------------------------- */
+#define SMA_HOOK_COUNT_MAX 8                /* hooks of ship.json: more are refused at start */
+#define SMA_HOOK_CHAT_COUNT_MAX 64          /* patterns of one hook */
+#define SMA_HOOK_SECRET_BYTES_MIN 16        /* a shorter key is refused at start */
+#define SMA_HOOK_TEXT_BYTES_MAX (16 * 1024) /* of an answer's text in an event: cut, and said so */
+#define SMA_HOOK_EVENT_BYTES_MAX (256 * 1024) /* of one event as JSON */
+#define SMA_HOOK_ATTEMPT_MS 15000             /* for one attempt */
+#define SMA_HOOK_RETRY_S_MAX 300              /* between attempts */
+#define SMA_HOOK_FAILING_COUNT 3              /* failures in a row until /health says so */
+
 /* -- http -------------------------------------------------------------------------------------- */
 #define SMA_HTTP_HEADER_BYTES_MAX 8192
 #define SMA_HTTP_BODY_BYTES_MAX (2 * 1024 * 1024)
@@ -338,13 +348,13 @@
 #define SMA_HTTP_KEEPALIVE_S 60
 #define SMA_HTTP_WAIT_S 900 /* a caller waits this long, then 202 with the id */
 
-/* -- mcp, as a server --------------------------------------------------------------------------- */
+/* -- mcp, as a server ------------------------------------------------------------------------ */
 /* a request id or progress token that is a string; over it the request is refused */
 #define SMA_MCP_SERVE_ID_BYTES_MAX 256
 /* the same as JSON, where a byte may become six */
 #define SMA_MCP_SERVE_ID_JSON_BYTES_MAX (6 * SMA_MCP_SERVE_ID_BYTES_MAX + 2)
-#define SMA_MCP_SERVE_CALL_COUNT_MAX 16        /* calls of one mcp-serve at a time; more are refused */
-#define SMA_MCP_SERVE_PROGRESS_BYTES_MAX 200   /* of a text in notifications/progress; its end */
+#define SMA_MCP_SERVE_CALL_COUNT_MAX 16 /* calls of one mcp-serve at a time; more are refused */
+#define SMA_MCP_SERVE_PROGRESS_BYTES_MAX 200 /* of a text in notifications/progress; its end */
 #define SMA_MCP_SERVE_LINE_BYTES_MAX SMA_HTTP_BODY_BYTES_MAX /* a longer one is thrown away */
 #define SMA_MCP_SERVE_ANSWER_BYTES_MAX (32 * 1024 * 1024)    /* of one call; over it an error */
 

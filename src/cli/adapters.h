@@ -12,6 +12,7 @@ struct sma_adapter_entry
     const struct sma_adapter_ops *ops;
     bool is_on_by_default; /* runs without a block in ship.json */
     bool is_http;          /* takes a port */
+    bool is_of_hooks; /* runs when `hooks` of ship.json names any, without a block of its own */
 };
 /** The tables of their keys in ship.json, NULL at the end. */
 const struct sma_params *const *sma_cli_platforms(void);

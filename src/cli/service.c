@@ -148,6 +148,10 @@ static enum sma_err add_adapters(struct sma_service *service,
     for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
         const struct sma_adapter_entry *entry = &sma_adapter_table[i];
         bool has_block = false;
+        if (entry->is_of_hooks && config->hook_count > 0)
+            SMA_TRY(add_adapter(service, entry->ops, NULL, error));
+        if (entry->is_of_hooks)
+            continue;
         for (size_t k = 0; k < config->adapter_count; k++) {
             const struct sma_config_adapter *block = &config->adapters[k];
             if (!sma_bot_is_of(sma_str(block->name), entry->ops->name))

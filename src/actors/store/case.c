@@ -425,17 +425,19 @@ enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
     sma_store_release(store, seq);
     sma_store_drop_judgement(store, seq);
     struct sma_usage usage = {0}; /* of the steps, which go now */
+    const struct sma_state_finish finish = {.seq = seq,
+                                            .state = SMA_ROW_CANCELLED,
+                                            .outcome = SMA_OUTCOME_CANCELLED,
+                                            .wall_ms = sma_ctx_wall(store->ctx),
+                                            .usage = &usage};
     enum sma_err err = sma_store_end_wait(store, seq);
     if (err == SMA_ERR_OK)
         err = sma_state_steps_usage(store->state, seq, &usage);
     if (err == SMA_ERR_OK)
-        err = sma_state_finish(store->state,
-                               &(struct sma_state_finish){.seq = seq,
-                                                          .state = SMA_ROW_CANCELLED,
-                                                          .outcome = SMA_OUTCOME_CANCELLED,
-                                                          .wall_ms = sma_ctx_wall(store->ctx),
-                                                          .usage = &usage});
-    if (err == SMA_ERR_OK)
+        err = sma_state_finish(store->state, &finish);
+    if (err == SMA_ERR_OK) {
         sma_store_note_finished(store, seq);
+        err = sma_store_tell_hooks(store, &finish);
+    }
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }

@@ -4,6 +4,8 @@
 #include "query.h"
 #include "store.h"
 
+#include "sma/hooks.h"
+
 #define SLICE_COUNT 32
 #define DAY_MS INT64_C(86400000)
 
@@ -34,6 +36,8 @@ static enum sma_err put_chat(void *user, struct sma_state_chat *chat)
     struct chats *own = facts->list->own;
     const struct store_chat *live = chat->user;
     own->below = chat->id;
+    if (sma_hook_is_channel(chat->channel))
+        return SMA_ERR_OK; /* nobody talks there */
     sma_buf_put_text(json, own->count++ == 0 ? "{" : ",{");
     sma_buf_put_json_member(json, "chatKey", chat->key);
     sma_buf_put_json_member(json, "platform", chat->channel);

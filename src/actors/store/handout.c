@@ -19,6 +19,7 @@
 #include "runtime/approval/card.h"
 #include "runtime/approval/consent.h"
 #include "runtime/chat/state_read.h"
+#include "sma/hooks.h"
 
 #define CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
 
@@ -391,7 +392,7 @@ enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat 
                                      const struct sma_route *route, struct sma_str text,
                                      uint8_t intent, uint64_t run_seq, int64_t wall_ms)
 {
-    if (intent == SMA_INTENT_REACTION)
+    if (intent == SMA_INTENT_REACTION || sma_hook_is_channel(route->channel))
         return SMA_ERR_OK;
     struct sma_buf meta;
     char bytes[SMA_ID_BYTES_MAX * 6 + 64];

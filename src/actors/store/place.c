@@ -11,6 +11,7 @@
 
 #include "runtime/chat/state_read.h"
 #include "sma/bot.h"
+#include "sma/hooks.h"
 
 struct place
 {
@@ -77,7 +78,8 @@ static struct sma_str channel_of(const struct sma_contact_ask *ask)
 
 static bool is_adapter(const struct sma_store *store, struct sma_str channel)
 {
-    return sma_store_adapter_of(store, &(struct sma_route){.channel = channel}) >= 0;
+    return !sma_hook_is_channel(channel) &&
+           sma_store_adapter_of(store, &(struct sma_route){.channel = channel}) >= 0;
 }
 
 /* -- the answer -------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "people.h"
 #include "record.h"
 #include "runs.h"
+#include "runs_priv.h"
 #include "store.h"
 
 #include "sma/commands.h"
@@ -442,13 +443,15 @@ static enum sma_err tell_failed(void *user, const struct sma_state_message *mess
 
 static SMA_CHECKED enum sma_err fail_row(struct sma_store *store, uint64_t seq)
 {
-    enum sma_err err = sma_state_finish(
-        store->state, &(struct sma_state_finish){.seq = seq,
-                                                 .state = SMA_ROW_GIVEN_UP,
-                                                 .outcome = SMA_OUTCOME_GIVEN_UP,
-                                                 .wall_ms = sma_ctx_wall(store->ctx)});
-    if (err == SMA_ERR_OK)
+    const struct sma_state_finish finish = {.seq = seq,
+                                            .state = SMA_ROW_GIVEN_UP,
+                                            .outcome = SMA_OUTCOME_GIVEN_UP,
+                                            .wall_ms = sma_ctx_wall(store->ctx)};
+    enum sma_err err = sma_state_finish(store->state, &finish);
+    if (err == SMA_ERR_OK) {
         sma_store_note_finished(store, seq);
+        err = sma_store_tell_hooks(store, &finish);
+    }
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }
 

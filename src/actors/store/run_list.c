@@ -159,8 +159,8 @@ static void put_reason(const struct putting *putting)
 }
 
 /* Of a row that is damaged what can be read is given. */
-static SMA_CHECKED enum sma_err put_run(struct sma_store *store, struct sma_buf *json,
-                                        const struct sma_state_head *head)
+enum sma_err sma_store_put_run(struct sma_store *store, struct sma_buf *json,
+                               const struct sma_state_head *head)
 {
     struct putting putting = {.store = store, .json = json, .head = head};
     uint64_t run = head->run_seq != 0 ? head->run_seq : head->seq;
@@ -271,7 +271,7 @@ static bool put_one(struct sma_store *store, struct store_list *list,
     struct listing *own = list->own;
     size_t len = list->json.len;
     sma_buf_put_text(&list->json, own->count == 0 ? "" : ",");
-    enum sma_err err = put_run(store, &list->json, head);
+    enum sma_err err = sma_store_put_run(store, &list->json, head);
     bool is_put = err == SMA_ERR_OK && list->json.err == SMA_ERR_OK &&
                   list->json.len + 64 < STORE_LIST_BYTES_MAX;
     if (!is_put) {

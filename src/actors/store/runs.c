@@ -183,6 +183,7 @@ static SMA_CHECKED enum sma_err tell_given_up(struct sma_store *store, uint64_t 
 enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run,
                                   struct sma_state_finish *finish)
 {
+    const struct sma_state_finish ended = *finish;
     finish->wall_ms = sma_ctx_wall(store->ctx);
     finish->usage = &run->usage;
     sma_store_share_learn(store, run);
@@ -201,7 +202,7 @@ enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run
     SMA_METRIC_ADD(runs_done_total, 1);
     if (finish->outcome != SMA_OUTCOME_OK && finish->outcome != SMA_OUTCOME_CANCELLED)
         SMA_METRIC_ADD(runs_failed_total, 1);
-    return SMA_ERR_OK;
+    return sma_store_tell_hooks(store, &ended);
 }
 
 /* -- the stored result ------------------------------------------------------------------------- */
@@ -453,7 +454,11 @@ struct store_run_counts sma_store_run_counts(const struct sma_store *store)
 static enum sma_err create(struct sma_store *store)
 {
     store->runs = calloc(1, sizeof *store->runs);
-    return store->runs != NULL ? SMA_ERR_OK : SMA_ERR_NOMEM;
+    if (store->runs == NULL)
+        return SMA_ERR_NOMEM;
+    store->runs->hooks = store->config->hooks; /* of the start, like the adapter that sends */
+    store->runs->hook_count = store->config->hook_count;
+    return SMA_ERR_OK;
 }
 
 static void mark(const struct sma_store *store, struct store_marks *marks)

@@ -11,6 +11,7 @@
 
 #define STORE_COLLECT_COUNT_MAX 64 /* messages one run answers together */
 #define STORE_GIVEN_UP_CALL 1u     /* ... of the notice that a run was given up */
+#define STORE_HOOK_CALL 16u        /* ... of what hooks are told, one each: below those of cards */
 #define STORE_OVER_CALL 7u         /* ... that a budget is used up */
 #define STORE_REFUSED_CALL 3u /* ... of the notice that the platform does not show the answer */
 
@@ -133,6 +134,9 @@ void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct s
 const char *sma_store_state_name(const struct sma_store *store, const struct sma_state_head *head,
                                  uint64_t run);
 /* -- run_list.c */
+/** Append what GET /api/runs says of this message. */
+SMA_CHECKED enum sma_err sma_store_put_run(struct sma_store *store, struct sma_buf *json,
+                                           const struct sma_state_head *head);
 /** Append position, approvalId and waitsFor of an open message, as far as they are known. */
 void sma_store_put_waits(struct sma_store *store, struct sma_buf *json,
                          const struct sma_state_head *head);

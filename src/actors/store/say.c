@@ -11,6 +11,7 @@
 #include "store.h"
 
 #include "runtime/chat/state_read.h"
+#include "sma/hooks.h"
 
 /* As the last message that was answered there came. The texts live in rows. */
 static SMA_CHECKED enum sma_err route_of_run(struct sma_store *store,
@@ -118,6 +119,8 @@ enum sma_err sma_store_say(struct sma_store *store, const struct sma_msg *msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_ingress);
     struct sma_state_chat *state_chat = sma_state_chat_get(store->state, in->route.chat_key);
+    if (state_chat != NULL && sma_hook_is_channel(state_chat->channel))
+        state_chat = NULL; /* what goes there is made here, and nowhere else */
     struct store_chat *chat = state_chat == NULL ? NULL : sma_store_chat(store, state_chat);
     if (state_chat == NULL)
         return refuse(store, msg, SMA_VERDICT_NO_CHAT,

@@ -179,6 +179,13 @@ struct sma_chat_rules sma_chat_rules_find(const struct sma_config *config, struc
     return found;
 }
 
+bool sma_chat_pattern_fits(const char *pattern, struct sma_str chat_key, bool is_group)
+{
+    struct forms forms;
+    make_forms(&forms, chat_key, is_group);
+    return rank_of(pattern, &forms) != RANK_NONE;
+}
+
 bool sma_chat_type_is_group(struct sma_str chat_type)
 {
     static const char *const groups[] = {"group", "supergroup",  "channel", "guild",

@@ -196,6 +196,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(read_general(loading, overrides));
     SMA_TRY(config_check_header_value(loading, "api.token", loading->config->api_token));
     SMA_TRY(config_read_cors(loading));
+    SMA_TRY(config_read_hooks(loading));
     SMA_TRY(config_read_skills(loading));
     SMA_TRY(read_permissions(loading));
     SMA_TRY(read_web(loading));

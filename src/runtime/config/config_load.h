@@ -108,6 +108,9 @@ SMA_CHECKED enum sma_err config_read_chats(struct loading *loading, bool is_alon
 /* -- config_cors.c ----------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err config_read_cors(struct loading *loading);
 
+/* -- config_hooks.c ---------------------------------------------------------------------------- */
+SMA_CHECKED enum sma_err config_read_hooks(struct loading *loading);
+
 /* -- config_skills.c --------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err config_read_skills(struct loading *loading);
 

@@ -40,6 +40,7 @@ extern const struct sma_params
 
 extern const struct sma_params
     config_chat_params; /* what is different in some chats: config_chats.c */
+extern const struct sma_params config_hook_params; /* who is told of ends: struct sma_hook */
 
 /* -- config_check.c ---------------------------------------------------------------------------- */
 struct sma_buf;

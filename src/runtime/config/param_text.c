@@ -156,6 +156,8 @@ static void put_everything(struct sma_buf *buf, const struct sma_params *const *
     put_rows(buf, "llm.", &config_llm_params, form->row);
     form->head(buf, "Some chats");
     put_rows(buf, "chats.<pattern>.", &config_chat_params, form->row);
+    form->head(buf, "Hooks");
+    put_rows(buf, "hooks.<name>.", &config_hook_params, form->row);
     form->head(buf, "Permissions");
     put_chapter(buf, "permissions", form->row);
     form->head(buf, "What is kept, and how long");

@@ -6,6 +6,7 @@
 
 #include "param_priv.h"
 #include "runtime/access/access.h"
+#include "sma/hooks.h"
 #include "sma/limits.h"
 
 #define KEEP_DAYS SMA_KEEP_DAY_COUNT_MAX
@@ -137,6 +138,25 @@ static const struct sma_param CHAT_ROWS[] = {
 };
 const struct sma_params config_chat_params = {"", CHAT_ROWS, SMA_COUNT_OF(CHAT_ROWS), NULL};
 
+/* -- who is told when a run has ended ---------------------------------------------------------- */
+#define AT(member) SMA_PARAM_AT(struct sma_hook, member)
+static const struct sma_param HOOK_ROWS[] = {
+    {"url", SMA_PARAM_TEXT(NULL), AT(url), .words = "URL",
+     .doc = "where an event is sent to by POST; an address of an inner network is yours to write. "
+            "Redirects are not followed"},
+    {"secret", SMA_PARAM_TEXT(NULL), AT(secret), .words = "text of at least 16 bytes",
+     .doc = "key of the signature, best as `\"${HOOK_SECRET}\"`; after `whsec_` it is base64"},
+    {"ends", .type = SMA_PARAM_TYPE_WORDS, .words = SMA_HOOK_END_WORDS,
+     .standard = (1 << SMA_HOOK_END_COUNT) - 1, AT(ends), .text = "all",
+     .doc = "how a run has to end to be told of"},
+    {"chats", .type = SMA_PARAM_TYPE_LIST, KEPT(chats), .words = "list of patterns", .text = "all",
+     .doc = "only runs of chats that one of them fits, written as in `chats`"},
+    {"text", SMA_PARAM_FLAG(1), AT(has_text),
+     .doc = "events hold what was answered, at most 16 KiB of it"},
+};
+#undef AT
+const struct sma_params config_hook_params = {"", HOOK_ROWS, SMA_COUNT_OF(HOOK_ROWS), NULL};
+
 #define AT(member) SMA_PARAM_AT(struct sma_config, member)
 /* What only llm itself has. */
 static const struct sma_param LLM_ROWS[] = {
@@ -226,6 +246,10 @@ static const struct sma_param ROWS[] = {
          "`feishu:chat:oc_1`, `qq`; a chat's key or its kind, `*` for any bytes; the most exact "
          "one counts, for each member by itself. Of several bots a pattern without an id speaks of "
          "all, `telegram@support:*` of one"},
+    {"hooks", OBJECT, .traits = SMA_PARAM_MAP, KEPT(hooks), .members = &config_hook_params,
+     .words = "object: name and where to",
+     .doc = "at most 8 addresses that are told when a run has ended: signed, retried for a day, "
+            "over restarts (docs/hooks.md)"},
     {"agent", OBJECT},
     {"agent.concurrency", SMA_PARAM_INTEGER(1, SMA_CONCURRENCY_MAX, 1), LIVE, AT(agent_concurrency),
      .doc = "runs at once, of different chats; never two of one chat"},

@@ -2,6 +2,7 @@
  * secrets.h. */
 #include "runtime/secrets/secrets.h"
 
+#include "sma/hooks.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -258,6 +259,8 @@ enum sma_err sma_secrets_add_config(struct sma_secrets *secrets, const struct sm
         err = add_json(secrets, root, false);
         json_decref(root);
     }
+    for (size_t i = 0; err == SMA_ERR_OK && i < config->hook_count; i++)
+        err = sma_secrets_add(secrets, config->hooks[i].secret);
     if (err == SMA_ERR_OK && config->web.json != NULL) {
         json_t *root = json_loads(config->web.json, 0, NULL);
         /* its key; allowPrivateHosts beside it is a secret by its name alone */
