@@ -221,9 +221,11 @@
 #define SMA_MCP_ELICIT_COUNT_MAX 8                  /* in one call; further ones are declined */
 /* what a server says unasked (notices, requests, answers to nothing) in UNASKED_MS; then it is
  * started anew */
-#define SMA_MCP_UNASKED_COUNT_MAX 2000
-#define SMA_MCP_UNASKED_BYTES_MAX (16 * 1024 * 1024)
+#define SMA_MCP_UNASKED_COUNT_MAX 20000
+#define SMA_MCP_UNASKED_BYTES_MAX (64 * 1024 * 1024)
 #define SMA_MCP_UNASKED_MS 10000
+/* after a call's time-out, for any word at all; then the server is started anew */
+#define SMA_MCP_PING_MS 10000
 /* lines in a row that are no message; then the server is started anew */
 #define SMA_MCP_GARBAGE_COUNT_MAX 10000
 /* servers over HTTP: requests of one under way, the standing stream with them; over it, it is lost */

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define MCP_MAGIC 0x6d637061u
@@ -135,13 +136,6 @@ static void reload(struct sma_mcp *mcp, const struct sma_config *config)
 }
 
 /* -- the catalogue ----------------------------------------------------------------------------- */
-void mcp_note_change(struct sma_mcp *mcp)
-{
-    if (mcp->tell_ns == UINT64_MAX)
-        mcp->tell_ns = sma_ctx_now(mcp->ctx) + MCP_TELL_NS;
-    sma_ctx_request_batch_end(mcp->ctx);
-}
-
 static void add_offer(struct sma_mcp_builder *builder, const struct mcp_server *server)
 {
     const struct sma_mcp_catalogue *offer =
@@ -259,6 +253,9 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     struct sma_mcp *mcp = state;
     SMA_ASSERT(mcp->magic == MCP_MAGIC);
     mcp->ctx = ctx;
+    /* What a server leaves behind becomes our child, so that it is found and waited for. */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return sma_fail(error, SMA_ERR_IO, "cannot become the parent of what MCP servers leave");
     int status = uv_signal_init(sma_ctx_loop(ctx), &mcp->children);
     if (status == 0) {
         mcp->children.data = mcp;
@@ -275,17 +272,6 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
         sma_ctx_log(ctx, SMA_LOG_ERROR, "mcp: %s", detail.text);
     sma_ctx_wake_at(ctx, sma_ctx_now(ctx));
     return SMA_ERR_OK;
-}
-
-void mcp_tell_drained(struct sma_mcp *mcp)
-{
-    if (!mcp->is_draining || mcp->has_drained)
-        return;
-    for (size_t i = 0; i < mcp->server_count; i++)
-        if (mcp->servers[i]->link != NULL)
-            return;
-    mcp->has_drained = true;
-    sma_ctx_life_done(mcp->ctx, SMA_PHASE_DRAIN);
 }
 
 static void live(struct sma_mcp *mcp, unsigned phase)
@@ -313,6 +299,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         mcp_call_cancel(mcp, cancel->seq, cancel->call, "stopped");
         break;
     }
+    case SMA_MSG_MCP_ELICITED:
+        mcp_elicit_take(mcp, *msg);
+        break;
     case SMA_MSG_MCP_TAKEN:
         mcp->is_telling = false;
         break;

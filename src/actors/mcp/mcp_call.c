@@ -94,6 +94,16 @@ void mcp_call_answered(struct mcp_server *server, uint64_t id, enum sma_mcp_outc
     answer(call, outcome, result, why);
 }
 
+bool mcp_call_find(struct mcp_server *server, uint64_t id, uint64_t *ret_seq, uint32_t *ret_call)
+{
+    const struct mcp_call *call = find_call(server, id);
+    if (call == NULL)
+        return false;
+    *ret_seq = call->seq;
+    *ret_call = call->call;
+    return true;
+}
+
 void mcp_call_progress(struct mcp_server *server, uint64_t id, struct sma_str text)
 {
     const struct mcp_call *call = find_call(server, id);
@@ -173,6 +183,7 @@ void mcp_call_take(struct sma_mcp *mcp, struct sma_msg *question)
         .kind = asked->kind,
         .name = asked->name,
         .arguments = asked->arguments,
+        .group = asked->seq,
         .timeout_ms = asked->timeout_ms > 0 ? asked->timeout_ms : server->config->timeout_ms};
     *call = (struct mcp_call){.is_used = true,
                               .asker = question->from,

@@ -1,6 +1,7 @@
 /*
- * mcp_log.c — what a server writes to stderr. A file and the one before it, so many bytes a minute:
- * a server that writes without end costs a few pages of the cache and no more.
+ * mcp_log.c — lines of the log about a server, and what it writes to stderr: a file and the one
+ * before it, so many bytes a minute. A server that writes without end costs a few pages of the
+ * cache and no more.
  */
 #include "mcp_priv.h"
 
@@ -9,12 +10,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BUDGET_NS (60 * SMA_NS_PER_S)
 
+/* -- lines of the log -------------------------------------------------------------------------- */
+void mcp_log(struct mcp_server *server, enum sma_log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments); /* cut: as well */
+    va_end(arguments);
+    struct sma_buf clean, line;
+    sma_buf_init(&clean, 8192);
+    sma_buf_init(&line, 8192);
+    sma_secrets_put(server->mcp->secrets, &clean, sma_str(text));
+    sma_mcp_put_clean(&line, sma_buf_str(&clean), sizeof text);
+    if (clean.err == SMA_ERR_OK && line.err == SMA_ERR_OK)
+        sma_ctx_log(server->mcp->ctx, level, "mcp %s: %s", server->name,
+                    line.ptr == NULL ? "" : line.ptr);
+    sma_buf_fini(&clean);
+    sma_buf_fini(&line);
+}
+
+/* -- stderr ------------------------------------------------------------------------------------ */
 void mcp_stderr_init(struct mcp_stderr *log)
 {
     *log = (struct mcp_stderr){.fd = -1, .is_at_end = true};

@@ -67,6 +67,7 @@ struct mcp_server
     const struct mcp_transport *transport;
     void *link; /* the transport's; NULL = closed */
     struct sma_mcp_session *session;
+    uint64_t session_serial; /* counts its sessions */
     enum mcp_phase phase;
     enum sma_mcp_state state;
     bool is_lost;    /* the session is to be ended as soon as nobody is inside it */
@@ -87,6 +88,15 @@ struct mcp_call
     struct mcp_server *server;
 };
 
+/* A question that a server asks people: at the agent. */
+struct mcp_question
+{
+    uint64_t ask_id; /* 0 = free */
+    uint64_t id;     /* the session's */
+    struct mcp_server *server;
+    uint64_t session_serial;
+};
+
 struct sma_mcp
 {
     uint32_t magic;
@@ -102,9 +112,10 @@ struct sma_mcp
     size_t server_count;
     struct mcp_call *calls; /* SMA_ASK_MCP_COUNT_MAX */
     size_t call_count;
+    struct mcp_question questions[SMA_ASK_ELICIT_COUNT_MAX];
     const struct sma_mcp_catalogue *told; /* on its way, or the last one */
     uint64_t tell_ns;                     /* when to make one; UINT64_MAX = nothing has changed */
-    uint64_t version;
+    uint64_t version, session_serial;
     bool is_telling; /* MCP_TAKEN has not come */
     bool is_draining, has_drained, has_children;
     unsigned placeholders;
@@ -113,12 +124,9 @@ struct sma_mcp
     char marker_prefix[20];
 };
 
-/* -- mcp.c ------------------------------------------------------------------------------------- */
+/* -- mcp_seen.c -------------------------------------------------------------------------------- */
 /** Something has changed that models or people see. */
 void mcp_note_change(struct sma_mcp *mcp);
-void mcp_tell_drained(struct sma_mcp *mcp);
-
-/* -- mcp_seen.c -------------------------------------------------------------------------------- */
 /** How all of them stand, as last told, for /api/status. */
 void mcp_seen_put(struct sma_mcp *mcp);
 
@@ -142,16 +150,23 @@ void mcp_link_refused(struct mcp_server *server, uint64_t id, enum sma_mcp_outco
 /** Nothing more comes. */
 void mcp_link_lost(struct mcp_server *server, const char *why);
 void mcp_link_closed(struct mcp_server *server);
-/** A line of the log, with the server's name; secrets are taken out. */
-void mcp_log(struct mcp_server *server, enum sma_log_level level, const char *format, ...)
-    SMA_PRINTF(3, 4);
+/** The actor drains: say so once nothing is open any more. */
+void mcp_tell_drained(struct sma_mcp *mcp);
 
 /* -- mcp_call.c -------------------------------------------------------------------------------- */
 void mcp_call_take(struct sma_mcp *mcp, struct sma_msg *question);
 void mcp_call_cancel(struct sma_mcp *mcp, uint64_t seq, uint32_t call, const char *reason);
 void mcp_call_answered(struct mcp_server *server, uint64_t id, enum sma_mcp_outcome outcome,
                        const json_t *result, struct sma_str why);
+/** Whose call it is. @return false: it is over */
+bool mcp_call_find(struct mcp_server *server, uint64_t id, uint64_t *ret_seq, uint32_t *ret_call);
 void mcp_call_progress(struct mcp_server *server, uint64_t id, struct sma_str text);
+
+/* -- mcp_elicit.c ------------------------------------------------------------------------------ */
+/** A server asks people: to the agent. @return false: nobody can be asked */
+bool mcp_elicit_ask(struct mcp_server *server, const struct sma_mcp_question *question);
+/** MCP_ELICITED came. */
+void mcp_elicit_take(struct sma_mcp *mcp, struct sma_msg *answer);
 
 /* -- mcp_picture.c ----------------------------------------------------------------------------- */
 /** Decode a picture into .ship/.cache/mcp/<server>/<sha256>; *path: relative to the project.
@@ -166,8 +181,9 @@ bool mcp_picture_keep(struct mcp_server *server, struct sma_str base64, struct s
 SMA_CHECKED enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
                                    struct sma_sandbox_plan *ret_plan, pid_t *ret_pid,
                                    struct sma_error *error);
-/** What it left behind where there was no sandbox. */
-void mcp_spawn_end_marked(struct mcp_server *server);
+/** Kill what it left behind where there was no sandbox. @return how many of pids are to be waited
+ *  for */
+size_t mcp_spawn_end_marked(struct mcp_server *server, pid_t *pids, size_t pid_count_max);
 
 /* -- mcp_stdio.c ------------------------------------------------------------------------------- */
 /** Some process has ended. */
@@ -178,6 +194,9 @@ void mcp_stdio_children(struct sma_mcp *mcp);
 void mcp_http_stop(struct sma_mcp *mcp);
 
 /* -- mcp_log.c --------------------------------------------------------------------------------- */
+/** A line of the log, with the server's name; secrets are taken out. */
+void mcp_log(struct mcp_server *server, enum sma_log_level level, const char *format, ...)
+    SMA_PRINTF(3, 4);
 /* What a server writes to stderr: .ship/logs/mcp/<name>.log, and its last line for people. */
 struct mcp_stderr
 {

@@ -1,7 +1,14 @@
-/* mcp_seen.c — how the servers stand, for /api/status and `status`. */
+/* mcp_seen.c — how the servers stand: a change is noted, and told to /api/status and `status`. */
 #include "mcp_priv.h"
 
 #include "sma/links.h"
+
+void mcp_note_change(struct sma_mcp *mcp)
+{
+    if (mcp->tell_ns == UINT64_MAX)
+        mcp->tell_ns = sma_ctx_now(mcp->ctx) + MCP_TELL_NS;
+    sma_ctx_request_batch_end(mcp->ctx);
+}
 
 void mcp_seen_put(struct sma_mcp *mcp)
 {

@@ -3,31 +3,11 @@
  */
 #include "mcp_priv.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const struct mcp_transport *const transports[SMA_MCP_TRANSPORT_COUNT] = {
     [SMA_MCP_STDIO] = &mcp_stdio, [SMA_MCP_HTTP] = &mcp_http, [SMA_MCP_SSE] = &mcp_sse};
-
-void mcp_log(struct mcp_server *server, enum sma_log_level level, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments); /* cut: as well */
-    va_end(arguments);
-    struct sma_buf clean, line;
-    sma_buf_init(&clean, 8192);
-    sma_buf_init(&line, 8192);
-    sma_secrets_put(server->mcp->secrets, &clean, sma_str(text));
-    sma_mcp_put_clean(&line, sma_buf_str(&clean), sizeof text);
-    if (clean.err == SMA_ERR_OK && line.err == SMA_ERR_OK)
-        sma_ctx_log(server->mcp->ctx, level, "mcp %s: %s", server->name,
-                    line.ptr == NULL ? "" : line.ptr);
-    sma_buf_fini(&clean);
-    sma_buf_fini(&line);
-}
 
 static void set_trouble(struct mcp_server *server, const char *why)
 {
@@ -89,6 +69,11 @@ static void on_log(void *user, enum sma_log_level level, struct sma_str text)
     mcp_log(user, level, "%.*s", (int)text.len, text.len == 0 ? "" : text.ptr);
 }
 
+static bool on_elicit(void *user, const struct sma_mcp_question *question)
+{
+    return mcp_elicit_ask(user, question);
+}
+
 static void on_failed(void *user, const char *why)
 {
     mcp_link_lost(user, why);
@@ -99,6 +84,7 @@ static const struct sma_mcp_session_ops session_ops = {.send = on_send,
                                                        .answered = on_answered,
                                                        .progress = on_progress,
                                                        .log = on_log,
+                                                       .elicit = on_elicit,
                                                        .failed = on_failed};
 
 /* -- life -------------------------------------------------------------------------------------- */
@@ -186,6 +172,7 @@ static void open_link(struct mcp_server *server)
     server->session = sma_mcp_session_create(&options, &session_ops, server);
     if (server->session == NULL)
         sma_ctx_fatal(server->mcp->ctx, "out of memory: an MCP server cannot be started");
+    server->session_serial = ++server->mcp->session_serial;
     server->phase = MCP_OPEN;
     server->is_lost = false;
     if (server->state == SMA_MCP_DISCONNECTED)
@@ -214,6 +201,18 @@ uint64_t mcp_server_look(struct mcp_server *server, uint64_t now_ns)
     if (server->phase == MCP_WAITS)
         return may_open ? server->due_ns : UINT64_MAX;
     return server->phase == MCP_OPEN ? sma_mcp_session_due(server->session) : UINT64_MAX;
+}
+
+/* -- its end ----------------------------------------------------------------------------------- */
+void mcp_tell_drained(struct sma_mcp *mcp)
+{
+    if (!mcp->is_draining || mcp->has_drained)
+        return;
+    for (size_t i = 0; i < mcp->server_count; i++)
+        if (mcp->servers[i]->link != NULL)
+            return;
+    mcp->has_drained = true;
+    sma_ctx_life_done(mcp->ctx, SMA_PHASE_DRAIN);
 }
 
 /* -- events of transports ---------------------------------------------------------------------- */

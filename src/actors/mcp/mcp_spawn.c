@@ -29,7 +29,10 @@ static enum sma_err find_sandbox(struct sma_mcp *mcp, struct sma_error *error)
 
 static void put_marker(const struct mcp_server *server, char marker[128])
 {
-    (void)snprintf(marker, 128, "%smcp-%s", server->mcp->marker_prefix, server->name);
+    /* ":" is in no name: or "a" would end what belongs to "ab" */
+    (void)snprintf(marker, 128, "%.*s" SMA_PROCESS_SERVER_MARK "%s:",
+                   (int)strlen(server->mcp->marker_prefix) - 1, server->mcp->marker_prefix,
+                   server->name);
 }
 
 static bool is_given(const struct sma_mcp_words *env, const char *entry)
@@ -97,6 +100,8 @@ enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
     struct sma_sandbox_plan plan;
     char **base = NULL;
     SMA_TRY(make_plan(server, &plan, error));
+    if (!plan.is_boxed) /* of a program that was killed: two would do everything twice */
+        (void)mcp_spawn_end_marked(server, NULL, 0);
     const char **variables = make_variables(server, &base);
     int status = ENOMEM;
     if (variables != NULL) {
@@ -121,11 +126,13 @@ enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
     return SMA_ERR_OK;
 }
 
-void mcp_spawn_end_marked(struct mcp_server *server)
+size_t mcp_spawn_end_marked(struct mcp_server *server, pid_t *pids, size_t pid_count_max)
 {
     char marker[128];
     put_marker(server, marker);
-    size_t count = sma_processes_end_marked(marker);
+    size_t count = sma_processes_end_marked_to(marker, pids, pid_count_max);
+    sma_processes_reap_strays(); /* of another session, dead before: they carry no mark any more */
     if (count > 0)
         mcp_log(server, SMA_LOG_INFO, "ended %zu processes that it had left behind", count);
+    return count < pid_count_max ? count : pid_count_max;
 }

@@ -2,9 +2,10 @@
  * mcp_stdio.c — a server that is a process of ours: one JSON text a line on its stdin and stdout,
  * free text on its stderr.
  *
- * Its end: stdin is closed, after MCP_ENDING_MS it gets SIGTERM, after as much again SIGKILL, always
- * as a whole group; in the sandbox everything ends with the outermost process. Whoever else holds
- * its pipes writes into nothing. It is waited for, and so is what it leaves to us.
+ * Its end: stdin is closed, after MCP_ENDING_MS it gets SIGTERM, after as much again SIGKILL,
+ * always as a whole group; in the sandbox everything ends with the outermost process, elsewhere
+ * what left the group is found by the mark in its environment. Whoever else holds its pipes writes
+ * into nothing. It is waited for, and so is what it leaves to us.
  */
 #include "mcp_priv.h"
 
@@ -24,6 +25,8 @@
 #define MCP_EDGE_BYTES 512 /* of a message that is too long: its beginning and its end */
 #define MCP_LINE_KEPT_BYTES (256 * 1024) /* a buffer that grew larger is given back */
 #define MCP_SAID_BYTES 4096
+#define MCP_LEFT_COUNT_MAX 64 /* of its processes that are waited for one by one */
+#define MCP_QUIET_MS 100      /* between two pieces of its stderr when it writes too much */
 
 enum stage
 {
@@ -56,6 +59,11 @@ struct stdio_link
     char head[MCP_EDGE_BYTES], tail[MCP_EDGE_BYTES];
     size_t head_len, tail_len;
     struct mcp_stderr log;
+    uv_timer_t quiet; /* its stderr is not read meanwhile */
+    bool has_quiet;
+    pid_t left[MCP_LEFT_COUNT_MAX]; /* what it left behind without a sandbox, killed */
+    size_t left_count;
+    size_t skipped_bytes; /* of the line that is too long */
     char bytes[MCP_READ_BYTES];
 };
 
@@ -151,11 +159,15 @@ static void skip(struct stdio_link *link, struct sma_str text)
         memcpy(link->head, link->line.ptr, len);
         link->head_len = len;
         link->tail_len = 0;
+        link->skipped_bytes = link->line.len;
         link->is_skipping = true;
         sma_buf_fini(&link->line);
         sma_buf_init(&link->line, SMA_MCP_MESSAGE_BYTES_MAX);
     }
     keep_tail(link, text);
+    link->skipped_bytes += text.len;
+    if (link->skipped_bytes > SMA_MCP_UNASKED_BYTES_MAX)
+        mcp_link_lost(link->server, "it writes a line without end");
 }
 
 /* A part of a line that is not whole yet. */
@@ -229,11 +241,25 @@ static void on_out(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
         step(link);
 }
 
+static void on_err(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf);
+
+static void on_quiet(uv_timer_t *timer)
+{
+    struct stdio_link *link = timer->data;
+    if (link->has_err)
+        (void)uv_read_start((uv_stream_t *)&link->err, lend_bytes, on_err); /* never fails here */
+}
+
+/* Who writes more than is kept has to wait: reading it all would cost more than the server. */
 static void on_err(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
     struct stdio_link *link = stream->data;
     if (len > 0)
         mcp_stderr_put(link->server, &link->log, (struct sma_str){buf->base, (size_t)len});
+    if (len > 0 && link->log.budget == 0 && link->has_quiet) {
+        (void)uv_read_stop(stream); /* never fails */
+        SMA_ASSERT(uv_timer_start(&link->quiet, on_quiet, MCP_QUIET_MS, 0) == 0);
+    }
     if (len < 0)
         close_handle(&link->has_err, (uv_handle_t *)&link->err);
 }
@@ -339,9 +365,10 @@ static bool open_pipe(struct stdio_link *link, uv_pipe_t *pipe, bool *is_open, i
 static void open_handles(struct stdio_link *link, struct ends *ends)
 {
     SMA_ASSERT(uv_timer_init(sma_ctx_loop(link->server->mcp->ctx), &link->timer) == 0);
-    link->timer.data = link;
-    link->has_timer = true;
-    link->handles++;
+    SMA_ASSERT(uv_timer_init(sma_ctx_loop(link->server->mcp->ctx), &link->quiet) == 0);
+    link->timer.data = link->quiet.data = link;
+    link->has_timer = link->has_quiet = true;
+    link->handles += 2;
     bool is_open = open_pipe(link, &link->in, &link->has_in, &ends->own[0]) &&
                    open_pipe(link, &link->out, &link->has_out, &ends->own[1]) &&
                    open_pipe(link, &link->err, &link->has_err, &ends->own[2]) &&
@@ -403,9 +430,18 @@ static bool has_reaped(struct stdio_link *link)
     while ((pid = waitpid(-link->group, NULL, WNOHANG)) > 0)
         continue;
     bool has_group = pid == 0;
+    if (!link->plan.is_boxed && link->left_count == 0 && link->looks == 0)
+        link->left_count = mcp_spawn_end_marked(link->server, link->left, MCP_LEFT_COUNT_MAX);
+    for (size_t i = 0; i < link->left_count;) {
+        pid_t left = link->left[i];
+        if (waitpid(left, NULL, WNOHANG) <= 0 && kill(left, 0) == 0)
+            i++; /* lives, or its parent has to end first */
+        else
+            link->left[i] = link->left[--link->left_count];
+    }
     if (link->inside > 0 && waitpid(link->inside, NULL, WNOHANG) != 0)
         link->inside = 0; /* now, or by bubblewrap before */
-    return !has_group && link->inside == 0;
+    return !has_group && link->inside == 0 && link->left_count == 0;
 }
 
 static void go(struct stdio_link *link)
@@ -413,6 +449,7 @@ static void go(struct stdio_link *link)
     link->stage = STAGE_GONE;
     close_pipes(link);
     close_handle(&link->has_timer, (uv_handle_t *)&link->timer);
+    close_handle(&link->has_quiet, (uv_handle_t *)&link->quiet);
 }
 
 /* Its process has ended and is not waited for yet: the group's number is still its own. */
@@ -430,7 +467,7 @@ static void on_exit_of(struct stdio_link *link)
     }
     link->pid = 0;
     if (!link->plan.is_boxed)
-        mcp_spawn_end_marked(link->server);
+        link->left_count = mcp_spawn_end_marked(link->server, link->left, MCP_LEFT_COUNT_MAX);
     if (link->is_closing) {
         link->stage = STAGE_REAPS;
         step(link);

@@ -177,6 +177,8 @@ static int owner_by_marker(pid_t pid, const struct sma_process_root *roots, size
     char marker[128] = "";
     bool has_marker = read_marker(pid, marker, sizeof marker);
     int last = SMA_PROCESS_NONE;
+    if (has_marker && strstr(marker, SMA_PROCESS_SERVER_MARK) != NULL)
+        return SMA_PROCESS_NONE; /* an MCP server's: no command left it behind */
     for (size_t i = 0; i < count; i++) {
         if (roots[i].marker == NULL)
             continue;
@@ -279,7 +281,30 @@ void sma_processes_reap(const struct sma_process_table *table, const struct sma_
     }
 }
 
+void sma_processes_reap_strays(void)
+{
+    struct sma_process_table table = {.items = NULL};
+    pid_t self = getpid(), own_session = getsid(0);
+    if (sma_processes_scan(&table) != SMA_ERR_OK)
+        return;
+    for (size_t i = 0; i < table.count; i++) {
+        const struct sma_process *process = &table.items[i];
+        char path[48], name[64];
+        if (process->state != 'Z' || !is_adopted(process, self, own_session))
+            continue;
+        (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)process->pid);
+        if (read_small(path, name, sizeof name) > 0 && strcmp(name, "bwrap\n") != 0)
+            (void)waitpid(process->pid, NULL, WNOHANG); /* somebody else was first: as well */
+    }
+    sma_processes_fini(&table);
+}
+
 size_t sma_processes_end_marked(const char *prefix)
+{
+    return sma_processes_end_marked_to(prefix, NULL, 0);
+}
+
+size_t sma_processes_end_marked_to(const char *prefix, pid_t *pids, size_t pid_count_max)
 {
     struct sma_process_table table = {.items = NULL};
     size_t count = 0;
@@ -289,8 +314,11 @@ size_t sma_processes_end_marked(const char *prefix)
             pid_t pid = table.items[i].pid;
             if (pid != getpid() && table.items[i].state != 'Z' &&
                 read_marker(pid, marker, sizeof marker) &&
-                strncmp(marker, prefix, strlen(prefix)) == 0 && kill(pid, SIGKILL) == 0)
+                strncmp(marker, prefix, strlen(prefix)) == 0 && kill(pid, SIGKILL) == 0) {
+                if (count < pid_count_max)
+                    pids[count] = pid;
                 count++;
+            }
         }
     }
     sma_processes_fini(&table);

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #define SMA_PROCESS_NONE (-1)
+#define SMA_PROCESS_SERVER_MARK "-mcp-" /* in the marker of what MCP servers start */
 
 struct sma_process
 {
@@ -62,9 +63,14 @@ size_t sma_processes_signal(const struct sma_process_table *table, int owner, in
  *  @gone  called for each */
 void sma_processes_reap(const struct sma_process_table *table, const struct sma_process_root *roots,
                         size_t root_count, void (*gone)(void *user, pid_t pid), void *user);
+/** Wait for the dead that we adopted and that nobody keeps account of: all but sandboxes' first
+ *  processes, whose commands do. */
+void sma_processes_reap_strays(void);
 /** End whatever carries a marker that begins with `prefix`: left by a service that was killed.
  *  @return how many */
 size_t sma_processes_end_marked(const char *prefix);
+/** The same; the first of them into pids: they are to be waited for. */
+size_t sma_processes_end_marked_to(const char *prefix, pid_t *pids, size_t pid_count_max);
 /** Tasks of this user on the machine: what a limit on their number has to be added to. */
 size_t sma_processes_user_tasks(const struct sma_process_table *table);
 

@@ -57,26 +57,46 @@ static bool spawn(const struct sma_sandbox_plan *plan, int out, int info, pid_t 
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
     static char *const variables[] = {path, NULL};
+    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return false;
     struct sma_spawn spawn = {.arguments = plan->arguments,
                               .variables = variables,
-                              .fds = {info, out, out, info, info},
+                              .fds = {in, out, out, info, info},
                               .fd_count = SMA_SANDBOX_STATE_FD + 1};
     for (size_t i = 0; i < plan->data_count; i++)
         spawn.fds[spawn.fd_count++] = plan->data_fds[i];
-    return sma_spawn(&spawn, ret_pid) == 0;
+    bool is_started = sma_spawn(&spawn, ret_pid) == 0;
+    close(in);
+    return is_started;
+}
+
+/* Its first process inside ends a moment behind bubblewrap, and is ours then where we are a
+ * subreaper. */
+static void wait_inside(const char *told, uint64_t until_ms)
+{
+    const char *child = strstr(told, "\"child-pid\":");
+    int pid = 0;
+    if (child == NULL || sscanf(child + 12, " %d", &pid) != 1 || pid <= 1)
+        return;
+    while (waitpid(pid, NULL, WNOHANG) <= 0 && kill(pid, 0) == 0 && now_ms() < until_ms)
+        (void)poll(NULL, 0, 1);
 }
 
 static bool run(const struct sma_sandbox_plan *plan, char *said, size_t size)
 {
-    int ends[2];
+    int ends[2], told[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    int out = ends[1], info = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (pipe2(told, O_CLOEXEC) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return false;
+    }
     pid_t pid = 0;
-    bool is_started = info >= 0 && spawn(plan, out, info, &pid);
-    close(out);
-    if (info >= 0)
-        close(info);
+    bool is_started = spawn(plan, ends[1], told[1], &pid);
+    close(ends[1]);
+    close(told[1]);
     int status = -1;
     if (is_started) {
         uint64_t until = now_ms() + PROBE_MS;
@@ -89,8 +109,12 @@ static bool run(const struct sma_sandbox_plan *plan, char *said, size_t size)
             (void)waitpid(pid, &status, 0);
             status = -1;
         }
+        char inside[512];
+        listen(told[0], inside, sizeof inside, until);
+        wait_inside(inside, until);
     }
     close(ends[0]);
+    close(told[0]);
     return is_started && status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == PROBE_EXIT;
 }
 

@@ -37,8 +37,10 @@ void sma_mcp_session_destroy(struct sma_mcp_session *session)
     if (session == NULL)
         return;
     SMA_ASSERT(session->magic == SESSION_MAGIC);
+    session->state = SESSION_FAILED; /* says nothing any more */
     for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
-        json_decref(session->open[i].params);
+        if (session->open[i].kind != SESSION_FREE)
+            session_close(session, &session->open[i]);
     session_drop_listing(session);
     sma_mcp_catalogue_unref(session->offer);
     free(session->instructions);
@@ -111,11 +113,17 @@ void session_close(struct sma_mcp_session *session, struct session_request *requ
 {
     SMA_ASSERT(request->kind != SESSION_FREE);
     session->call_count -= request->kind == SESSION_CALL;
+    if (request->kind == SESSION_PING)
+        session->is_pinged = false;
+    if (request->asking > 0)
+        session_drop_questions(session, request->call_id);
     json_decref(request->params);
+    json_decref(request->responses);
+    json_decref(request->state);
     *request = (struct session_request){.kind = SESSION_FREE};
 }
 
-static struct session_request *find_open(struct sma_mcp_session *session, uint64_t id)
+struct session_request *session_find(struct sma_mcp_session *session, uint64_t id)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
         if (session->open[i].kind != SESSION_FREE && session->open[i].id == id)
@@ -123,7 +131,7 @@ static struct session_request *find_open(struct sma_mcp_session *session, uint64
     return NULL;
 }
 
-static struct session_request *find_call(struct sma_mcp_session *session, uint64_t call_id)
+struct session_request *session_find_call(struct sma_mcp_session *session, uint64_t call_id)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
         if (session->open[i].kind == SESSION_CALL && session->open[i].call_id == call_id)
@@ -131,8 +139,8 @@ static struct session_request *find_call(struct sma_mcp_session *session, uint64
     return NULL;
 }
 
-static void answer(struct sma_mcp_session *session, struct session_request *request,
-                   enum sma_mcp_outcome outcome, const json_t *result, struct sma_str why)
+void session_answer(struct sma_mcp_session *session, struct session_request *request,
+                    enum sma_mcp_outcome outcome, const json_t *result, struct sma_str why)
 {
     uint64_t call_id = request->call_id;
     session_close(session, request);
@@ -148,9 +156,9 @@ static void initialize(struct sma_mcp_session *session)
     session->is_modern = false;
     (void)snprintf(session->version, sizeof session->version, "%s", SESSION_LEGACY_VERSION);
     json_t *params =
-        json_pack("{s:s,s:{s:{}},s:{s:s,s:s,s:s}}", "protocolVersion", SESSION_LEGACY_VERSION,
-                  "capabilities", "roots", "clientInfo", "name", "shipmyagent", "title",
-                  "ShipMyAgent", "version", SMA_VERSION);
+        json_pack("{s:s,s:{s:{},s:{}},s:{s:s,s:s,s:s}}", "protocolVersion", SESSION_LEGACY_VERSION,
+                  "capabilities", "roots", "elicitation", "clientInfo", "name", "shipmyagent",
+                  "title", "ShipMyAgent", "version", SMA_VERSION);
     if (request == NULL || params == NULL ||
         !session_put_request(session, request, "initialize", params))
         session_fail(session, "out of memory");
@@ -268,81 +276,15 @@ static void on_call_error(struct sma_mcp_session *session, struct session_reques
     sma_buf_put_i64(&why, sma_json_int(error, "code", INT32_MIN, INT32_MAX, 0));
     sma_buf_put_text(&why, ": ");
     sma_mcp_put_clean(&why, sma_json_str(error, "message"), SMA_MCP_DESCRIPTION_BYTES_MAX);
-    answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL, sma_buf_str(&why));
+    session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL, sma_buf_str(&why));
     sma_buf_fini(&why);
 }
 
-static const char *call_method(enum sma_mcp_call_kind kind)
+const char *session_call_method(enum sma_mcp_call_kind kind)
 {
     return kind == SMA_MCP_TOOL       ? "tools/call"
            : kind == SMA_MCP_RESOURCE ? "resources/read"
                                       : "prompts/get";
-}
-
-static json_t *roots(const struct sma_mcp_session *session)
-{
-    struct sma_buf uri;
-    sma_buf_init(&uri, 65536);
-    sma_buf_put_text(&uri, "file://");
-    for (const char *at = session->options.project_dir; *at != '\0';) { /* segments are encoded */
-        size_t len = strcspn(at, "/");
-        sma_buf_put_file_name(&uri, (struct sma_str){at, len});
-        at += len;
-        if (*at == '/')
-            sma_buf_put_char(&uri, *at++);
-    }
-    const char *name = strrchr(session->options.project_dir, '/');
-    json_t *made = uri.err != SMA_ERR_OK
-                       ? NULL
-                       : json_pack("{s:[{s:s,s:s}]}", "roots", "uri", uri.ptr, "name",
-                                   name == NULL || name[1] == '\0' ? "project" : name + 1);
-    sma_buf_fini(&uri);
-    return made;
-}
-
-/* What it asks for in a result: what can be said without people is said. @return NULL: not all of
- *  it can */
-static json_t *answer_inputs(const struct sma_mcp_session *session, const json_t *requests)
-{
-    json_t *responses = json_object();
-    const char *key;
-    json_t *request;
-    json_object_foreach((json_t *)(uintptr_t)requests, key, request)
-    {
-        struct sma_str method = sma_json_str(request, "method");
-        json_t *response = NULL;
-        if (sma_str_is_equal(method, SMA_STR("elicitation/create")))
-            response = json_pack("{s:s}", "action", "decline");
-        else if (sma_str_is_equal(method, SMA_STR("roots/list")))
-            response = roots(session);
-        if (response == NULL || json_object_set_new(responses, key, response) != 0) {
-            json_decref(responses);
-            return NULL;
-        }
-    }
-    return responses;
-}
-
-/* The result is not the end: the same once more, with a new id and its state. */
-static bool repeat(struct sma_mcp_session *session, struct session_request *request,
-                   const json_t *result)
-{
-    const json_t *state = sma_json_get(result, "requestState");
-    const json_t *inputs = sma_json_get(result, "inputRequests");
-    json_t *params = json_deep_copy(request->params);
-    json_t *responses = json_object_size(inputs) == 0 ? NULL : answer_inputs(session, inputs);
-    if (params == NULL || ++request->rounds > SMA_MCP_ROUND_COUNT_MAX ||
-        (json_object_size(inputs) > 0 && responses == NULL)) {
-        json_decref(params);
-        json_decref(responses);
-        return false;
-    }
-    if (responses != NULL)
-        (void)json_object_set_new(params, "inputResponses", responses); /* no memory: asked again */
-    if (state != NULL)
-        (void)json_object_set(params, "requestState", (json_t *)(uintptr_t)state); /* the same */
-    request->id = ++session->last_id;
-    return session_put_request(session, request, call_method(request->call_kind), params);
 }
 
 static void on_call_result(struct sma_mcp_session *session, struct session_request *request,
@@ -350,28 +292,28 @@ static void on_call_result(struct sma_mcp_session *session, struct session_reque
 {
     bool wants_more = session->is_modern && sma_str_is_equal(sma_json_str(result, "resultType"),
                                                              SMA_STR("input_required"));
-    if (wants_more && repeat(session, request, result))
+    if (wants_more && session_take_inputs(session, request, result))
         return;
     if (wants_more) {
-        answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
-               SMA_STR("the server asks for input that nobody gives"));
+        session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
+                       SMA_STR("the server asks for input that nobody gives"));
         return;
     }
     if (!json_is_object(result)) {
-        answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
-               SMA_STR("the server's answer holds neither a result nor an error"));
+        session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
+                       SMA_STR("the server's answer holds neither a result nor an error"));
         return;
     }
-    answer(session, request,
-           json_is_true(sma_json_get(result, "isError")) ? SMA_MCP_TOOL_ERROR : SMA_MCP_OK, result,
-           SMA_STR(""));
+    session_answer(session, request,
+                   json_is_true(sma_json_get(result, "isError")) ? SMA_MCP_TOOL_ERROR : SMA_MCP_OK,
+                   result, SMA_STR(""));
 }
 
 static void on_answer(struct sma_mcp_session *session, const json_t *message)
 {
     const json_t *id = sma_json_get(message, "id");
     struct session_request *request = json_is_integer(id) && json_integer_value(id) > 0
-                                          ? find_open(session, (uint64_t)json_integer_value(id))
+                                          ? session_find(session, (uint64_t)json_integer_value(id))
                                           : NULL;
     const json_t *error = sma_json_get(message, "error");
     const json_t *result = error == NULL ? sma_json_get(message, "result") : NULL;
@@ -385,6 +327,7 @@ static void on_answer(struct sma_mcp_session *session, const json_t *message)
         return;
     }
     enum session_kind kind = request->kind;
+    session->has_answered = true;
     if (kind == SESSION_CALL && error != NULL) {
         on_call_error(session, request, error);
         return;
@@ -398,80 +341,8 @@ static void on_answer(struct sma_mcp_session *session, const json_t *message)
         on_discover(session, result);
     else if (kind == SESSION_INITIALIZE)
         on_initialize(session, result);
-    else if (kind != SESSION_LISTEN)
+    else if (kind != SESSION_LISTEN && kind != SESSION_PING)
         session_take_page(session, kind, result);
-}
-
-/* -- what the server says by itself ------------------------------------------------------------ */
-static void on_progress(struct sma_mcp_session *session, const json_t *params)
-{
-    const json_t *token = sma_json_get(params, "progressToken");
-    struct session_request *request = json_is_integer(token) && json_integer_value(token) > 0
-                                          ? find_open(session, (uint64_t)json_integer_value(token))
-                                          : NULL;
-    if (request == NULL || request->kind != SESSION_CALL) {
-        session->counts.stray++;
-        return;
-    }
-    uint64_t renewed = session->now_ns + request->renewal_ns;
-    request->deadline_ns = renewed < request->limit_ns ? renewed : request->limit_ns;
-    struct sma_buf text;
-    sma_buf_init(&text, SMA_MCP_PROGRESS_BYTES_MAX * 2);
-    const json_t *progress = sma_json_get(params, "progress"),
-                 *total = sma_json_get(params, "total");
-    struct sma_str message = sma_json_str(params, "message");
-    sma_mcp_put_clean(&text, message, SMA_MCP_PROGRESS_BYTES_MAX);
-    if (text.len == 0 && json_is_number(progress)) {
-        sma_buf_printf(&text, "%.6g", json_number_value(progress));
-        if (json_is_number(total))
-            sma_buf_printf(&text, "/%.6g", json_number_value(total));
-    }
-    if (text.err == SMA_ERR_OK)
-        session->ops->progress(session->user, request->call_id, sma_buf_str(&text));
-    sma_buf_fini(&text);
-}
-
-static void on_message_of_log(struct sma_mcp_session *session, const json_t *params)
-{
-    struct sma_str level = sma_json_str(params, "level");
-    bool is_bad =
-        sma_str_is_equal(level, SMA_STR("error")) || sma_str_is_equal(level, SMA_STR("critical")) ||
-        sma_str_is_equal(level, SMA_STR("alert")) || sma_str_is_equal(level, SMA_STR("emergency"));
-    char *text = json_dumps(sma_json_get(params, "data"), JSON_COMPACT | JSON_ENCODE_ANY);
-    session_log(session, is_bad ? SMA_LOG_WARN : SMA_LOG_DEBUG, "it says: %.250s",
-                text == NULL ? "" : text);
-    free(text);
-}
-
-static void on_notification(struct sma_mcp_session *session, struct sma_str method,
-                            const json_t *params)
-{
-    if (sma_str_is_equal(method, SMA_STR("notifications/progress")))
-        on_progress(session, params);
-    else if (sma_str_is_equal(method, SMA_STR("notifications/message")))
-        on_message_of_log(session, params);
-    else if (sma_str_is_equal(method, SMA_STR("notifications/tools/list_changed")) ||
-             sma_str_is_equal(method, SMA_STR("notifications/resources/list_changed")) ||
-             sma_str_is_equal(method, SMA_STR("notifications/prompts/list_changed")))
-        session_list_soon(session);
-}
-
-static void on_request(struct sma_mcp_session *session, const json_t *id, struct sma_str method)
-{
-    if (sma_str_is_equal(method, SMA_STR("ping"))) {
-        session_put_result(session, id, json_object());
-    } else if (sma_str_is_equal(method, SMA_STR("roots/list"))) {
-        session_put_result(session, id, roots(session));
-    } else if (sma_str_is_equal(method, SMA_STR("elicitation/create"))) {
-        session->counts.refused++;
-        session_put_result(session, id, json_pack("{s:s}", "action", "decline"));
-    } else if (sma_str_is_equal(method, SMA_STR("sampling/createMessage"))) {
-        session->counts.refused++;
-        session_put_error(session, id, -1, "User rejected sampling request");
-    } else {
-        session->counts.refused++;
-        session_put_error(session, id, -32601, "Method not found");
-    }
 }
 
 static void count_garbage(struct sma_mcp_session *session, struct sma_str text)
@@ -484,16 +355,55 @@ static void count_garbage(struct sma_mcp_session *session, struct sma_str text)
         session_fail(session, "it writes nothing but garbage");
 }
 
+/* A server that talks without end would keep us busy with nothing. */
+static void count_unasked(struct sma_mcp_session *session, unsigned count, size_t bytes)
+{
+    if (session->now_ns - session->unasked_ns >= SMA_MCP_UNASKED_MS * SMA_NS_PER_MS) {
+        session->unasked_ns = session->now_ns;
+        session->unasked_count = 0;
+        session->unasked_bytes = 0;
+    }
+    session->unasked_bytes += bytes;
+    session->unasked_count += count;
+    if (session->unasked_count > SMA_MCP_UNASKED_COUNT_MAX ||
+        session->unasked_bytes > SMA_MCP_UNASKED_BYTES_MAX)
+        session_fail(session, "it talks without end, unasked");
+}
+
+/* Whatever it says: it is there. */
+static void note_life(struct sma_mcp_session *session)
+{
+    for (size_t i = 0; session->is_pinged && i < SMA_COUNT_OF(session->open); i++)
+        if (session->open[i].kind == SESSION_PING)
+            session->open[i].deadline_ns = session->now_ns + SMA_MCP_PING_MS * SMA_NS_PER_MS;
+}
+
+/* A call was not answered in time: is anybody there? Also that is how a server is found out whose
+ * pipes somebody else holds. */
+static void ping(struct sma_mcp_session *session)
+{
+    if (session->is_pinged || session->state != SESSION_READY)
+        return;
+    struct session_request *request = session_open(session, SESSION_PING, SMA_MCP_PING_MS);
+    if (request == NULL)
+        return;
+    session->is_pinged = true;
+    if (!session_put_request(session, request, session->is_modern ? "server/discover" : "ping",
+                             NULL))
+        session_close(session, request); /* no memory: not now */
+}
+
 static void take_one(struct sma_mcp_session *session, const json_t *message, struct sma_str text)
 {
     const json_t *id = sma_json_get(message, "id");
     struct sma_str method = sma_json_str(message, "method");
     bool is_answer =
         sma_json_get(message, "result") != NULL || sma_json_get(message, "error") != NULL;
+    session->has_answered = false;
     if (method.len > 0 && id == NULL)
-        on_notification(session, method, sma_json_get(message, "params"));
+        session_take_notification(session, method, sma_json_get(message, "params"));
     else if (method.len > 0 && (json_is_string(id) || json_is_integer(id)))
-        on_request(session, id, method);
+        session_take_request(session, id, method, sma_json_get(message, "params"));
     else if (method.len == 0 && is_answer)
         on_answer(session, message);
     else {
@@ -501,30 +411,8 @@ static void take_one(struct sma_mcp_session *session, const json_t *message, str
         return;
     }
     session->garbage_run = 0;
-}
-
-void sma_mcp_session_take(struct sma_mcp_session *session, struct sma_str message, uint64_t now_ns)
-{
-    enter(session, now_ns);
-    message = sma_str_trim(message);
-    if (message.len == 0 || session->state == SESSION_FAILED)
-        return;
-    json_t *root = NULL;
-    bool is_text = message.ptr[0] == '{' || message.ptr[0] == '[';
-    if (!is_text || message.len > SMA_MCP_MESSAGE_BYTES_MAX ||
-        sma_json_load_tolerant(message, false, &root) != SMA_ERR_OK) {
-        count_garbage(session, message);
-        return;
-    }
-    bool may_batch = strcmp(session->version, "2025-03-26") == 0; /* this revision alone */
-    if (json_is_object(root))
-        take_one(session, root, message);
-    else if (json_is_array(root) && may_batch && json_array_size(root) > 0)
-        for (size_t i = 0; i < json_array_size(root) && session->state != SESSION_FAILED; i++)
-            take_one(session, json_array_get(root, i), message);
-    else
-        count_garbage(session, message);
-    json_decref(root);
+    if (!session->has_answered)
+        count_unasked(session, 1, 0);
 }
 
 /* "id": and a number: of the first of them, where a message begins or ends with it. */
@@ -543,20 +431,71 @@ static uint64_t sniff_id(struct sma_str text)
     return id;
 }
 
+/* A message that cannot be read: what it answers, by its beginning and its end, is over. */
+static bool fail_unread(struct sma_mcp_session *session, struct sma_str head, struct sma_str tail,
+                        const char *why)
+{
+    uint64_t id = sniff_id(head);
+    if (session_find(session, id) == NULL)
+        id = sniff_id(tail);
+    if (session_find(session, id) == NULL)
+        return false;
+    sma_mcp_session_fail(session, id, SMA_MCP_PROTOCOL_ERROR, sma_str(why));
+    return true;
+}
+
+static void fail_broken(struct sma_mcp_session *session, struct sma_str message)
+{
+    size_t edge = message.len < SESSION_TEXT_BYTES_MAX ? message.len : SESSION_TEXT_BYTES_MAX;
+    struct sma_str head = {message.ptr, edge}, tail = {message.ptr + message.len - edge, edge};
+    bool is_request = memmem(head.ptr, edge, "\"method\"", 8) != NULL;
+    bool is_answer = memmem(head.ptr, edge, "\"result\"", 8) != NULL ||
+                     memmem(head.ptr, edge, "\"error\"", 7) != NULL;
+    if (is_answer && !is_request)
+        (void)fail_unread(session, head, tail, "the server's answer is no JSON, or too deep");
+}
+
 void sma_mcp_session_skip(struct sma_mcp_session *session, struct sma_str head, struct sma_str tail,
                           uint64_t now_ns)
 {
     enter(session, now_ns);
     session_log(session, SMA_LOG_WARN, "a message of more than %d bytes was skipped",
                 SMA_MCP_MESSAGE_BYTES_MAX);
-    uint64_t id = sniff_id(head);
-    if (find_open(session, id) == NULL)
-        id = sniff_id(tail);
-    if (find_open(session, id) == NULL)
+    if (!fail_unread(session, head, tail, "the server's answer is too large to be read"))
         session->counts.garbage++;
+}
+
+void sma_mcp_session_take(struct sma_mcp_session *session, struct sma_str message, uint64_t now_ns)
+{
+    enter(session, now_ns);
+    message = sma_str_trim(message);
+    if (message.len == 0 || session->state == SESSION_FAILED)
+        return;
+    json_t *root = NULL;
+    bool is_text = message.ptr[0] == '{' || message.ptr[0] == '[';
+    enum sma_err err = is_text && message.len <= SMA_MCP_MESSAGE_BYTES_MAX
+                           ? sma_json_load_tolerant(message, false, &root)
+                           : SMA_ERR_BADINPUT;
+    if (err != SMA_ERR_OK) {
+        if (message.ptr[0] == '{') /* an answer, too deep or broken: nobody need wait for it */
+            fail_broken(session, message);
+        count_garbage(session, message);
+        count_unasked(session, 1, message.len);
+        return;
+    }
+    session->has_answered = false;
+    note_life(session);
+    bool may_batch = strcmp(session->version, "2025-03-26") == 0; /* this revision alone */
+    if (json_is_object(root))
+        take_one(session, root, message);
+    else if (json_is_array(root) && may_batch && json_array_size(root) > 0)
+        for (size_t i = 0; i < json_array_size(root) && session->state != SESSION_FAILED; i++)
+            take_one(session, json_array_get(root, i), message);
     else
-        sma_mcp_session_fail(session, id, SMA_MCP_PROTOCOL_ERROR,
-                             SMA_STR("the server's answer is too large to be read"));
+        count_garbage(session, message);
+    if (!session->has_answered)
+        count_unasked(session, 0, message.len);
+    json_decref(root);
 }
 
 /* -- times ------------------------------------------------------------------------------------- */
@@ -566,8 +505,12 @@ uint64_t sma_mcp_session_due(const struct sma_mcp_session *session)
         return UINT64_MAX;
     uint64_t due = session->handshake_ns;
     for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
-        if (session->open[i].kind != SESSION_FREE && session->open[i].deadline_ns < due)
+        if (session->open[i].kind != SESSION_FREE && session->open[i].asking == 0 &&
+            session->open[i].deadline_ns < due)
             due = session->open[i].deadline_ns;
+    for (size_t i = 0; i < SMA_COUNT_OF(session->questions); i++)
+        if (session->questions[i].id != 0 && session->questions[i].deadline_ns < due)
+            due = session->questions[i].deadline_ns;
     if (session->listing.is_wanted && !session->listing.is_open && session->listing.due_ns < due)
         due = session->listing.due_ns;
     return due;
@@ -583,9 +526,10 @@ static void time_out(struct sma_mcp_session *session, struct session_request *re
     if (request->kind == SESSION_CALL) {
         bool is_at_limit = request->deadline_ns == request->limit_ns;
         tell_cancelled(session, request->id, "timeout");
-        answer(session, request, SMA_MCP_UNKNOWN, NULL,
-               is_at_limit ? SMA_STR("it took too long, whatever progress it told of")
-                           : SMA_STR("no answer in time"));
+        session_answer(session, request, SMA_MCP_UNKNOWN, NULL,
+                       is_at_limit ? SMA_STR("it took too long, whatever progress it told of")
+                                   : SMA_STR("no answer in time"));
+        ping(session);
         return;
     }
     enum session_kind kind = request->kind;
@@ -594,6 +538,8 @@ static void time_out(struct sma_mcp_session *session, struct session_request *re
         on_discover(session, NULL);
     else if (kind == SESSION_INITIALIZE)
         session_fail(session, "it does not answer the handshake");
+    else if (kind == SESSION_PING)
+        session_fail(session, "it does not answer any more");
     else
         session_take_page(session, kind, NULL);
 }
@@ -607,8 +553,10 @@ void sma_mcp_session_tick(struct sma_mcp_session *session, uint64_t now_ns)
         session_fail(session, "it was not ready in time");
         return;
     }
+    session_tick_questions(session);
     for (size_t i = 0; i < SMA_COUNT_OF(session->open) && session->state != SESSION_FAILED; i++)
-        if (session->open[i].kind != SESSION_FREE && session->open[i].deadline_ns <= now_ns)
+        if (session->open[i].kind != SESSION_FREE && session->open[i].asking == 0 &&
+            session->open[i].deadline_ns <= now_ns)
             time_out(session, &session->open[i]);
     struct session_listing *listing = &session->listing;
     if (session->state == SESSION_READY && listing->is_wanted && !listing->is_open &&
@@ -652,9 +600,10 @@ enum sma_err sma_mcp_session_call(struct sma_mcp_session *session,
         return params == NULL ? SMA_ERR_BADINPUT : SMA_ERR_FULL;
     }
     request->call_kind = call->kind;
+    request->group = call->group;
     request->params = session->is_modern ? json_deep_copy(params) : NULL;
     uint64_t id = request->id;
-    if (!session_put_request(session, request, call_method(call->kind), params)) {
+    if (!session_put_request(session, request, session_call_method(call->kind), params)) {
         session_close(session, request);
         return SMA_ERR_NOMEM;
     }
@@ -664,22 +613,22 @@ enum sma_err sma_mcp_session_call(struct sma_mcp_session *session,
 
 void sma_mcp_session_cancel(struct sma_mcp_session *session, uint64_t id, const char *reason)
 {
-    struct session_request *request = find_call(session, id);
+    struct session_request *request = session_find_call(session, id);
     if (request == NULL)
         return;
     tell_cancelled(session, request->id, reason);
-    answer(session, request, SMA_MCP_CANCELLED, NULL, sma_str(reason));
+    session_answer(session, request, SMA_MCP_CANCELLED, NULL, sma_str(reason));
 }
 
 void sma_mcp_session_fail(struct sma_mcp_session *session, uint64_t id,
                           enum sma_mcp_outcome outcome, struct sma_str why)
 {
-    struct session_request *request = find_open(session, id);
+    struct session_request *request = session_find(session, id);
     if (request == NULL || session->state == SESSION_FAILED)
         return;
     enum session_kind kind = request->kind;
     if (kind == SESSION_CALL) {
-        answer(session, request, outcome, NULL, why);
+        session_answer(session, request, outcome, NULL, why);
         return;
     }
     session_close(session, request);
@@ -687,7 +636,7 @@ void sma_mcp_session_fail(struct sma_mcp_session *session, uint64_t id,
         on_discover(session, NULL);
     else if (kind == SESSION_INITIALIZE)
         session_fail(session, "the handshake failed");
-    else if (kind != SESSION_LISTEN)
+    else if (kind != SESSION_LISTEN && kind != SESSION_PING)
         session_take_page(session, kind, NULL);
 }
 
@@ -696,7 +645,7 @@ void sma_mcp_session_end(struct sma_mcp_session *session, struct sma_str why)
     session->state = SESSION_FAILED;
     for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
         if (session->open[i].kind == SESSION_CALL)
-            answer(session, &session->open[i], SMA_MCP_UNKNOWN, NULL, why);
+            session_answer(session, &session->open[i], SMA_MCP_UNKNOWN, NULL, why);
 }
 
 /* -- looking ----------------------------------------------------------------------------------- */

@@ -10,9 +10,11 @@
  * Source: the specification of these revisions; vectors of real servers in tests.
  *
  * Everything a server says is untrusted. Each side has its own ids: `method` decides what a message
- * is. What is not JSON, not JSON-RPC, or an answer to nothing is counted and skipped. Requests of
- * the server are always answered: ping, roots/list (the project), and a polite no to sampling and
- * elicitation. No $ref of a schema is ever followed.
+ * is. What is not JSON, not JSON-RPC, or an answer to nothing is counted and skipped; so is all
+ * that nobody asked for, and whoever says too much of it is given up. Requests of the server are
+ * always answered: ping, roots/list (the project), elicitation (by people), and a polite no to
+ * sampling. After a call's time-out the server must say something, or it is given up. No $ref of a
+ * schema is ever followed.
  *
  * Invariants: each call that was begun is answered exactly once through `answered`, unless the
  *             session is destroyed; its time is renewed by progress, up to
@@ -43,6 +45,14 @@ struct sma_mcp_out
     bool is_modern;
 };
 
+/* To people, for an open call (elicitation): sma_mcp_elicit. */
+struct sma_mcp_question
+{
+    uint64_t id, call_id;
+    struct sma_str text, schema; /* clean, bounded */
+    uint64_t deadline_ns;        /* then it is dismissed */
+};
+
 struct sma_mcp_session_ops
 {
     /* Say this. What cannot be said ends the session sooner or later (sma_mcp_session_end). */
@@ -54,6 +64,9 @@ struct sma_mcp_session_ops
                      struct sma_str why);
     void (*progress)(void *user, uint64_t id, struct sma_str text);         /* clean, bounded */
     void (*log)(void *user, enum sma_log_level level, struct sma_str text); /* clean, bounded */
+    /* Ask people for a call. Answered by sma_mcp_session_elicited, unless the call ends before.
+     * false: nobody can be asked. May be NULL. */
+    bool (*elicit)(void *user, const struct sma_mcp_question *question);
     /* Nothing more comes of this connection: start anew. why: for people. */
     void (*failed)(void *user, const char *why);
 };
@@ -94,6 +107,7 @@ struct sma_mcp_session_call
     struct sma_str name;      /* RESOURCE: uri */
     struct sma_str arguments; /* JSON object text; empty = {} */
     int64_t timeout_ms;
+    uint64_t group; /* whose it is; a question for people is asked where it is clear for whom */
 };
 /**
  * Ask something of the server.
@@ -105,6 +119,11 @@ SMA_CHECKED enum sma_err sma_mcp_session_call(struct sma_mcp_session *session,
                                               uint64_t now_ns, uint64_t *ret_id);
 /** Give a call up: the server is told, `answered` comes at once. Unknown ids: nothing. */
 void sma_mcp_session_cancel(struct sma_mcp_session *session, uint64_t id, const char *reason);
+
+/** What people did with a question. content: ACCEPT: JSON; what does not fit the form is not sent.
+ *  Unknown ids: nothing. */
+void sma_mcp_session_elicited(struct sma_mcp_session *session, uint64_t id,
+                              enum sma_mcp_action action, struct sma_str content, uint64_t now_ns);
 
 /** The handshake is over and the first list is there. */
 bool sma_mcp_session_is_ready(const struct sma_mcp_session *session);

@@ -44,7 +44,8 @@ static bool add_meta(const struct sma_mcp_session *session, const struct session
         is_whole = set(meta, "io.modelcontextprotocol/protocolVersion",
                        json_string(SESSION_MODERN_VERSION)) &&
                    set(meta, "io.modelcontextprotocol/clientInfo", client_info()) &&
-                   set(meta, "io.modelcontextprotocol/clientCapabilities", json_object());
+                   set(meta, "io.modelcontextprotocol/clientCapabilities",
+                       json_pack("{s:{},s:{}}", "roots", "elicitation"));
     return is_whole;
 }
 

@@ -31,6 +31,7 @@ enum session_kind
     SESSION_TEMPLATES,
     SESSION_PROMPTS,
     SESSION_LISTEN, /* subscriptions/listen: open as long as the connection */
+    SESSION_PING,   /* is it still there? */
     SESSION_CALL,
 };
 
@@ -42,8 +43,21 @@ struct session_request
     /* CALL */
     uint64_t call_id; /* the owner's: the id of its first request */
     enum sma_mcp_call_kind call_kind;
-    json_t *params; /* to be repeated with requestState; modern alone */
-    unsigned rounds;
+    uint64_t group;
+    unsigned rounds, asking, asked; /* questions to people: open, in all */
+    uint64_t paused_ns;             /* since when some are open */
+    json_t *params;                 /* to be repeated; modern alone */
+    json_t *responses, *state;      /* with these */
+};
+
+/* To people, for a call. */
+struct session_question
+{
+    uint64_t id; /* 0 = free */
+    uint64_t call_id, deadline_ns;
+    json_t *form;
+    json_t *wire_id; /* the server's request; NULL: asked in a result, under key */
+    char *key;
 };
 
 struct session_listing
@@ -69,13 +83,19 @@ struct sma_mcp_session
     char version[16];
     bool has_tools, has_resources, has_prompts, tells_changes;
     char *instructions;                                      /* clean; NULL = none */
-    struct session_request open[SMA_MCP_OPEN_COUNT_MAX + 2]; /* calls, one list, LISTEN */
+    struct session_request open[SMA_MCP_OPEN_COUNT_MAX + 3]; /* calls, one list, LISTEN, PING */
+    struct session_question questions[SMA_MCP_ELICIT_COUNT_MAX];
+    uint64_t last_question;
     size_t call_count;
     uint64_t last_id;
     uint64_t handshake_ns; /* until when it has to be ready; UINT64_MAX = it was */
     uint64_t now_ns;       /* of the entry that is at work */
     unsigned garbage_run, log_count;
     uint64_t log_ns;
+    bool is_pinged;
+    bool has_answered; /* the message at work was asked for */
+    unsigned unasked_count;
+    uint64_t unasked_bytes, unasked_ns; /* since when they are counted */
     struct session_listing listing;
     const struct sma_mcp_catalogue *offer;
     struct sma_mcp_session_counts counts;
@@ -89,6 +109,12 @@ void session_fail(struct sma_mcp_session *session, const char *why);
 struct session_request *session_open(struct sma_mcp_session *session, enum session_kind kind,
                                      uint64_t timeout_ms);
 void session_close(struct sma_mcp_session *session, struct session_request *request);
+struct session_request *session_find(struct sma_mcp_session *session, uint64_t id);
+struct session_request *session_find_call(struct sma_mcp_session *session, uint64_t call_id);
+/** Its end: the slot is free, the owner is told. */
+void session_answer(struct sma_mcp_session *session, struct session_request *request,
+                    enum sma_mcp_outcome outcome, const json_t *result, struct sma_str why);
+const char *session_call_method(enum sma_mcp_call_kind kind);
 /** The first list is there, or cannot be had. */
 void session_become_ready(struct sma_mcp_session *session);
 
@@ -103,6 +129,20 @@ void session_put_cancelled(struct sma_mcp_session *session, uint64_t id, const c
 void session_put_result(struct sma_mcp_session *session, const json_t *id, json_t *result);
 void session_put_error(struct sma_mcp_session *session, const json_t *id, int code,
                        const char *message);
+
+/* -- session_ask.c ----------------------------------------------------------------------------- */
+void session_take_notification(struct sma_mcp_session *session, struct sma_str method,
+                               const json_t *params);
+void session_take_request(struct sma_mcp_session *session, const json_t *id, struct sma_str method,
+                          const json_t *params);
+/** A result that is not the end of a call: what it asks for is said, perhaps by people, and the
+ *  call repeated. @return false: that cannot be */
+bool session_take_inputs(struct sma_mcp_session *session, struct session_request *request,
+                         const json_t *result);
+/** Questions whose time is over. */
+void session_tick_questions(struct sma_mcp_session *session);
+/** The call is over, and so are its questions. */
+void session_drop_questions(struct sma_mcp_session *session, uint64_t call_id);
 
 /* -- session_list.c ---------------------------------------------------------------------------- */
 /** Ask for all lists, from the first on. */

@@ -66,6 +66,23 @@ static void take_catalogue(struct world *world, struct sma_msg *msg, struct sma_
     sma_ctx_answer(ctx, msg, &answer);
 }
 
+static void take_question(struct sma_msg *msg, struct sma_ctx *ctx)
+{
+    const struct sma_mcp_elicit *asked = SMA_MSG_BODY(msg, struct sma_mcp_elicit);
+    CHECK_STR("Who are you?", asked->text);
+    CHECK_STR("a", asked->server);
+    CHECK_STR("{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},"
+              "\"required\":[\"name\"]}",
+              asked->schema);
+    struct sma_mcp_elicited elicited = {.seq = asked->seq,
+                                        .call = asked->call,
+                                        .action = SMA_MCP_ACCEPT,
+                                        .content = SMA_STR("{\"name\":\"Ann\"}")};
+    struct sma_msg *answer = sma_msg_make_mcp_elicited(&elicited);
+    CHECK(answer != NULL);
+    sma_ctx_answer(ctx, msg, &answer);
+}
+
 static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct world *world = state;
@@ -74,6 +91,8 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_answer(world, *msg, ctx);
     if ((*msg)->kind == SMA_MSG_MCP_CATALOGUE)
         take_catalogue(world, *msg, ctx);
+    if ((*msg)->kind == SMA_MSG_MCP_ELICIT)
+        take_question(*msg, ctx);
     if ((*msg)->kind == SMA_MSG_MCP_PROGRESS) {
         sma_buf_put_str(&world->progress, SMA_MSG_BODY(*msg, struct sma_mcp_progress)->text);
         sma_buf_put_char(&world->progress, '\n');
@@ -373,6 +392,17 @@ const struct sma_mcp_server *world_server(struct world *world, const char *serve
     return found;
 }
 
+const struct sma_mcp_tool *world_tool(struct world *world, const char *shown)
+{
+    pthread_mutex_lock(&world->lock);
+    const struct sma_mcp_tool *tool =
+        world->catalogue == NULL ? NULL
+                                 : sma_mcp_catalogue_find_shown(world->catalogue, sma_str(shown));
+    pthread_mutex_unlock(&world->lock);
+    CHECK(tool != NULL);
+    return tool;
+}
+
 /* -- asking ------------------------------------------------------------------------------------ */
 static void order(struct world *world, struct sma_msg *msg, size_t call)
 {
@@ -381,8 +411,8 @@ static void order(struct world *world, struct sma_msg *msg, size_t call)
     world->order_calls[world->order_end++] = call;
 }
 
-size_t world_ask(struct world *world, const char *server, const char *tool, const char *arguments,
-                 uint32_t timeout_ms)
+static size_t ask(struct world *world, enum sma_mcp_call_kind kind, const char *server,
+                  const char *tool, const char *arguments, uint32_t timeout_ms)
 {
     pthread_mutex_lock(&world->lock);
     CHECK(world->call_count < WORLD_CALL_COUNT_MAX);
@@ -390,7 +420,7 @@ size_t world_ask(struct world *world, const char *server, const char *tool, cons
     world->calls[call] = (struct world_call){.seq = call + 1};
     struct sma_mcp_call asked = {.seq = call + 1,
                                  .call = 3,
-                                 .kind = SMA_MCP_TOOL,
+                                 .kind = kind,
                                  .server = sma_str(server),
                                  .name = sma_str(tool),
                                  .arguments = sma_str(arguments),
@@ -398,6 +428,18 @@ size_t world_ask(struct world *world, const char *server, const char *tool, cons
     order(world, sma_msg_make_mcp_call(&asked), call);
     pthread_mutex_unlock(&world->lock);
     return call;
+}
+
+size_t world_ask(struct world *world, const char *server, const char *tool, const char *arguments,
+                 uint32_t timeout_ms)
+{
+    return ask(world, SMA_MCP_TOOL, server, tool, arguments, timeout_ms);
+}
+
+size_t world_ask_kind(struct world *world, enum sma_mcp_call_kind kind, const char *server,
+                      const char *name, const char *arguments)
+{
+    return ask(world, kind, server, name, arguments, 0);
 }
 
 const struct world_call *world_await(struct world *world, size_t call)

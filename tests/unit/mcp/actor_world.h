@@ -1,6 +1,6 @@
 /*
  * actor_world.h — the mcp actor on its thread, a stand-in agent that asks it, and a project in a
- * folder of its own, whose servers are fake_mcp.
+ * folder of its own, whose servers are fake_mcp. Whoever asks people is told that it is Ann.
  */
 #ifndef SMA_TEST_MCP_ACTOR_WORLD_H
 #define SMA_TEST_MCP_ACTOR_WORLD_H
@@ -40,9 +40,12 @@ void world_await_tool(struct world *world, const char *shown, bool is_there);
 void world_await_gone(struct world *world, const char *server);
 /** A fact of the newest catalogue; NULL: it is not there. Good until the next catalogue. */
 const struct sma_mcp_server *world_server(struct world *world, const char *server);
+const struct sma_mcp_tool *world_tool(struct world *world, const char *shown);
 
 size_t world_ask(struct world *world, const char *server, const char *tool, const char *arguments,
                  uint32_t timeout_ms);
+size_t world_ask_kind(struct world *world, enum sma_mcp_call_kind kind, const char *server,
+                      const char *name, const char *arguments);
 const struct world_call *world_await(struct world *world, size_t call);
 /** world_ask and world_await. */
 const struct world_call *world_do(struct world *world, const char *server, const char *tool,

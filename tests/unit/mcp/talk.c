@@ -56,6 +56,19 @@ static void on_log(void *user, enum sma_log_level level, struct sma_str text)
     put(talk->log, text);
 }
 
+static bool on_elicit(void *user, const struct sma_mcp_question *question)
+{
+    struct talk *talk = user;
+    if (talk->is_deaf)
+        return false;
+    talk->question_count++;
+    talk->question = question->id;
+    talk->question_call = question->call_id;
+    snprintf(talk->question_text, sizeof talk->question_text, "%s", question->text.ptr);
+    snprintf(talk->question_form, sizeof talk->question_form, "%s", question->schema.ptr);
+    return true;
+}
+
 static void on_failed(void *user, const char *why)
 {
     struct talk *talk = user;
@@ -68,6 +81,7 @@ static const struct sma_mcp_session_ops ops = {.send = on_send,
                                                .answered = on_answered,
                                                .progress = on_progress,
                                                .log = on_log,
+                                               .elicit = on_elicit,
                                                .failed = on_failed};
 
 void talk_begin(struct talk *talk, bool probes_modern)

@@ -20,6 +20,10 @@ struct talk
     uint64_t answered_id;
     enum sma_mcp_outcome outcome;
     char text[512], progress[512], why[512], log[512];
+    uint64_t question, question_call;
+    unsigned question_count;
+    char question_text[4096], question_form[4096];
+    bool is_deaf; /* nobody can be asked */
 };
 
 /** A session that has begun. */

@@ -14,11 +14,12 @@ static void the_legacy_handshake_is_as_recorded(void)
 {
     struct talk talk;
     talk_begin(&talk, false);
-    CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
-               "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{}},\"clientInfo\":{"
-               "\"name\":\"shipmyagent\",\"title\":\"ShipMyAgent\",\"version\":\"" SMA_VERSION
-               "\"}}}",
-               talk_newest(&talk));
+    CHECK_TEXT(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+        "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{},\"elicitation\":{}},"
+        "\"clientInfo\":{"
+        "\"name\":\"shipmyagent\",\"title\":\"ShipMyAgent\",\"version\":\"" SMA_VERSION "\"}}}",
+        talk_newest(&talk));
     talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
     talk_answer(&talk, "initialize", INITIALIZED("2025-11-25"));
     CHECK_INT(1, talk_count(&talk, "notifications/initialized"));
@@ -70,7 +71,7 @@ static void a_silent_server_is_given_up(void)
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","      \
     "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"shipmyagent\",\"title\":" \
     "\"ShipMyAgent\",\"version\":\"" SMA_VERSION "\"},"                           \
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{},\"elicitation\":{}}}"
 
 static void connect_modern(struct talk *talk)
 {
@@ -334,7 +335,8 @@ static void garbage_is_counted_and_skipped(void)
                                         "{\"id\":{},\"method\":\"ping\"}",
                                         "{\"id\":3,\"method\":7}",
                                         "\"text\"",
-                                        "{\"id\":3,\"result\":{}} trailing"};
+                                        "{\"id\":4,\"result\":{}} trailing",
+                                        "{\"id\":3,\"method\":\"result\" trailing"};
     struct talk talk;
     talk_connect(&talk, "[]");
     (void)talk_call(&talk, "x", "{}");
@@ -378,6 +380,14 @@ static void a_bomb_of_brackets_is_garbage(void)
     bomb[len] = '\0';
     talk_hear(&talk, bomb);
     CHECK_INT(1, sma_mcp_session_count(talk.session).garbage);
+    (void)talk_call(&talk, "x", "{}"); /* one that is an answer ends what it answers */
+    memcpy(bomb, "{\"id\":3,\"result\":", 17);
+    talk_hear(&talk, bomb);
+    CHECK_INT(1, talk.answered_count);
+    CHECK_INT(SMA_MCP_PROTOCOL_ERROR, talk.outcome);
+    (void)talk_call(&talk, "x", "{}");
+    talk_hear(&talk, "{\"id\":4,\"result\":{}} trailing");
+    CHECK_INT(2, talk.answered_count);
     free(bomb);
     talk_end(&talk);
 }

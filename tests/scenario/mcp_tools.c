@@ -1,0 +1,242 @@
+/*
+ * Aim: MCP servers in the whole program: their tools appear and are called, a boot waits for none
+ *      of them, they are started again and read again, /stop reaches them, a kill of the program at
+ *      any step does nothing twice, and a hostile one hurts nobody else.
+ * Method: the real binary, fake_model, and fake_mcp as servers, which writes its calls into a file.
+ *   scenario_mcp_tools GROUP BINARY FAKE_MODEL FAKE_MCP
+ */
+#include "mcp_world.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVERS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define ALLOWED "\"mcp\":{\"allow\":[\"*\"]}"
+
+/* -- work -------------------------------------------------------------------------------------- */
+static void a_run_calls_a_tool_and_its_answer_comes_back(void)
+{
+    struct world world;
+    char *output = NULL;
+    mcp_begin(&world, SERVERS("box", "counts"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    CHECK_INT(11, (int)mcp_number(&world, "box", "tools"));
+    CHECK(world_log_has(&world, "mcp box: connected: 11 tools, 0 resources, 0 prompts"));
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__box__count {\"message\":\"one\"}; text it is done]]",
+                "it is done");
+    CHECK_INT(1, (int)mcp_count_calls(&world, "one"));
+    CHECK(world_asked_count(&world, "counted one") > 0);
+    char *status[] = {(char *)(uintptr_t)programs.service, (char *)(uintptr_t) "status",
+                      world.folder.path, NULL};
+    CHECK_INT(0, run_to_end(status, "", &output, WAIT_MS));
+    CHECK(strstr(output, "box") != NULL && strstr(output, "state connected, tools 11") != NULL);
+    free(output);
+    mcp_end(&world);
+}
+
+static void a_boot_waits_for_no_server(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("mute", "silent", "dead", "dies", "box", "counts"), ALLOWED);
+    talk_expect(world.service.port, "c1", "[[do: text hello]]", "hello"); /* none is needed */
+    mcp_await_state(&world, "box", "connected");
+    mcp_await_state(&world, "mute", "connecting");
+    mcp_await_state(&world, "dead", "error");
+    char *log = folder_read(&world.folder, ".ship/logs/mcp/dead.log");
+    CHECK(log != NULL && strstr(log, "cannot find my configuration") != NULL);
+    free(log);
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__box__count {\"message\":\"one\"}; text it works]]", "it works");
+    CHECK_INT(1, (int)mcp_count_calls(&world, "one"));
+    mcp_end(&world);
+}
+
+static void one_that_dies_in_a_call_is_told_of_and_started_again(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("box", "counts"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c1", "[[do: call mcp__box__die {}; text heard]]", "heard");
+    CHECK(world_asked_count(&world, "The outcome is unknown") > 0);
+    CHECK(world_asked_count(&world, "exit status 7") > 0);
+    long long end = process_now_ms() + WAIT_MS;
+    for (char chat[8] = "d0"; mcp_count_calls(&world, "again") == 0; chat[1]++) {
+        CHECK(process_now_ms() < end);
+        talk_expect(world.service.port, chat,
+                    "[[do: call mcp__box__count {\"message\":\"again\"}; text so]]", "so");
+        process_pause_ms(500);
+    }
+    mcp_end(&world);
+}
+
+static void what_changes_in_the_file_is_taken_over(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("old", "counts", "both", "counts"), ALLOWED);
+    mcp_await_state(&world, "old", "connected");
+    mcp_await_state(&world, "both", "connected");
+    mcp_write(&world, SERVERS("new", "counts", "both", "counts"), "");
+    CHECK(kill(world.service.pid, SIGHUP) == 0);
+    mcp_await_state(&world, "new", "connected");
+    mcp_await_state(&world, "old", NULL);
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__new__count {\"message\":\"new\"}; call mcp__both__count "
+                "{\"message\":\"both\"}; text fine]]",
+                "fine");
+    CHECK_INT(1, (int)mcp_count_calls(&world, "new"));
+    CHECK_INT(1, (int)mcp_count_calls(&world, "both"));
+    folder_write(&world.folder, ".ship/mcp/mcp.json", "{broken");
+    CHECK(kill(world.service.pid, SIGHUP) == 0);
+    talk_expect(world.service.port, "c2",
+                "[[do: call mcp__new__count {\"message\":\"kept\"}; text still]]", "still");
+    CHECK_INT(1, (int)mcp_count_calls(&world, "kept"));
+    mcp_end(&world);
+}
+
+static void stop_reaches_the_server(void)
+{
+    struct world world;
+    struct talk talk;
+    mcp_begin(&world, SERVERS("box", "counts"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    char *body = talk_body("c1", "m1",
+                           "[[do: call mcp__box__count {\"message\":\"first\"}; call "
+                           "mcp__box__silent {}; text never]]");
+    talk_start(&talk, world.service.port, "/api/execute", "", body);
+    free(body);
+    mcp_await_asked(&world, "counted first");
+    process_pause_ms(300); /* to the server: nothing tells of it from outside */
+    json_decref(talk_execute(world.service.port, 200, "c1", "m2", "/stop"));
+    talk_wait(&talk);
+    CHECK(strstr(talk.answer.body, "never") == NULL);
+    talk_fini(&talk);
+    mcp_await_call(&world, "cancelled");
+    mcp_end(&world);
+}
+
+static void resources_are_listed_and_read(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("box", "rich"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp_list_resources {}; call mcp_read_resource "
+                "{\"server\":\"box\",\"uri\":\"note://today\"}; text read]]",
+                "read");
+    CHECK(world_asked_count(&world, "what is up") > 0);
+    CHECK(world_asked_count(&world, "the note of today") > 0);
+    mcp_end(&world);
+}
+
+/* -- kills ------------------------------------------------------------------------------------- */
+/* When the program is killed: after this was asked of the model, or this is called. */
+struct moment
+{
+    const char *asked, *called;
+    int pause_ms;
+};
+
+static void killed_at(const struct moment *moment)
+{
+    static const char text[] =
+        "[[do: call mcp__box__count {\"message\":\"one\",\"ms\":300}; call "
+        "mcp__box__count {\"message\":\"two\",\"ms\":300}; text all is told]]";
+    struct world world;
+    struct talk talk;
+    mcp_begin(&world, SERVERS("box", "counts"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    char *body = talk_body("c1", "m1", text);
+    talk_start(&talk, world.service.port, "/api/execute", "", body);
+    free(body);
+    if (moment->asked != NULL)
+        mcp_await_asked(&world, moment->asked);
+    else
+        mcp_await_call(&world, moment->called);
+    process_pause_ms(moment->pause_ms);
+    service_kill(&world.service);
+    talk_wait(&talk);
+    talk_fini(&talk);
+    size_t one = mcp_count_calls(&world, "one"), two = mcp_count_calls(&world, "two");
+    service_start(&world.service, programs.service, &world.folder);
+    mcp_await_state(&world, "box", "connected");
+    json_t *answer = talk_execute(world.service.port, 200, "c1", "m1", text);
+    CHECK(strstr(talk_text(answer, "output"), "all is told") != NULL);
+    json_decref(answer);
+    CHECK(mcp_count_calls(&world, "one") <= 1);
+    CHECK(mcp_count_calls(&world, "two") <= 1);
+    /* what was done, and whose answer did not come, is told as such; nothing else is */
+    bool was_open = (one == 1 && world_asked_count(&world, "counted one") == 0) ||
+                    (two == 1 && world_asked_count(&world, "counted two") == 0);
+    if (was_open)
+        CHECK(world_asked_count(&world, "nterrupted") > 0);
+    mcp_end(&world);
+}
+
+static void killed_at_any_step_nothing_is_done_twice(void)
+{
+    static const struct moment moments[] = {
+        {.asked = "all is told"},
+        {.asked = "all is told", .pause_ms = 50},
+        {.called = "one"},
+        {.called = "one", .pause_ms = 150},
+        {.called = "one", .pause_ms = 290},
+        {.asked = "counted one"},
+        {.called = "two"},
+        {.asked = "counted two"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(moments); i++)
+        killed_at(&moments[i]);
+}
+
+/* -- hostile ----------------------------------------------------------------------------------- */
+static void hostile_ones_hurt_nobody_else(void)
+{
+    struct world world;
+    mcp_begin(&world,
+              SERVERS("box", "counts", "h1", "silent", "h2", "garbage", "h3", "flood", "h4", "deaf",
+                      "h5", "loud", "h6", "many", "h7", "endless", "h8", "circles", "h9", "injects",
+                      "h10", "bombs", "h11", "line", "h12", "daemon", "h13", "stubborn", "h14",
+                      "dies"),
+              ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c0", "[[do: text hello]]", "hello");
+    static const char *const up[] = {"h6", "h7", "h8", "h9", "h10", "h11", "h12", "h13"};
+    for (size_t i = 0; i < SMA_COUNT_OF(up); i++)
+        mcp_await_state(&world, up[i], "connected");
+    for (int i = 0; i < 5; i++) {
+        char chat[8], text[200], name[16];
+        snprintf(chat, sizeof chat, "c%d", i);
+        snprintf(name, sizeof name, "call%d", i);
+        snprintf(text, sizeof text,
+                 "[[do: call mcp_call {\"tool\":\"box:count\",\"arguments\":{\"message\":\"%s\"}}; "
+                 "text ok]]",
+                 name);
+        talk_expect(world.service.port, chat, text, "ok");
+        CHECK_INT(1, (int)mcp_count_calls(&world, name));
+    }
+    talk_expect(world.service.port, "c9",
+                "[[do: call mcp_call {\"tool\":\"h11:echo\",\"arguments\":{}}; text went on]]",
+                "went on");
+    mcp_end(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 5);
+    programs = (struct mcp_programs){argv[2], argv[3], argv[4]};
+    if (strcmp(argv[1], "work") == 0) {
+        RUN(a_run_calls_a_tool_and_its_answer_comes_back);
+        RUN(a_boot_waits_for_no_server);
+        RUN(one_that_dies_in_a_call_is_told_of_and_started_again);
+        RUN(what_changes_in_the_file_is_taken_over);
+        RUN(stop_reaches_the_server);
+        RUN(resources_are_listed_and_read);
+    } else if (strcmp(argv[1], "kills") == 0) {
+        RUN(killed_at_any_step_nothing_is_done_twice);
+    } else {
+        RUN(hostile_ones_hurt_nobody_else);
+    }
+    return check_summary();
+}
