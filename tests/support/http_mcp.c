@@ -29,6 +29,8 @@ struct http_mcp
     size_t request_count, breaches, calls, grown;
     int old_stream; /* of HTTP+SSE; -1 = none */
     char url[128];
+    http_mcp_hook *hook;
+    void *hook_user;
 };
 
 /* One request while it is answered. */
@@ -36,7 +38,7 @@ struct asked
 {
     struct http_mcp *server;
     int fd;
-    char method[16], path[128];
+    char method[16], path[2048];
     char *head, *body;
     size_t body_len;
     json_t *message;
@@ -513,8 +515,24 @@ static bool be_strange(struct asked *asked, const json_t *id)
 }
 
 /* -- connections ------------------------------------------------------------------------------- */
+static bool is_hooked(struct asked *asked)
+{
+    int status = 0;
+    char more[1024] = "";
+    char *body = asked->server->hook == NULL
+                     ? NULL
+                     : asked->server->hook(asked->server->hook_user, asked->method, asked->path,
+                                           asked->head, asked->body, &status, more);
+    if (status != 0)
+        answer(asked, status, "application/json", body == NULL ? "" : body, more);
+    free(body);
+    return status != 0;
+}
+
 static void serve(struct asked *asked)
 {
+    if (is_hooked(asked))
+        return;
     const json_t *id = json_object_get(asked->message, "id");
     bool is_get = strcmp(asked->method, "GET") == 0;
     bool is_old = is_at(asked, "/old") || is_at(asked, "/oldaway") || is_at(asked, "/message") ||
@@ -569,7 +587,7 @@ static bool read_one(struct asked *asked, char *bytes)
     keep(asked->server, bytes);
     if (getenv("HTTP_MCP_SHOW") != NULL)
         fprintf(stderr, "--> %s\n", bytes);
-    sscanf(bytes, "%15s %127s", asked->method, asked->path);
+    sscanf(bytes, "%15s %2047s", asked->method, asked->path);
     asked->head = strndup(bytes, head_len);
     asked->body = strndup(bytes + head_len, body_len);
     asked->body_len = body_len;
@@ -653,6 +671,12 @@ void http_mcp_stop(struct http_mcp *server)
     close(server->stop[1]);
     pthread_mutex_destroy(&server->mutex);
     free(server);
+}
+
+void http_mcp_set_hook(struct http_mcp *server, http_mcp_hook *hook, void *user)
+{
+    server->hook = hook;
+    server->hook_user = user;
 }
 
 int http_mcp_port(const struct http_mcp *server)

@@ -28,6 +28,11 @@ int http_mcp_port(const struct http_mcp *server);
 const char *http_mcp_url(struct http_mcp *server, const char *path);
 /** How many requests came whose head or body holds this. */
 size_t http_mcp_count(struct http_mcp *server, const char *part);
+/** Asked first, for every request; *ret_status stays 0: not answered here. Returned texts are to be
+ *  freed; more: further headers, lines that end with CRLF. From the server's threads. */
+typedef char *http_mcp_hook(void *user, const char *method, const char *path, const char *head,
+                            const char *body, int *ret_status, char more[1024]);
+void http_mcp_set_hook(struct http_mcp *server, http_mcp_hook *hook, void *user);
 void http_mcp_await(struct http_mcp *server, const char *part, size_t count);
 
 #endif

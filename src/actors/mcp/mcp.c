@@ -107,6 +107,8 @@ static void take_config(struct sma_mcp *mcp, const struct sma_mcp_config *config
             continue;
         if (now != NULL && now->fingerprint == server->config->fingerprint) {
             server->config = now;
+            if (server->phase == MCP_WAITS && server->due_ns != UINT64_MAX)
+                server->due_ns = sma_ctx_now(mcp->ctx); /* somebody may have logged in */
             continue;
         }
         sma_ctx_log(mcp->ctx, SMA_LOG_INFO, "mcp %s: %s", server->name,

@@ -268,6 +268,7 @@ static enum sma_err open_link(struct mcp_server *server, bool is_sse, struct sma
     link->timer.data = link;
     link->has_timer = true;
     server->link = link;
+    mcp_oauth_open(link);
     if (is_sse)
         mcp_sse_begin(link);
     else
@@ -330,13 +331,15 @@ static void close_link(struct mcp_server *server, bool is_at_once)
     link->is_closing = true;
     link->due_ns = UINT64_MAX;
     drop_all(link);
-    if (!is_at_once && link->session[0] != '\0') {
+    bool may_say = !is_at_once && link->login == NULL;
+    if (may_say && link->session[0] != '\0') {
         struct mcp_http_exchange *last = mcp_http_exchange_add(link, MCP_HTTP_DELETE);
         if (last != NULL) {
             memcpy(last->version, link->version, sizeof last->version);
             mcp_http_exchange_start(last);
         }
     }
+    mcp_oauth_close(link);
     if (link->exchanges == NULL || is_at_once)
         finish_closing(link);
 }

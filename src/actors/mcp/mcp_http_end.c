@@ -245,10 +245,34 @@ static bool may_be_sse(const struct mcp_http_exchange *exchange)
            !exchange->link->is_sse && (status == 400 || status == 404 || status == 405);
 }
 
+/* 401 was not done: it is said again when there is a token. */
 static void on_locked(struct mcp_http_exchange *exchange, const char *text)
 {
-    refuse(exchange, SMA_MCP_PROTOCOL_ERROR, "it does not let us in (HTTP status %d%s%s)",
-           exchange->status, text[0] == '\0' ? "" : ": ", text);
+    struct mcp_server *server = exchange->link->server;
+    struct sma_mcp_challenge challenge;
+    char why[MCP_TROUBLE_BYTES_MAX];
+    bool is_bearer = sma_mcp_challenge_parse(sma_str(exchange->challenge), &challenge);
+    if (exchange->status == 401 && mcp_oauth_wait(exchange))
+        return;
+    if (exchange->status == 403 && is_bearer &&
+        strcmp(challenge.error, "insufficient_scope") == 0) {
+        refuse(exchange, SMA_MCP_PROTOCOL_ERROR,
+               "it wants more rights (%.100s): type `shipmyagent mcp login %s --scope ...`",
+               challenge.scope, server->name);
+        return;
+    }
+    if (exchange->status == 403) {
+        refuse(exchange, SMA_MCP_PROTOCOL_ERROR, "it refuses (HTTP status 403%s%.100s)",
+               text[0] == '\0' ? "" : ": ", text);
+        return;
+    }
+    (void)snprintf(why, sizeof why,
+                   "it wants a login: type `shipmyagent mcp login %s` (HTTP status 401%s%.80s)",
+                   server->name, text[0] == '\0' ? "" : ": ", text);
+    if (exchange->id != 0 && !is_handshake(exchange))
+        mcp_link_refused(server, exchange->id, SMA_MCP_NOT_CONNECTED, sma_str(why));
+    mcp_link_lost(server, why);
+    mcp_http_exchange_drop(exchange);
 }
 
 static void on_refused(struct mcp_http_exchange *exchange)

@@ -348,6 +348,8 @@ void mcp_http_exchange_start(struct mcp_http_exchange *exchange)
     for (size_t i = 0; i < exchange->header_count; i++)
         put(&head, exchange->headers[i]);
     put_given(&head, link->server);
+    if (link->authorization != NULL)
+        put(&head, link->authorization);
     ask.url = link->is_sse && is_get ? link->server->config->url : link->url;
     ask.headers = head.lines;
     ask.header_count = head.count;

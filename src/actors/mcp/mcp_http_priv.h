@@ -20,6 +20,7 @@
 
 #include "mcp_priv.h"
 
+#include "runtime/mcp/oauth.h"
 #include "runtime/text/sse.h"
 #include "sma/net.h"
 
@@ -70,6 +71,8 @@ struct mcp_http_exchange
     uint64_t due_ns;                 /* MCP_HTTP_*_MS: what is waited for; UINT64_MAX = nothing */
     unsigned tries;
     bool is_ready, is_gone, has_head;
+    bool is_locked; /* 401: until there is a token */
+    unsigned lock_count;
     bool is_held;       /* until the server has taken notifications/initialized */
     const char *unsent; /* why it could not even begin */
     int status;
@@ -95,6 +98,9 @@ struct mcp_http_link
     bool is_settling; /* notifications/initialized is on its way: what is behind it waits */
     uint64_t due_ns;  /* HTTP+SSE: until when the address has to be named */
     char refusal[MCP_TROUBLE_BYTES_MAX];
+    struct sma_oauth_token token; /* of a login; server_url NULL = none */
+    char *authorization;          /* "Authorization: Bearer ..."; NULL = none */
+    struct mcp_login *login;      /* a token is being got */
     uv_timer_t timer;
     bool has_timer;
 };
@@ -135,6 +141,13 @@ void mcp_http_pass(void *user);
 void mcp_http_on_end(struct mcp_http_exchange *exchange, const struct sma_net_answer *answer);
 /** The time it waited for has come. */
 void mcp_http_on_due(struct mcp_http_exchange *exchange);
+
+/* -- mcp_oauth.c ------------------------------------------------------------------------------- */
+/** Read the login that is kept. */
+void mcp_oauth_open(struct mcp_http_link *link);
+void mcp_oauth_close(struct mcp_http_link *link);
+/** It was refused with 401. @return a token is being got, with which it is sent again */
+bool mcp_oauth_wait(struct mcp_http_exchange *exchange);
 
 /* -- mcp_sse.c --------------------------------------------------------------------------------- */
 /** Open the stream of HTTP+SSE. */

@@ -59,9 +59,14 @@ void mcp_http_stream_ended(struct mcp_http_exchange *exchange, const struct sma_
 {
     struct mcp_http_link *link = exchange->link;
     char why[MCP_TROUBLE_BYTES_MAX];
+    if (exchange->status == 401 && mcp_oauth_wait(exchange))
+        return;
     if (link->is_sse) {
         if (link->refusal[0] != '\0' && link->waiting != NULL)
             (void)snprintf(why, sizeof why, "%s", link->refusal);
+        else if (exchange->status == 401)
+            (void)snprintf(why, sizeof why, "it wants a login: type `shipmyagent mcp login %s`",
+                           link->server->name);
         else if (exchange->status != 0 && answer->end == SMA_NET_ANSWERED &&
                  exchange->status != 200)
             (void)snprintf(why, sizeof why, "its stream is refused with HTTP status %d",

@@ -239,10 +239,43 @@ static void read_stdio(struct reading *reading, const json_t *object)
         warn_unknown(reading->options, sandbox, where, known_sandbox);
 }
 
+static const char *read_secret(struct reading *reading, const json_t *oauth, const char *member)
+{
+    char where[32];
+    const json_t *value = sma_json_get(oauth, member);
+    (void)snprintf(where, sizeof where, "oauth.%s", member);
+    if (value != NULL && !json_is_string(value))
+        trouble(reading, "%s must be a text", where);
+    return json_is_string(value) ? substitute(reading, where, json_string_value(value)) : NULL;
+}
+
+static void read_oauth(struct reading *reading, const json_t *oauth)
+{
+    static const char *const known[] = {"clientId", "clientSecret", "scope", "grant", NULL};
+    struct sma_mcp_config_server *server = reading->server;
+    char where[SMA_MCP_SERVER_NAME_BYTES_MAX + 24];
+    if (oauth == NULL)
+        return;
+    if (!json_is_object(oauth)) {
+        trouble(reading, "oauth must be an object: {\"clientId\":\"...\"}");
+        return;
+    }
+    (void)snprintf(where, sizeof where, "servers.%s.oauth.", server->name);
+    warn_unknown(reading->options, oauth, where, known);
+    server->client_id = read_secret(reading, oauth, "clientId");
+    server->client_secret = read_secret(reading, oauth, "clientSecret");
+    server->scope = read_secret(reading, oauth, "scope");
+    struct sma_str grant = sma_json_str(oauth, "grant");
+    server->has_credentials_grant = sma_str_is_equal(grant, SMA_STR("client_credentials"));
+    if (grant.len > 0 && !server->has_credentials_grant &&
+        !sma_str_is_equal(grant, SMA_STR("authorization_code")))
+        trouble(reading, "oauth.grant must be \"authorization_code\" or \"client_credentials\"");
+}
+
 static void read_remote(struct reading *reading, const json_t *object)
 {
-    static const char *const known[] = {"type",      "url",   "headers", "permissions",
-                                        "timeoutMs", "tools", "$schema", NULL};
+    static const char *const known[] = {"type",  "url",     "headers", "permissions", "timeoutMs",
+                                        "tools", "$schema", "oauth",   NULL};
     struct sma_mcp_config_server *server = reading->server;
     char where[SMA_MCP_SERVER_NAME_BYTES_MAX + 16];
     (void)snprintf(where, sizeof where, "servers.%s.", server->name);
@@ -254,6 +287,7 @@ static void read_remote(struct reading *reading, const json_t *object)
         !sma_str_starts_with(text, SMA_STR("https://")))
         trouble(reading, "url is missing or wrong: it begins with https:// or http://");
     read_pairs(reading, object, "headers", ": ", &server->headers);
+    read_oauth(reading, sma_json_get(object, "oauth"));
 }
 
 static void read_common(struct reading *reading, const json_t *object)
@@ -329,12 +363,15 @@ static uint64_t add_words(uint64_t sum, const struct sma_mcp_words *words)
 static uint64_t fingerprint(const struct sma_mcp_config_server *server)
 {
     char numbers[80];
-    (void)snprintf(numbers, sizeof numbers, "%d %lld %d %d", (int)server->transport,
-                   (long long)server->timeout_ms, server->is_sandboxed, server->has_network);
+    (void)snprintf(numbers, sizeof numbers, "%d %lld %d %d %d", (int)server->transport,
+                   (long long)server->timeout_ms, server->is_sandboxed, server->has_network,
+                   server->has_credentials_grant);
     uint64_t sum = add_text(0, numbers);
     sum = add_text(add_text(add_text(sum, server->command), server->url), server->trouble);
     sum = add_words(add_words(add_words(sum, &server->args), &server->env), &server->headers);
     sum = add_words(add_words(sum, &server->allow), &server->deny);
+    sum =
+        add_text(add_text(add_text(sum, server->client_id), server->client_secret), server->scope);
     return add_text(sum, server->permissions_json);
 }
 
@@ -473,6 +510,9 @@ void sma_mcp_config_destroy(struct sma_mcp_config *config)
         free_words(&server->allow);
         free_words(&server->deny);
         free((char *)(uintptr_t)server->url);
+        free((char *)(uintptr_t)server->client_id);
+        free((char *)(uintptr_t)server->client_secret);
+        free((char *)(uintptr_t)server->scope);
         free(storage->troubles[i]);
         free(storage->permissions[i]);
     }

@@ -9,7 +9,10 @@
  *                  "wiki": { "type": "http", "url": "https://wiki/mcp",
  *                            "headers": { "Authorization": "Bearer ${WIKI_TOKEN}" } } } }
  *
- * `${NAME}` anywhere in the values of env and headers and in url is what the environment says; a
+ * A remote server may have "oauth": {"clientId","clientSecret","scope","grant"}: grant is
+ * "authorization_code" (a person logs in: `shipmyagent mcp login`) or "client_credentials".
+ *
+ * `${NAME}` anywhere in the values of env, headers and oauth and in url is what the environment says; a
  * variable that is not set is empty, which is warned of. Nothing else is replaced.
  * Source: docs/protocols/project.md §2.5. A server that is wrong is there with its trouble, so that
  * people see it; the others are not concerned.
@@ -50,6 +53,9 @@ struct sma_mcp_config_server
     struct sma_mcp_words env;         /* STDIO: "NAME=value" */
     const char *url;                  /* HTTP, SSE: http:// or https:// */
     struct sma_mcp_words headers;     /* HTTP, SSE: "Name: value" */
+    /* HTTP, SSE: oauth.clientId, clientSecret, scope, grant; NULL = not said */
+    const char *client_id, *client_secret, *scope;
+    bool has_credentials_grant;       /* grant is "client_credentials": nobody has to log in */
     int64_t timeout_ms;               /* of a call without a word of progress */
     struct sma_mcp_words allow, deny; /* patterns of tool names; no allow = all */
     bool is_sandboxed, has_network;   /* STDIO */

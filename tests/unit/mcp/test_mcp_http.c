@@ -3,11 +3,13 @@
  * on the way is told as what it is, nothing is done twice, no hostile server hurts.
  * Method: http_mcp (as strict as the official servers) in this process, the real actor, a stand-in
  * agent on a thread of its own.
- *   test_mcp_http work | breaks | hostile
+ *   test_mcp_http work | breaks | login | hostile
  */
 #include "actor_world.h"
 
+#include "sma/sys.h"
 #include "support/http_mcp.h"
+#include "support/oauth_server.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -192,7 +194,8 @@ static void only_the_same_server_may_send_elsewhere(void)
 static void a_server_that_wants_a_token_says_so(void)
 {
     struct world *world = begin("/key", "");
-    world_await_log(world, "mcp a: it does not let us in (HTTP status 401: no)");
+    world_await_log(
+        world, "mcp a: it wants a login: type `shipmyagent mcp login a` (HTTP status 401: no)");
     end(world);
 }
 
@@ -277,6 +280,69 @@ static void a_session_id_that_is_none_is_refused(void)
     end(world);
 }
 
+/* -- logins ------------------------------------------------------------------------------------ */
+static struct oauth_server guard;
+
+static void begin_guarded(void)
+{
+    static char base[128];
+    fake = http_mcp_start();
+    snprintf(base, sizeof base, "http://127.0.0.1:%d", http_mcp_port(fake));
+    oauth_server_init(&guard, base);
+    http_mcp_set_hook(fake, oauth_server_hook, &guard);
+}
+
+static void credentials_open_a_server(void)
+{
+    begin_guarded();
+    snprintf(guard.client_method, sizeof guard.client_method, "client_secret_basic");
+    struct world *world = world_create(
+        (const char *const[]){"a", at("/guarded"), NULL},
+        ",\"oauth\":{\"clientId\":\"client-1\",\"clientSecret\":\"client-secret-canary\","
+        "\"grant\":\"client_credentials\"}");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    check_echo(world, "a");
+    CHECK_INT(1, guard.tokens);
+    const struct world_call *call =
+        world_do(world, "a", "echo", "{\"message\":\"access-canary-1 client-secret-canary\"}");
+    CHECK(strstr(call->text, "canary") == NULL); /* nor would a model see it */
+    oauth_server_expire(&guard); /* in the middle of things: a new one, and the call is done once */
+    check_echo(world, "a");
+    CHECK_INT(2, guard.tokens);
+    CHECK_INT(0, guard.breaches);
+    end(world);
+}
+
+static void a_login_is_used_and_made_fresh(void)
+{
+    begin_guarded();
+    snprintf(guard.client_method, sizeof guard.client_method, "none");
+    snprintf(guard.refresh, sizeof guard.refresh, "refresh-canary-0");
+    struct world *world = world_create((const char *const[]){"a", at("/guarded"), NULL}, "");
+    world_await_log(world, "mcp a: it wants a login: type `shipmyagent mcp login a` (HTTP status "
+                           "401: log in)");
+    char path[256], text[1024];
+    snprintf(path, sizeof path, "%s/.ship/mcp/tokens", world_dir(world));
+    CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, NULL));
+    snprintf(path, sizeof path, "%s/.ship/mcp/tokens/a.json", world_dir(world));
+    snprintf(text, sizeof text,
+             "{\"server_url\":\"%s/guarded\",\"resource\":\"%s/guarded\",\"client_id\":"
+             "\"client-1\",\"token_endpoint\":\"%s/as/token\",\"access_token\":\"old\","
+             "\"refresh_token\":\"refresh-canary-0\"}",
+             guard.base, guard.base, guard.base);
+    CHECK_OK(sma_sys_write_file_unsynced(sma_sys_real(), path, sma_str(text), 0600, NULL));
+    world_reload(world, (const char *const[]){"a", at("/guarded"), NULL}, "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    check_echo(world, "a");
+    CHECK_INT(1, guard.tokens);
+    CHECK_INT(0, guard.breaches);
+    snprintf(guard.refresh, sizeof guard.refresh, "another");
+    oauth_server_expire(&guard); /* nobody can make it fresh: a person has to */
+    (void)world_do(world, "a", "echo", "{}");
+    world_await_log(world, "login a` (a token was refused (HTTP status 400: invalid_grant");
+    end(world);
+}
+
 int main(int argc, char **argv)
 {
     const char *group = argc > 1 ? argv[1] : "";
@@ -297,6 +363,9 @@ int main(int argc, char **argv)
         a_server_that_wants_a_token_says_so();
         nobody_there_is_told();
         a_call_that_is_given_up_is_told();
+    } else if (strcmp(group, "login") == 0) {
+        credentials_open_a_server();
+        a_login_is_used_and_made_fresh();
     } else {
         hostile_answers_are_told_and_bounded();
         what_never_ends_is_given_up_in_time();
