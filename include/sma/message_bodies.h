@@ -48,6 +48,7 @@ BODY(sma_step_delivery)
     FIELD(uint8_t, intent)                   /* enum sma_intent */
     PART(sma_route, route) /* usually the run's own; another chat for chat_contact_send */
     TEXT(text)
+    FIELD(bool, is_fallback)                 /* no tool sends it: the answer itself, a notice */
 END
 
 BODY(sma_step_delivery_state)
@@ -363,6 +364,7 @@ END
 BODY(sma_steer)
     FIELD(uint64_t, seq)                     /* of the run */
     FIELD(uint8_t, standing)                 /* enum sma_standing of who wrote it */
+    FIELD(bool, is_answer)                   /* written after the question of STEP asks_words */
     LIST(sma_collected, message_count, messages)
 END
 
@@ -425,6 +427,10 @@ BODY(sma_step)
     FIELD(uint64_t, past_first) /* the oldest turn it stands for; not kept when cleared since */
     /* what happened since the step before (runtime/agent/trace.h); opaque to the store */
     TEXT(trace)
+    /* NOTE: its delivery is a question whose answer the run waits for: until its next RESULTS what
+     * its person writes is told to it (STEER is_answer), and it takes no place of
+     * agent.concurrency */
+    FIELD(bool, asks_words)
 END
 
 BODY(sma_step_done)

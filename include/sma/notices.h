@@ -319,7 +319,24 @@
     X(PAIR_GROUP_DONE, "I talk in the group %s (%s) now.", "群 %s（%s）已获准。") \
     X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。") \
     X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", \
-      "没有这个配对码，或已过期。")
+      "没有这个配对码，或已过期。") \
+    X(ELICIT_HEAD, "The outside server \"%s\" asks (do not give it passwords or keys):", \
+      "外部服务器“%s”提问（不要告诉它密码或密钥）：") \
+    X(ELICIT_YES, "Answer \"yes\" or \"no\"; \"cancel\" leaves the question.", \
+      "请回答“是”或“否”；回复“取消”则不予回答。") \
+    X(ELICIT_ONE, "Your next message is the answer. \"decline\" refuses, \"cancel\" leaves the " \
+      "question.", \
+      "您的下一条消息将作为回答。回复“拒绝”表示拒绝，回复“取消”则不予回答。") \
+    X(ELICIT_MANY, "Answer in one message, a line for each: \"name: value\". \"decline\" " \
+      "refuses, \"cancel\" leaves the question.", \
+      "请用一条消息回答，每行一项：“名称: 值”。回复“拒绝”表示拒绝，回复“取消”则不予回答。") \
+    X(ELICIT_AGAIN, "That does not fit (%s). Please answer again.", "回答不符合要求（%s），请重新回答。") \
+    X(ELICIT_MAY, " (optional)", "（可选）") \
+    X(ELICIT_OVER, "The question of the server \"%s\" was not answered in time and is over.", \
+      "服务器“%s”的提问超时未答，已结束。") \
+    X(ELICIT_LOST, "I was restarted while a server waited for your answer. Its question is over " \
+      "and nothing was passed on to it.", \
+      "等待您回答服务器提问时程序重启了。该提问已结束，没有向服务器转交任何内容。")
 /* clang-format on */
 
 enum sma_notice

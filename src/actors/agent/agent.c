@@ -77,6 +77,7 @@ void sma_agent_destroy(struct sma_agent *agent)
         while (agent->runs[i] != NULL)
             free_run(agent, agent->runs[i]);
     }
+    agent_elicit_fini(agent);
     agent_judge_fini(agent);
     agent_tables_fini(agent);
     free(agent->learned);
@@ -106,6 +107,9 @@ static void set_wake(struct sma_agent *agent)
     uint64_t judge_ns = agent_judge_wake_ns(agent);
     if (judge_ns < at)
         at = judge_ns;
+    uint64_t elicit_ns = agent_elicit_wake_ns(agent);
+    if (elicit_ns < at)
+        at = elicit_ns;
     sma_ctx_wake_at(agent->ctx, at);
 }
 
@@ -126,6 +130,7 @@ static void end_run(struct sma_agent *agent, struct agent_run *entry)
     uint64_t now = sma_ctx_now(agent->ctx);
     struct sma_session *session = entry->session;
     agent_drop_blocked(agent, entry->seq);
+    agent_elicit_end_run(agent, entry->serial);
     bool was_waiting = entry->retry_ns != 0;
     free_run(agent, entry);
     if (was_waiting)
@@ -151,7 +156,10 @@ static void feed(struct sma_agent *agent, struct agent_run *entry, struct sma_ru
             end_run(agent, entry);
             return;
         }
-        agent_carry_out(agent, entry, action);
+        if (action->kind == SMA_RUN_ELICITED)
+            agent_elicit_answer(agent, entry, &action->elicited);
+        else
+            agent_carry_out(agent, entry, action);
     }
     if (has_wait)
         set_wake(agent);
@@ -462,14 +470,17 @@ static void on_mcp_progress(struct sma_agent *agent, const struct sma_mcp_progre
         agent_progress(agent, entry, SMA_PROGRESS_TOOL, name, progress->text);
 }
 
-/* A server asks people something: nobody can be asked yet, so it is told so at once. */
-static void on_mcp_elicit(struct sma_agent *agent, struct sma_msg *msg)
+/* A server asks people something: the run puts it into its chat. */
+static void on_mcp_elicit(struct sma_agent *agent, struct sma_msg **msg)
 {
-    const struct sma_mcp_elicit *asked = SMA_MSG_BODY(msg, struct sma_mcp_elicit);
-    const struct sma_mcp_elicited none = {
-        .seq = asked->seq, .call = asked->call, .action = SMA_MCP_DECLINE};
-    struct sma_msg *answer = agent_need(agent, sma_msg_make_mcp_elicited(&none));
-    sma_ctx_answer(agent->ctx, msg, &answer);
+    uint64_t seq = SMA_MSG_BODY(*msg, struct sma_mcp_elicit)->seq;
+    struct agent_run *entry = agent_run_find(agent, seq);
+    const struct sma_mcp_elicit *asked = agent_elicit_keep(agent, entry, msg);
+    if (asked == NULL)
+        return;
+    feed(agent, entry,
+         (struct sma_run_event){.kind = SMA_RUN_ELICIT, .call = asked->call, .elicit = asked});
+    set_wake(agent);
 }
 
 /* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit
@@ -523,7 +534,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         on_mcp_progress(agent, SMA_MSG_BODY(*msg, struct sma_mcp_progress));
         break;
     case SMA_MSG_MCP_ELICIT:
-        on_mcp_elicit(agent, *msg);
+        on_mcp_elicit(agent, msg);
         break;
     case SMA_MSG_CONTROL:
         on_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));
@@ -548,6 +559,13 @@ static void wake(void *state, struct sma_ctx *ctx)
         struct agent_run *entry = agent->retry_first;
         agent_retry_remove(agent, entry);
         feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    }
+    uint64_t seq;
+    uint32_t call;
+    while (agent_elicit_take_due(agent, now, &seq, &call)) {
+        struct agent_run *entry = agent_run_find(agent, seq);
+        if (entry != NULL)
+            feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_ELICIT_END, .call = call});
     }
     if (agent->drain_ns != 0 && agent->drain_ns <= now) {
         agent->drain_ns = 0;

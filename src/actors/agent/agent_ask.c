@@ -415,7 +415,8 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
     case SMA_RUN_WAIT:
         agent_retry_add(agent, entry, sma_ctx_now(agent->ctx) + AGENT_RETRY_NS);
         break;
+    case SMA_RUN_ELICITED:
     case SMA_RUN_END:
-        break; /* agent.c ends it after the last action */
+        break; /* agent.c does it */
     }
 }

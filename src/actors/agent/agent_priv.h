@@ -1,7 +1,7 @@
 /*
  * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out),
  * agent_table.c (runs and open questions by number), agent_learn.c (what targets refuse),
- * agent_judge.c (is this message an answer?).
+ * agent_judge.c (is this message an answer?), agent_elicit.c (questions of servers).
  */
 #ifndef SMA_ACTORS_AGENT_PRIV_H
 #define SMA_ACTORS_AGENT_PRIV_H
@@ -97,6 +97,14 @@ struct agent_learned
     char target[SMA_TARGET_KEY_BYTES_MAX], member[SMA_REFUSED_BYTES_MAX];
 };
 
+/* A question of a server; the run borrows from the message until it has answered. */
+struct agent_elicit
+{
+    struct sma_msg *msg; /* MCP_ELICIT */
+    uint64_t serial;     /* of its run */
+    uint64_t deadline_ns;
+};
+
 struct sma_agent
 {
     uint32_t magic;
@@ -120,6 +128,8 @@ struct sma_agent
     struct agent_judges judges_waiting, judges_asked, judges_ready, judges_told;
     struct agent_run *retry_first,
         *retry_last; /* all wait the same time, so the order is the order of due times */
+    struct agent_elicit elicits[SMA_ASK_ELICIT_COUNT_MAX]; /* in the order they came */
+    uint32_t elicit_count;
     bool is_draining, has_drained;
     uint64_t drain_ns; /* when the model is not waited for any longer */
     struct sma_run_actions actions;
@@ -156,6 +166,20 @@ uint64_t agent_take_model(struct agent_run *entry, uint32_t call);
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text, struct sma_str detail);
+
+/* agent_elicit.c */
+/* Takes the question, or answers that nobody can be asked (NULL). */
+const struct sma_mcp_elicit *agent_elicit_keep(struct sma_agent *agent,
+                                               const struct agent_run *entry, struct sma_msg **msg);
+/* The oldest open one of this call, if there is one. */
+void agent_elicit_answer(struct sma_agent *agent, const struct agent_run *entry,
+                         const struct sma_mcp_elicited *what);
+void agent_elicit_end_run(struct sma_agent *agent, uint64_t serial);
+uint64_t agent_elicit_wake_ns(const struct sma_agent *agent);
+/* One that nobody has answered in time. */
+bool agent_elicit_take_due(struct sma_agent *agent, uint64_t now_ns, uint64_t *ret_seq,
+                           uint32_t *ret_call);
+void agent_elicit_fini(struct sma_agent *agent);
 
 /* agent_judge.c */
 void agent_judge_on_answer(struct sma_agent *agent, struct sma_msg **msg);

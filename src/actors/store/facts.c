@@ -26,10 +26,11 @@
 #define FACTS_IS_JUDGED 64
 #define FACTS_HAS_ACCEPTED 128 /* eight bytes more behind the fields */
 #define FACTS_TAIL_PARTS 'P'
-#define FACTS_TAIL_CHANGE 'c' /* one byte */
-#define FACTS_TAIL_APART 'a'  /* without bytes */
-#define FACTS_TAIL_RETRY 'r'  /* likewise */
-#define FACTS_TAIL_WHY 'w'    /* a word */
+#define FACTS_TAIL_CHANGE 'c'   /* one byte */
+#define FACTS_TAIL_APART 'a'    /* without bytes */
+#define FACTS_TAIL_RETRY 'r'    /* likewise */
+#define FACTS_TAIL_FALLBACK 'f' /* likewise */
+#define FACTS_TAIL_WHY 'w'      /* a word */
 
 static size_t field_count(int version)
 {
@@ -94,6 +95,10 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
         sma_buf_put_char(buf, FACTS_TAIL_APART);
         put_field(buf, SMA_STR(""));
     }
+    if (facts->is_fallback) {
+        sma_buf_put_char(buf, FACTS_TAIL_FALLBACK);
+        put_field(buf, SMA_STR(""));
+    }
     if (facts->why.len > 0) {
         sma_buf_put_char(buf, FACTS_TAIL_WHY);
         put_field(buf, facts->why);
@@ -117,6 +122,7 @@ static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_fac
         if (mark == FACTS_TAIL_WHY)
             facts->why = (struct sma_str){bytes.ptr, len};
         facts->is_apart |= mark == FACTS_TAIL_APART;
+        facts->is_fallback |= mark == FACTS_TAIL_FALLBACK;
         facts->is_retry |= mark == FACTS_TAIL_RETRY;
         bytes = (struct sma_str){bytes.ptr + len, bytes.len - len};
     }

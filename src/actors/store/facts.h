@@ -31,6 +31,7 @@ struct store_facts
         request_id;
     uint8_t change;       /* of a NOTE: enum sma_change of the message route.message_id */
     struct sma_str parts; /* its pictures, files and sounds: message_parts.h; empty = none */
+    bool is_fallback;     /* of a delivery: no tool sends it */
     struct sma_str why;   /* why it is not answered: a word of sma/reasons.h; empty = it is */
 };
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);

@@ -389,16 +389,18 @@ static bool is_notice(uint8_t intent)
 }
 
 enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
-                                     const struct sma_route *route, struct sma_str text,
-                                     uint8_t intent, uint64_t run_seq, int64_t wall_ms)
+                                     const struct store_said *what)
 {
+    const struct sma_route *route = what->route;
+    uint8_t intent = what->intent;
     if (intent == SMA_INTENT_REACTION || sma_hook_is_channel(route->channel))
         return SMA_ERR_OK;
     struct sma_buf meta;
     char bytes[SMA_ID_BYTES_MAX * 6 + 64];
     sma_buf_init(&meta, sizeof bytes);
-    sma_buf_put_text(&meta, is_notice(intent) ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
-                                              : "{\"via\":\"tool\",\"channel\":");
+    sma_buf_put_text(&meta, is_notice(intent) ? "{\"notice\":true,\"via\":" : "{\"via\":");
+    sma_buf_put_text(&meta,
+                     what->is_fallback ? "\"fallback\",\"channel\":" : "\"tool\",\"channel\":");
     sma_buf_put_json_string(&meta, route->channel);
     sma_buf_put_char(&meta, '}');
     if (meta.err != SMA_ERR_OK || meta.len > sizeof bytes) {
@@ -411,19 +413,19 @@ enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat 
     sma_buf_fini(&meta);
     struct sma_buf said;
     sma_buf_init(&said, SMA_REQUEST_BYTES_MAX);
-    enum sma_err err = is_notice(intent) ? put_line_text(&said, intent, text) : SMA_ERR_OK;
+    enum sma_err err = is_notice(intent) ? put_line_text(&said, intent, what->text) : SMA_ERR_OK;
     if (err == SMA_ERR_OK)
         err = sma_store_add_line(
             store, chat,
-            &(struct sma_history_entry){.wall_ms = wall_ms,
+            &(struct sma_history_entry){.wall_ms = what->wall_ms,
                                         .channel = route->channel,
                                         .chat_id = route->chat_id,
                                         .chat_key = sma_store_chat_key(chat),
                                         .user_id = SMA_STR("bot"),
                                         .role = SMA_STR("assistant"),
-                                        .text = is_notice(intent) ? sma_buf_str(&said) : text,
+                                        .text = is_notice(intent) ? sma_buf_str(&said) : what->text,
                                         .meta_json = meta_json},
-            run_seq);
+            what->run_seq);
     sma_buf_fini(&said);
     return err == SMA_ERR_BADINPUT ? SMA_ERR_OK : err; /* not a card: nothing was shown */
 }

@@ -5,6 +5,9 @@
 #include "record.h"
 #include "store.h"
 
+/* what the adapter says, the mark of an aside, whose words they are */
+#define META_BYTES_MAX (SMA_META_BYTES_MAX + 128 + 6 * 3 * SMA_ID_BYTES_MAX)
+
 static struct sma_str message_id_of(const struct sma_ingress *in)
 {
     if (in->kind == SMA_EVENT_MESSAGE || in->kind == SMA_EVENT_CONTROL)
@@ -156,6 +159,28 @@ static void put_aside_meta(struct sma_buf *meta, struct sma_str own, unsigned co
     }
 }
 
+/* The meta object of a line with whose words it has: "<channel>:chat:<chat>:user:<user>". */
+static void put_actor_meta(struct sma_buf *meta, const struct sma_ingress *in, struct sma_str own)
+{
+    struct sma_str parts[] = {in->route.channel, SMA_STR(":chat:"), in->route.chat_id,
+                              SMA_STR(":user:"), in->route.user_id};
+    char key[3 * SMA_ID_BYTES_MAX + 64];
+    size_t len = 0;
+    bool has_own = own.len > 2 && own.ptr[0] == '{' && own.ptr[own.len - 1] == '}';
+    for (size_t i = 0; i < SMA_COUNT_OF(parts); i++) {
+        if (parts[i].len > sizeof key - len || in->route.user_id.len == 0) {
+            sma_buf_put_str(meta, own);
+            return;
+        }
+        memcpy(key + len, parts[i].ptr, parts[i].len);
+        len += parts[i].len;
+    }
+    sma_buf_put(meta, has_own ? own.ptr : "{", has_own ? own.len - 1 : 1);
+    sma_buf_put_text(meta, has_own ? ",\"actorKey\":" : "\"actorKey\":");
+    sma_buf_put_json_string(meta, (struct sma_str){key, len});
+    sma_buf_put_char(meta, '}');
+}
+
 static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
                                                 const struct sma_ingress *in,
                                                 const struct store_acceptance *how,
@@ -168,26 +193,27 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
         sma_buf_clear(&store->scratch.line);
         return SMA_ERR_OK;
     }
-    SMA_AUTO(sma_buf_fini) struct sma_buf marked;
+    SMA_AUTO(sma_buf_fini) struct sma_buf marked, meta;
     sma_buf_init(&marked, SMA_META_BYTES_MAX + 64);
+    sma_buf_init(&meta, META_BYTES_MAX);
     bool is_aside = how->is_aside || in->kind == SMA_EVENT_CONTROL;
     if (is_aside)
         put_aside_meta(&marked, in->meta_json,
                        in->kind == SMA_EVENT_CONTROL ? in->control : SMA_CONTROL_NONE);
-    if (marked.err != SMA_ERR_OK)
-        return marked.err;
-    return sma_store_place_line(
-        store, chat,
-        &(struct sma_history_entry){.wall_ms = in->wall_ms,
-                                    .channel = in->route.channel,
-                                    .chat_id = in->route.chat_id,
-                                    .chat_key = in->route.chat_key,
-                                    .user_id = in->route.user_id,
-                                    .message_id = message_id_of(in),
-                                    .role = SMA_STR("user"),
-                                    .text = in->text,
-                                    .meta_json = is_aside ? sma_buf_str(&marked) : in->meta_json},
-        ret_offset);
+    put_actor_meta(&meta, in, is_aside ? sma_buf_str(&marked) : in->meta_json);
+    if (marked.err != SMA_ERR_OK || meta.err != SMA_ERR_OK)
+        return marked.err != SMA_ERR_OK ? marked.err : meta.err;
+    return sma_store_place_line(store, chat,
+                                &(struct sma_history_entry){.wall_ms = in->wall_ms,
+                                                            .channel = in->route.channel,
+                                                            .chat_id = in->route.chat_id,
+                                                            .chat_key = in->route.chat_key,
+                                                            .user_id = in->route.user_id,
+                                                            .message_id = message_id_of(in),
+                                                            .role = SMA_STR("user"),
+                                                            .text = in->text,
+                                                            .meta_json = sma_buf_str(&meta)},
+                                ret_offset);
 }
 
 /* What comes under a former key of the chat is claimed under that one. */

@@ -126,7 +126,9 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
     }
 
     sma_buf_clear(&store->scratch.facts);
-    sma_store_facts_put(&store->scratch.facts, &(struct store_facts){.route = from->route});
+    sma_store_facts_put(
+        &store->scratch.facts,
+        &(struct store_facts){.route = from->route, .is_fallback = from->is_fallback});
     if (store->scratch.facts.err != SMA_ERR_OK)
         return store->scratch.facts.err;
     struct sma_state_delivery delivery = {.outbox_id = id,
@@ -148,8 +150,13 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
         return err;
     if (delivery.state == SMA_DELIVERY_SENT) {
         SMA_METRIC_ADD(deliveries_sent_total, 1);
-        return sma_store_delivery_line(store, chat, &from->route, from->text, from->intent,
-                                       facts->seq, sma_ctx_wall(store->ctx));
+        return sma_store_delivery_line(store, chat,
+                                       &(struct store_said){.route = &from->route,
+                                                            .text = from->text,
+                                                            .intent = from->intent,
+                                                            .is_fallback = from->is_fallback,
+                                                            .run_seq = facts->seq,
+                                                            .wall_ms = sma_ctx_wall(store->ctx)});
     }
     if (delivery.state == SMA_DELIVERY_FAILED)
         return SMA_ERR_OK;

@@ -128,10 +128,18 @@ SMA_CHECKED enum sma_err sma_store_hand_out_new(struct sma_store *store, struct 
                                                 const struct sma_route *route,
                                                 const struct sma_state_delivery *delivery,
                                                 const struct sma_stamps *stamps);
+struct store_said
+{
+    const struct sma_route *route;
+    struct sma_str text;
+    uint8_t intent;
+    bool is_fallback; /* no tool sent it: meta.via says so */
+    uint64_t run_seq;
+    int64_t wall_ms;
+};
 /** The history line of a delivery. */
 SMA_CHECKED enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
-                                                 const struct sma_route *route, struct sma_str text,
-                                                 uint8_t intent, uint64_t run_seq, int64_t wall_ms);
+                                                 const struct store_said *said);
 
 /* -- held.c ------------------------------------------------------------------------------------ */
 /** RECEIPT with is_held. The question is answered. */

@@ -36,8 +36,13 @@ static SMA_CHECKED enum sma_err write_sent_line(struct sma_store *store,
     }
     if (err != SMA_ERR_OK)
         return err;
-    return sma_store_delivery_line(store, row->chat, &facts.route, delivery.text, delivery.intent,
-                                   sma_state_outbox_seq(row->id), sma_ctx_wall(store->ctx));
+    return sma_store_delivery_line(store, row->chat,
+                                   &(struct store_said){.route = &facts.route,
+                                                        .text = delivery.text,
+                                                        .intent = delivery.intent,
+                                                        .is_fallback = facts.is_fallback,
+                                                        .run_seq = sma_state_outbox_seq(row->id),
+                                                        .wall_ms = sma_ctx_wall(store->ctx)});
 }
 
 /* A receipt on which nothing waits: it may ride on the next commit's sync. A power failure before

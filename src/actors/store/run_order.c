@@ -339,8 +339,10 @@ enum sma_err sma_store_steer_from_row(struct sma_store *store, const struct stor
         err = load.buf->err;
     if (err == SMA_ERR_OK) {
         struct sma_collected message = collected_of(seq, &facts, &parts);
+        bool is_new = run->steering.is_asking && seq > run->steering.asked_seq;
         struct sma_steer steer = {.seq = run->seq,
                                   .standing = (uint8_t)load.standing,
+                                  .is_answer = is_new && message.change == SMA_CHANGE_NONE,
                                   .message_count = 1,
                                   .messages = &message};
         sma_msg_place(SMA_MSG_STEER, &steer, load.buf->ptr);

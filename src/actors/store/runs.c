@@ -23,10 +23,19 @@ static uint32_t concurrency(const struct sma_store *store)
     return wanted < 1 ? 1 : wanted > SMA_CONCURRENCY_MAX ? SMA_CONCURRENCY_MAX : (uint32_t)wanted;
 }
 
+/* A run that waits for words of its person leaves its place to others. */
+static bool has_place(const struct sma_store *store, uint32_t open_count)
+{
+    uint32_t places = concurrency(store);
+    for (uint32_t i = 0; open_count >= places && i < store->runs->open_count; i++)
+        places += store->runs->entries[i]->steering.is_asking && places < SMA_CONCURRENCY_MAX;
+    return open_count < places;
+}
+
 bool sma_store_has_room(const struct sma_store *store)
 {
     return sma_store_may_write(store) && sma_store_deferred_count(store) == 0 &&
-           store->runs->open_count < concurrency(store) && !sma_store_is_quarantined(store);
+           has_place(store, store->runs->open_count) && !sma_store_is_quarantined(store);
 }
 
 static bool is_ending_in(const struct sma_store *store, const struct store_chat *chat)
@@ -43,7 +52,7 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
     uint32_t other_chat;
     uint64_t other_seq;
     /* Runs that end in this very batch count: the agent still has them. */
-    return sma_store_has_room(store) && runs->open_count + runs->ended_count < concurrency(store) &&
+    return sma_store_has_room(store) && has_place(store, runs->open_count + runs->ended_count) &&
            runs->suspect_count == 0 && !runs->is_cautious && chat->run == NULL &&
            !is_ending_in(store, chat) && !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&

@@ -34,6 +34,8 @@ struct store_run
         uint64_t told_seq, told_note_seq; /* the agent has heard of those up to here ... */
         uint32_t told_count;              /* ... and no step holds these yet */
         uint64_t told[STORE_COLLECT_COUNT_MAX];
+        bool is_asking;     /* it waits for words of its person ... */
+        uint64_t asked_seq; /* ... that came after this message */
     } steering;
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];

@@ -1,5 +1,5 @@
 /*
- * What a person adds while their run is open (queue.mode steer).
+ * What a person adds while their run is open (queue.mode steer), or answers to a question of it.
  *
  * It is accepted as ever: a row that waits, with its place in the queue. Besides, the agent is told
  * of it, and takes it with the run's next request. The step that says so makes the row one that
@@ -48,6 +48,12 @@ bool sma_store_note_told(struct store_run *run, uint64_t seq)
         return false;
     steering->told[steering->told_count++] = seq;
     return true;
+}
+
+void sma_store_note_question(struct sma_store *store, struct store_run *run)
+{
+    run->steering.is_asking = true;
+    run->steering.asked_seq = sma_state_next_seq(store->state) - 1;
 }
 
 static void forget_told(struct store_run *run, uint64_t seq)
@@ -112,9 +118,10 @@ static SMA_CHECKED enum sma_err tell_run(struct sma_store *store, struct store_r
     memcpy(author, own.user_id.ptr, own.user_id.len);
     struct sma_str user_id = {author, own.user_id.len};
     SMA_TRY(sma_store_tell_notes(store, run, user_id));
-    while (is_told && is_steering(store) &&
+    bool has_mode = is_steering(store), is_asking = run->steering.is_asking;
+    while (is_told && (has_mode || is_asking) &&
            sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held)) {
-        if (seq <= run->steering.told_seq)
+        if (seq <= run->steering.told_seq || (!has_mode && seq <= run->steering.asked_seq))
             continue;
         err = sma_state_head_get(store->state, seq, &head);
         if (err != SMA_ERR_OK)

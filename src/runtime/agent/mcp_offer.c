@@ -29,11 +29,34 @@ static bool fits_one(const char *const *patterns, uint32_t count, struct sma_str
     return false;
 }
 
+static bool is_listed(const struct sma_mcp_view *view, struct sma_str shown, struct sma_str wire)
+{
+    for (uint32_t i = 0; i < view->name_count; i++)
+        if (sma_mcp_pattern_fits(view->names[i], shown) ||
+            (wire.len > 0 && sma_str_is_equal(view->names[i], wire)) ||
+            sma_mcp_helper_find(view->names[i]) == SMA_MCP_HELPER_CALL)
+            return true;
+    return view->name_count == 0;
+}
+
+bool sma_mcp_view_reads(const struct sma_mcp_view *view, struct sma_str server)
+{
+    struct sma_buf shown;
+    sma_buf_init(&shown, 4096);
+    sma_buf_put_str(&shown, server);
+    sma_buf_put_text(&shown, ":" SMA_MCP_READ_NAME);
+    bool reads = sma_mcp_view_trust(view, server) != SMA_MCP_TRUST_DENY &&
+                 shown.err == SMA_ERR_OK &&
+                 is_listed(view, sma_buf_str(&shown), (struct sma_str){0});
+    sma_buf_fini(&shown);
+    return reads;
+}
+
 bool sma_mcp_view_has(const struct sma_mcp_view *view, const struct sma_mcp_tool *tool)
 {
     const struct sma_chat_rule *rule = view->rule;
     struct sma_mcp_query query = sma_mcp_view_query(view, tool);
-    if (!tool->is_allowed ||
+    if (!tool->is_allowed || !is_listed(view, tool->shown, tool->wire) ||
         sma_mcp_policy_decide(view->policy, &query).verdict == SMA_POLICY_REFUSE)
         return false;
     if (rule == NULL)
@@ -153,7 +176,7 @@ static bool has_resources(const struct sma_mcp_view *view)
 {
     const struct sma_mcp_catalogue *catalogue = view->catalogue;
     for (size_t i = 0; catalogue != NULL && i < catalogue->resource_count; i++)
-        if (sma_mcp_view_trust(view, catalogue->resources[i].server) != SMA_MCP_TRUST_DENY)
+        if (sma_mcp_view_reads(view, catalogue->resources[i].server))
             return true;
     return false;
 }

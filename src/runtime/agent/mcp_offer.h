@@ -20,6 +20,8 @@
 #include "sma/chats.h"
 #include "sma/wire.h"
 
+/* reading a resource, for policies and lists: "server:resources/read" */
+#define SMA_MCP_READ_NAME "resources/read"
 #define SMA_MCP_DIRECT_COUNT_MAX 40
 #define SMA_MCP_DIRECT_BYTES_MAX (96u * 1024)
 #define SMA_MCP_FOUND_COUNT_MAX 8            /* tools of one tool_search */
@@ -33,10 +35,15 @@ struct sma_mcp_view
     const struct sma_mcp_catalogue *catalogue; /* NULL: nothing */
     const struct sma_mcp_policy *policy;
     const struct sma_chat_rule *rule; /* whose `tools` hold in the chat, NULL: none */
+    /* of a sub-agent whose call lists its tools: patterns, of either name; count 0: all */
+    const struct sma_str *names;
+    uint32_t name_count;
 };
 
 /** Is the tool offered: by mcp.json, by `chats`, and not refused by permissions.mcp? */
 bool sma_mcp_view_has(const struct sma_mcp_view *view, const struct sma_mcp_tool *tool);
+/** May what this server has be read? */
+bool sma_mcp_view_reads(const struct sma_mcp_view *view, struct sma_str server);
 /** The question to the policy about this tool. */
 struct sma_mcp_query sma_mcp_view_query(const struct sma_mcp_view *view,
                                         const struct sma_mcp_tool *tool);

@@ -137,7 +137,7 @@ void sma_mcp_put_resources(struct sma_buf *buf, const struct sma_mcp_view *view,
     for (size_t i = 0; i < catalogue->resource_count; i++) {
         const struct sma_mcp_resource *resource = &catalogue->resources[i];
         if ((server.len > 0 && !sma_str_is_equal(resource->server, server)) ||
-            sma_mcp_view_trust(view, resource->server) == SMA_MCP_TRUST_DENY)
+            !sma_mcp_view_reads(view, resource->server))
             continue;
         if (shown == SMA_MCP_RESOURCE_LIST_MAX || buf->len - begin > LIST_BYTES_MAX) {
             left++;

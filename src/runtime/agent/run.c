@@ -90,6 +90,7 @@ void sma_run_destroy(struct sma_run *run)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
     run_compact_fini(&run->compact);
+    run_question_fini(run);
     run_mcp_fini(run);
     free(run->many_blocks);
     free(run->session_ids);
@@ -352,6 +353,7 @@ static void stop(struct sma_run *run, bool is_by_user)
 static void drain(struct sma_run *run, bool is_hard)
 {
     run->is_draining = true;
+    run_question_dismiss_all(run);
     run_child_tell_all(run, is_hard ? SMA_RUN_DRAIN_HARD : SMA_RUN_DRAIN);
     if (run->state == RUN_OVER)
         return;
@@ -420,6 +422,30 @@ static void history_came(struct sma_run *run, const struct sma_run_event *event)
     }
 }
 
+static void tool_came(struct sma_run *run, const struct sma_run_event *event)
+{
+    if (run->asks_skills)
+        skills_came(run, event->tool);
+    else
+        run_tool(run, event->call, event->tool);
+}
+
+static void on_server(struct sma_run *run, const struct sma_run_event *event)
+{
+    if (event->kind == SMA_RUN_ELICIT)
+        run_question_ask(run, event->call, event->elicit);
+    else if (event->kind == SMA_RUN_ELICIT_END)
+        run_question_expire(run, event->call);
+    else
+        run_mcp_answered(run, event->call, event->mcp);
+}
+
+static void added(struct sma_run *run, const struct sma_steer *steer)
+{
+    run_added_take(run, steer);
+    run_question_words(run, steer);
+}
+
 void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
                    struct sma_run_actions *actions)
 {
@@ -437,6 +463,7 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
             run_end(run, false);
         return;
     }
+    run_question_before(run, event);
     if (run_child_event(run, event))
         return;
     switch (event->kind) {
@@ -465,13 +492,12 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
         run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
         break;
     case SMA_RUN_TOOL:
-        if (run->asks_skills)
-            skills_came(run, event->tool);
-        else
-            run_tool(run, event->call, event->tool);
+        tool_came(run, event);
         break;
+    case SMA_RUN_ELICIT:
+    case SMA_RUN_ELICIT_END:
     case SMA_RUN_MCP:
-        run_mcp_answered(run, event->call, event->mcp);
+        on_server(run, event);
         break;
     case SMA_RUN_STEP_DONE:
         step_done(run, event->step);
@@ -480,7 +506,7 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
         done_done(run, event->step);
         break;
     case SMA_RUN_ADDED:
-        run_added_take(run, event->steer);
+        added(run, event->steer);
         break;
     case SMA_RUN_RETRY:
         retry(run);
@@ -492,10 +518,8 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
         cleared(run);
         break;
     case SMA_RUN_DRAIN:
-        drain(run, false);
-        break;
     case SMA_RUN_DRAIN_HARD:
-        drain(run, true);
+        drain(run, event->kind == SMA_RUN_DRAIN_HARD);
         break;
     }
 }

@@ -52,6 +52,7 @@ struct sma_run_head_key
     /* tools of MCP servers, 0 = none: the catalogue's, and whose `tools` hold in the chat */
     uint64_t catalogue;
     const struct sma_chat_rule *tools;
+    uint64_t names; /* a sub-agent that has some of them alone: a hash of which */
 };
 struct sma_run_head
 {
@@ -119,6 +120,8 @@ enum sma_run_event_kind
     SMA_RUN_SENT,       /* call, sent */
     SMA_RUN_TOOL,       /* call, tool */
     SMA_RUN_MCP,        /* call, mcp */
+    SMA_RUN_ELICIT,     /* call, elicit: lives until ELICITED or the run's end */
+    SMA_RUN_ELICIT_END, /* call: nobody has answered in time */
     SMA_RUN_ENCODED,    /* call, part; NULL: there is nobody to ask */
     SMA_RUN_STEP_DONE,  /* step */
     SMA_RUN_DONE_DONE,  /* step */
@@ -146,6 +149,7 @@ struct sma_run_event
         const struct sma_send_result *sent;
         const struct sma_tool_answer *tool;
         const struct sma_mcp_answer *mcp;
+        const struct sma_mcp_elicit *elicit;
         const struct sma_part *part;
         const struct sma_step_done *step;
     };
@@ -173,6 +177,7 @@ enum sma_run_action_kind
     SMA_RUN_LEARN,        /* learned: a target refuses a member; the settings know it already */
     SMA_RUN_ASK_MCP,      /* call, mcp */
     SMA_RUN_CANCEL_MCP,   /* every open call at a server; their answers are not wanted */
+    SMA_RUN_ELICITED,     /* call, elicited: of the oldest question of this call */
 };
 /* Slices live until the next event or the end of the run. */
 struct sma_run_action
@@ -188,6 +193,7 @@ struct sma_run_action
         struct sma_memory_ask memory;
         struct sma_tool_ask tool;
         struct sma_mcp_call mcp;
+        struct sma_mcp_elicited elicited;
         struct sma_encode_ask encode;
         struct sma_step step;
         struct sma_done done;

@@ -32,7 +32,7 @@ void run_progress_call(struct sma_run *run, uint32_t index)
     const struct sma_tool_args *args = &run->calls[index].args;
     const struct sma_str *const said[] = {&args->instructions, &args->command, &args->path,
                                           &args->pattern,      &args->keyword, &args->user_name,
-                                          &args->name};
+                                          &args->name,         &args->url,     &args->query};
     run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
     struct sma_run_action *action = &run->actions->list[run->actions->count - 1];
     for (size_t i = 0; i < SMA_COUNT_OF(said) && action->detail.len == 0; i++)
@@ -54,7 +54,7 @@ void run_cancel_tools(struct sma_run *run)
 {
     if (run->tool_open_count > 0 || run->see.open_count > 0 || run_child_has_cancelled(run))
         (void)run_act(run, SMA_RUN_CANCEL_TOOLS);
-    if (run->mcp.open_count > 0)
+    if (run->mcp.open_count > 0 || run_child_has_cancelled_mcp(run))
         (void)run_act(run, SMA_RUN_CANCEL_MCP);
     run->tool_open_count = run->see.open_count = run->mcp.open_count = 0;
 }
@@ -109,6 +109,8 @@ void run_drop_answer(struct sma_run *run)
     }
     if (run->call_count > 0)
         run_child_drop(run);
+    run->questions.count = 0;
+    run->questions.is_asked = run->questions.is_storing = false;
     free(run->calls);
     free(run->deliveries);
     run->calls = NULL;

@@ -138,8 +138,11 @@ void run_added_close_answer(struct sma_run *run)
                                added->room->answer.count);
     struct sma_str text = sma_buf_str(&added->text);
     if (!is_said(run, text))
-        run->deliveries[run->delivery_count++] = (struct sma_step_delivery){
-            .intent = SMA_INTENT_ASSISTANT_TEXT, .route = run->order->route, .text = text};
+        run->deliveries[run->delivery_count++] =
+            (struct sma_step_delivery){.intent = SMA_INTENT_ASSISTANT_TEXT,
+                                       .route = run->order->route,
+                                       .text = text,
+                                       .is_fallback = true};
 }
 
 void run_added_tell(const struct sma_run *run, struct sma_step *step)

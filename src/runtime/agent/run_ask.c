@@ -86,7 +86,8 @@ bool run_wait_for_model(struct sma_run *run, uint32_t targets, struct sma_str re
     wait.reason = (struct sma_str){reason.ptr, sma_utf8_cut(reason, 1000)};
     run->wait = wait;
     sma_buf_clear(&run->notice);
-    struct sma_step_delivery delivery = {.intent = SMA_INTENT_NOTICE, .route = run->order->route};
+    struct sma_step_delivery delivery = {
+        .intent = SMA_INTENT_NOTICE, .route = run->order->route, .is_fallback = true};
     if (tells) {
         int64_t rest_ms = patience.total_ms - patience.spent_ms;
         sma_notice_format(&run->notice, run->language, SMA_NOTICE_MODEL_WAIT,

@@ -48,6 +48,7 @@ enum sma_err run_take_head(struct sma_run *run)
     if (run->mcp.catalogue != NULL) {
         need.key.catalogue = run->mcp.catalogue->version;
         need.key.tools = run->mcp.rule;
+        need.key.names = run_mcp_names_hash(run);
     }
     return run_find_head(run->settings, &need, &run->head);
 }

@@ -63,12 +63,13 @@ static bool take_action(struct sma_run *run, struct run_child *child, struct sma
     case SMA_RUN_ASK_HISTORY:
     case SMA_RUN_ASK_MEMORY:
     case SMA_RUN_ASK_SEND:
-    case SMA_RUN_ASK_TOOL:
+    case SMA_RUN_ASK_TOOL: /* what people see and what is logged knows the run and its call */
     case SMA_RUN_ASK_ENCODE:
         action->call |= child->number << RUN_CHILD_SHIFT;
         return true;
     case SMA_RUN_ASK_MCP:
-        action->mcp.call |= child->number << RUN_CHILD_SHIFT;
+        action->call |= child->number << RUN_CHILD_SHIFT;
+        action->mcp.call = action->call;
         return true;
     case SMA_RUN_LEARN:
         return true;
@@ -87,6 +88,8 @@ static bool take_action(struct sma_run *run, struct run_child *child, struct sma
         *is_short |= !run_child_put_end(run, child, &action->done, action);
         return !*is_short;
     case SMA_RUN_CANCEL_MCP:
+        run->children->has_cancelled_mcp = true;
+        return false;
     case SMA_RUN_CANCEL_TOOLS: /* all of the run's at once, when it ends itself */
         run->children->has_cancelled = true;
         return false;
@@ -94,6 +97,7 @@ static bool take_action(struct sma_run *run, struct run_child *child, struct sma
         if (child->state != CHILD_ENDING)
             child->state = CHILD_LEFT;
         return false;
+    case SMA_RUN_ELICITED: /* its run asks people for it */
     case SMA_RUN_ASK_SESSION:
     case SMA_RUN_WAIT:
         break;
@@ -191,6 +195,8 @@ static bool make_run(struct sma_run *run, struct run_child *child)
     made->parent = run;
     made->language = run->language;
     made->offers = offers_of(run, args);
+    if (!run_mcp_inherit(made, args))
+        return false;
     made->round_max = steps > 0 ? (uint32_t)steps : SMA_HELPER_STEP_COUNT;
     choose_model(made, args->model);
     return true;
@@ -268,7 +274,8 @@ bool run_child_event(struct sma_run *run, const struct sma_run_event *event)
 {
     bool is_answer = event->kind == SMA_RUN_MODEL || event->kind == SMA_RUN_CONTACT ||
                      event->kind == SMA_RUN_HISTORY || event->kind == SMA_RUN_SENT ||
-                     event->kind == SMA_RUN_TOOL || event->kind == SMA_RUN_ENCODED;
+                     event->kind == SMA_RUN_TOOL || event->kind == SMA_RUN_ENCODED ||
+                     event->kind == SMA_RUN_MEMORY || event->kind == SMA_RUN_MCP;
     uint32_t number = event->call >> RUN_CHILD_SHIFT;
     if (!is_answer || number == 0)
         return false;

@@ -73,7 +73,7 @@ struct run_child_step
     struct sma_buf bytes;
     struct run_child *child; /* NULL: the result of another call of the run */
     uint32_t local;          /* its number among the sub-agent's */
-    bool is_asked, is_end;
+    bool is_asked, is_end, is_note;
     struct run_child_step *next;
 };
 
@@ -83,6 +83,7 @@ struct run_children
     struct run_child list[SMA_TOOL_CALL_COUNT_MAX]; /* by call */
     struct run_child_step *first, *last;            /* in the order of their numbers */
     bool has_cancelled;      /* one of them does not wait for its tools any longer */
+    bool has_cancelled_mcp;  /* nor for a server */
     bool has_asked;          /* resumed: the newest step asks people about a call of this one */
     uint32_t asked_call;     /* likewise */
     bool is_decision_newest; /* resumed: and the decision is the newest step */
@@ -107,6 +108,7 @@ void run_child_leave_all(struct sma_run *run);
 bool run_child_is_at_rest(const struct sma_run *run, uint32_t index);
 /* Their questions to the tools are not wanted any more. */
 bool run_child_has_cancelled(const struct sma_run *run);
+bool run_child_has_cancelled_mcp(const struct sma_run *run);
 /* Of a sub-agent: what it is, behind the facts. */
 void run_child_put_role(struct sma_run *run);
 void run_child_drop(struct sma_run *run);
@@ -121,6 +123,8 @@ bool run_child_put_step(struct sma_run *run, struct run_child *child, const stru
                         struct sma_run_action *action);
 bool run_child_put_end(struct sma_run *run, struct run_child *child, const struct sma_done *done,
                        struct sma_run_action *action);
+/* A NOTE of the run itself goes the same way, in the order of the numbers. false: out of memory. */
+bool run_child_put_note(struct sma_run *run, const struct sma_step *note);
 /* Nothing but this is under way: the run parks for it. */
 void run_child_park(struct sma_run *run, struct run_child *child);
 void run_child_durable(struct sma_run *run, const struct sma_step_done *step);

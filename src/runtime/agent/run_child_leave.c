@@ -28,6 +28,17 @@ const struct sma_run *sma_run_asker(const struct sma_run *run, uint32_t call)
     return child != NULL ? child->run : run;
 }
 
+struct sma_str sma_run_mcp_name(const struct sma_run *run, uint32_t call)
+{
+    const struct sma_run *asker = sma_run_asker(run, call);
+    bool is_over = asker == run && call >> RUN_CHILD_SHIFT != 0;
+    call &= RUN_CHILD_CALL_MASK;
+    if (is_over || asker->state != RUN_TOOLS || call >= asker->call_count ||
+        asker->calls[call].stage != CALL_MCP)
+        return (struct sma_str){0};
+    return asker->answer.calls[call].name;
+}
+
 void run_child_drop_steps(struct run_children *children)
 {
     while (children->first != NULL) {
@@ -81,6 +92,8 @@ static void leave(struct sma_run *run, struct run_child *child)
         run_act(run, SMA_RUN_CANCEL_MODEL)->call = child->number << RUN_CHILD_SHIFT;
     if (made != NULL && (made->tool_open_count > 0 || made->see.open_count > 0))
         run->children->has_cancelled = true;
+    if (made != NULL && made->mcp.open_count > 0)
+        run->children->has_cancelled_mcp = true;
     if (made != NULL)
         made->state = RUN_OVER;
     child->state = CHILD_LEFT;
@@ -106,4 +119,9 @@ bool run_child_is_at_rest(const struct sma_run *run, uint32_t index)
 bool run_child_has_cancelled(const struct sma_run *run)
 {
     return run->children != NULL && run->children->has_cancelled;
+}
+
+bool run_child_has_cancelled_mcp(const struct sma_run *run)
+{
+    return run->children != NULL && run->children->has_cancelled_mcp;
 }

@@ -12,6 +12,16 @@ static void free_step(struct run_child_step *step)
     free(step);
 }
 
+static void link(struct run_children *children, struct run_child_step *step)
+{
+    step->is_asked = true;
+    if (children->last != NULL)
+        children->last->next = step;
+    else
+        children->first = step;
+    children->last = step;
+}
+
 /* `from` as a step of the run; its data is what `stored` says. NULL: out of memory. */
 static struct run_child_step *append(struct sma_run *run, struct run_child *child,
                                      const struct sma_step *from,
@@ -35,12 +45,7 @@ static struct run_child_step *append(struct sma_run *run, struct run_child *chil
     made->child = child;
     made->local = stored->number;
     made->is_end = stored->kind == SMA_CHILD_END;
-    made->is_asked = true;
-    if (children->last != NULL)
-        children->last->next = made;
-    else
-        children->first = made;
-    children->last = made;
+    link(children, made);
     return made;
 }
 
@@ -125,6 +130,20 @@ static bool store_results(struct sma_run *run)
     return true;
 }
 
+bool run_child_put_note(struct sma_run *run, const struct sma_step *note)
+{
+    struct run_children *children = run_child_room(run);
+    struct run_child_step *made = children == NULL ? NULL : calloc(1, sizeof *made);
+    if (made == NULL)
+        return false;
+    made->step = *note;
+    made->step.number = run->next_number++;
+    made->is_note = true;
+    link(children, made);
+    say_step(run_act(run, SMA_RUN_STORE_STEP), made);
+    return true;
+}
+
 void run_child_park(struct sma_run *run, struct run_child *child)
 {
     const struct run_child_step *made =
@@ -173,7 +192,9 @@ void run_child_durable(struct sma_run *run, const struct sma_step_done *step)
     struct run_child *child = stored->child;
     struct sma_step_done own = *step;
     own.number = stored->local;
-    if (child != NULL && stored->is_end)
+    if (stored->is_note)
+        run_question_durable(run);
+    else if (child != NULL && stored->is_end)
         end(run, child);
     else if (child != NULL && child->state != CHILD_LEFT)
         run_child_feed(run, child, (struct sma_run_event){.kind = SMA_RUN_STEP_DONE, .step = &own});

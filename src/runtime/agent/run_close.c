@@ -68,11 +68,12 @@ static bool keep_receiver(struct sma_run *run, struct run_call *call, struct sma
 }
 
 /* By what the person wrote a page may be fetched without a question. What they quote stands in the
- * context, and nothing of it counts. */
+ * context, and nothing of it counts; nor does what a sub-agent is told, which a model wrote. */
 static struct sma_str own_words(const struct sma_run *run, struct sma_str tool)
 {
-    bool has_some = sma_tool_find(tool) == SMA_TOOL_WEB_FETCH && !run->order->is_forward;
-    return has_some ? run->order->text : (struct sma_str){NULL, 0};
+    const struct sma_run_order *order = run->parent != NULL ? run->parent->order : run->order;
+    bool has_some = sma_tool_find(tool) == SMA_TOOL_WEB_FETCH && !order->is_forward;
+    return has_some ? order->text : (struct sma_str){NULL, 0};
 }
 
 void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)

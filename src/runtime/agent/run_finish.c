@@ -46,7 +46,8 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
     run->has_done_delivery = true;
     run->done_delivery = (struct sma_step_delivery){.intent = (uint8_t)intent,
                                                     .route = run->order->route,
-                                                    .text = sma_buf_str(&run->done_text)};
+                                                    .text = sma_buf_str(&run->done_text),
+                                                    .is_fallback = true};
 }
 
 /* -- the turn ---------------------------------------------------------------------------------- */

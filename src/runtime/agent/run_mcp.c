@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 
-#define READ_NAME "resources/read" /* reading a resource, for the policy: "server:resources/read" */
 #define NOT_AGAIN " It was not repeated: look before you do it again."
 
 /* -- what can be said at once ------------------------------------------------------------------ */
@@ -95,7 +94,8 @@ static void check_helper(struct sma_run *run, uint32_t index, enum sma_mcp_helpe
     } else if (helper == SMA_MCP_HELPER_RESOURCES) {
         sma_mcp_put_resources(&call->result, &view, server);
         run_set_result(call, false);
-    } else if (sma_mcp_catalogue_find_server(view.catalogue, server) == NULL) {
+    } else if (sma_mcp_catalogue_find_server(view.catalogue, server) == NULL ||
+               !sma_mcp_view_reads(&view, server)) {
         tell_unknown(run, call, server);
     }
 }
@@ -136,7 +136,7 @@ static bool fill_ask(const struct sma_run *run, uint32_t index, struct sma_buf *
     if (sma_mcp_helper_find(stored->name) == SMA_MCP_HELPER_READ) {
         struct sma_str server = sma_json_str(run->calls[index].args.root, "server");
         sma_buf_put_str(shown, server);
-        sma_buf_put_text(shown, ":" READ_NAME);
+        sma_buf_put_text(shown, ":" SMA_MCP_READ_NAME);
         ask.tool = (struct sma_mcp_query){.shown = sma_buf_str(shown),
                                           .trust = sma_mcp_view_trust(&view, server),
                                           .is_read_only = true};
@@ -175,9 +175,19 @@ static enum sma_err check(struct sma_run *run, uint32_t index, struct sma_mcp_ch
 
 void run_mcp_judge(struct sma_run *run, uint32_t index)
 {
+    struct run_call *call = &run->calls[index];
     struct sma_mcp_check found;
-    if (check(run, index, &found) == SMA_ERR_OK)
-        run->calls[index].is_asked = found.verdict == SMA_TOOL_ASKS;
+    if (check(run, index, &found) != SMA_ERR_OK)
+        return;
+    call->is_asked = found.verdict == SMA_TOOL_ASKS;
+    if (!call->is_asked || run->parent == NULL)
+        return;
+    sma_buf_clear(&run->scratch);
+    sma_request_put_by_helper(&run->scratch, sma_buf_str(&call->item));
+    sma_buf_clear(&call->item);
+    sma_buf_put_str(&call->item, sma_buf_str(&run->scratch));
+    if (run->scratch.err != SMA_ERR_OK || call->item.err != SMA_ERR_OK)
+        run_set_error(call, SMA_STR("Out of memory."));
 }
 
 /* Between the check and now hours may have passed, with another configuration and other tools. */
@@ -243,6 +253,11 @@ static void put_output(struct sma_run *run, uint32_t index, const struct sma_mcp
     sma_buf_put_text(result, ",\"output\":");
     sma_buf_put_json_string(result, answer->text);
     sma_buf_put_text(result, is_error ? ",\"isError\":true" : ",\"isError\":false");
+    if (call->asked_people != NULL) {
+        sma_buf_put_text(result, ",\"askedTheUser\":\"the server asked the user something; they ");
+        sma_buf_put_text(result, call->asked_people);
+        sma_buf_put_char(result, '"');
+    }
     sma_buf_put_text(result, ",\"source\":");
     sma_buf_clear(&run->scratch);
     sma_buf_put_text(&run->scratch, "outside server ");
@@ -301,11 +316,4 @@ void run_mcp_answered(struct sma_run *run, uint32_t index, const struct sma_mcp_
     bool is_open = has_output && run_call_prepare(run, index, answer->parts, answer->part_count);
     if (!is_open)
         run_check_round(run);
-}
-
-struct sma_str sma_run_mcp_name(const struct sma_run *run, uint32_t call)
-{
-    if (run->state != RUN_TOOLS || call >= run->call_count || run->calls[call].stage != CALL_MCP)
-        return (struct sma_str){0};
-    return run->answer.calls[call].name;
 }

@@ -18,6 +18,8 @@ struct run_mcp
     const struct sma_mcp_catalogue *catalogue; /* with a reference; NULL: none */
     const struct sma_chat_rule *rule;          /* of `chats`, NULL: none */
     uint32_t open_count;                       /* calls that are at a server */
+    struct sma_str *names; /* of a sub-agent: see struct sma_mcp_view; slices of its call */
+    uint32_t name_count;
 };
 
 /* An answer of the model in our names: what of it differs. */
@@ -30,6 +32,9 @@ struct run_mcp_names
 /* run_mcp_names.c */
 void run_mcp_init(struct sma_run *run, const struct sma_chat_rule *rule);
 void run_mcp_fini(struct sma_run *run);
+/* A sub-agent: what its run has, or what of it the call lists. false: out of memory. */
+bool run_mcp_inherit(struct sma_run *run, const struct sma_tool_args *args);
+uint64_t run_mcp_names_hash(const struct sma_run *run);
 struct sma_mcp_view run_mcp_view(const struct sma_run *run);
 /* Names on the wire become those that people see, mcp_call becomes the call that it asks for.
  * *answer then borrows from *ret_names. false: out of memory. */

@@ -20,11 +20,49 @@ void run_mcp_fini(struct sma_run *run)
 {
     sma_mcp_catalogue_unref(run->mcp.catalogue);
     run->mcp.catalogue = NULL;
+    free(run->mcp.names);
+    run->mcp.names = NULL;
+    run->mcp.name_count = 0;
+}
+
+bool run_mcp_inherit(struct sma_run *run, const struct sma_tool_args *args)
+{
+    const struct run_mcp *from = &run->parent->mcp;
+    run_mcp_fini(run);
+    const json_t *list = args->server_tools;
+    if (from->catalogue == NULL || (args->says_tools && list == NULL))
+        return true;
+    if (list != NULL) {
+        run->mcp.names = calloc(json_array_size(list), sizeof *run->mcp.names);
+        if (run->mcp.names == NULL)
+            return false;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct sma_str name = sma_json_str_of(json_array_get(list, i));
+        if (sma_tool_find(name) == SMA_TOOL_UNKNOWN)
+            run->mcp.names[run->mcp.name_count++] = name;
+    }
+    run->mcp.rule = from->rule;
+    run->mcp.catalogue = sma_mcp_catalogue_ref(from->catalogue);
+    return true;
+}
+
+uint64_t run_mcp_names_hash(const struct sma_run *run)
+{
+    uint64_t hash = run->mcp.name_count == 0 ? 0 : UINT64_C(14695981039346656037);
+    for (uint32_t i = 0; i < run->mcp.name_count; i++) {
+        struct sma_str name = run->mcp.names[i];
+        for (size_t k = 0; k <= name.len; k++)
+            hash =
+                (hash ^ (k < name.len ? (unsigned char)name.ptr[k] : 0)) * UINT64_C(1099511628211);
+    }
+    return hash;
 }
 
 struct sma_mcp_view run_mcp_view(const struct sma_run *run)
 {
-    return (struct sma_mcp_view){run->mcp.catalogue, run->settings->mcp_policy, run->mcp.rule};
+    return (struct sma_mcp_view){run->mcp.catalogue, run->settings->mcp_policy, run->mcp.rule,
+                                 run->mcp.names, run->mcp.name_count};
 }
 
 /* -- names ------------------------------------------------------------------------------------- */

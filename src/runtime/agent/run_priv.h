@@ -14,6 +14,7 @@
 #include "runtime/agent/run_compact.h"
 #include "runtime/agent/run_mcp.h"
 #include "runtime/agent/run_parts.h"
+#include "runtime/agent/run_question.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
 #include "sma/notices.h"
@@ -83,7 +84,8 @@ struct run_call
     struct sma_buf route_text, delivery_text;
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;
-    struct run_part *parts; /* what it shows */
+    const char *asked_people; /* its server did: what came of it; NULL: it did not */
+    struct run_part *parts;   /* what it shows */
     uint32_t part_count, part_open_count;
 };
 /* A round that is over, as no provider's format has it: the turn can be made again from it for any
@@ -227,6 +229,7 @@ struct sma_run
 
     struct run_compact compact;
     struct run_mcp mcp;
+    struct run_questions questions;
 
     /* sub-agents (run_child.h) */
     struct sma_run *parent;        /* of a sub-agent: the run that it works for; borrowed */

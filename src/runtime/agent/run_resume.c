@@ -230,6 +230,7 @@ static void resume_calls(struct sma_run *run)
             set_interrupted(call);
         }
     }
+    run_question_tell_lost(run);
     run_begin_commands(run);
     run_check_round(run);
 }
@@ -246,6 +247,7 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
     }
     switch (step->kind) {
     case SMA_STEP_NOTE:
+        run_question_resume(run, step->data);
         return true;
     case SMA_STEP_WAIT:
         if (has_answer)
@@ -262,6 +264,7 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
     case SMA_STEP_RESULTS:
         if (!has_answer)
             break;
+        run_question_resume(run, SMA_STR(""));
         return resume_results(run, step);
     case SMA_STEP_CHILD:
         if (!has_answer || !run_child_resume(run, step))

@@ -79,7 +79,7 @@ static enum sma_err make_head(struct sma_run_settings *settings, const struct sm
 static bool is_same_key(const struct sma_run_head_key *a, const struct sma_run_head_key *b)
 {
     return a->target == b->target && a->offers == b->offers && a->prompt == b->prompt &&
-           a->catalogue == b->catalogue && a->tools == b->tools;
+           a->catalogue == b->catalogue && a->tools == b->tools && a->names == b->names;
 }
 
 /* The head of this key, else a free place, else the one that was longest not used. */

@@ -391,6 +391,15 @@ static enum sma_err read_number(const struct member *member, const json_t *value
     return SMA_ERR_OK;
 }
 
+/* A name or a pattern of a server's tool, as people or as models know it, or one of our tools
+ * around them. */
+static bool is_server_tool(struct sma_str name)
+{
+    return (name.len > 0 && memchr(name.ptr, ':', name.len) != NULL) ||
+           sma_str_starts_with(name, SMA_STR("mcp_")) ||
+           sma_str_is_equal(name, SMA_STR("tool_search"));
+}
+
 static enum sma_err read_tools(const struct member *member, const json_t *value,
                                struct sma_tool_args *args, struct sma_buf *why)
 {
@@ -401,6 +410,10 @@ static enum sma_err read_tools(const struct member *member, const json_t *value,
         const json_t *name = json_array_get(value, i);
         enum sma_tool tool =
             json_is_string(name) ? sma_tool_find(string_of(name)) : SMA_TOOL_UNKNOWN;
+        if (tool == SMA_TOOL_UNKNOWN && json_is_string(name) && is_server_tool(string_of(name))) {
+            args->server_tools = value;
+            continue;
+        }
         if (tool == SMA_TOOL_UNKNOWN) {
             struct sma_str shown = json_is_string(name) ? string_of(name) : SMA_STR("(no name)");
             shown.len = sma_utf8_cut(shown, 60);

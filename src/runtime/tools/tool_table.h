@@ -51,8 +51,9 @@
       "to report.", \
       ARG_OBJECT( \
         ARG_TEXT("instructions", "the whole task") "," \
-        ARG_NAMES("tools", "names of your tools that it may use; default those that read and " \
-            "change the project, none that writes to people") "," \
+        ARG_NAMES("tools", "names of your tools that it may use, \"server:*\" for those of a " \
+            "server; default those that read and change the project and those of servers, none " \
+            "that writes to people") "," \
         ARG_TEXT("model", "name of a configured model, default the one of this chat"), \
         "\"instructions\"")) \
     X(CONTACT_LOOKUP, "chat_contact_lookup", 0, false, false, \

@@ -71,6 +71,8 @@ struct sma_tool_args
     struct sma_str model;        /* agent_run: empty = the chat's */
     uint32_t tools;              /* agent_run: bit = enum sma_tool; says_tools: else the usual */
     bool says_tools;
+    /* agent_run: the same list, a JSON list of root, when it names tools of servers; else NULL */
+    const void *server_tools;
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */

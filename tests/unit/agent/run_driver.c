@@ -1,5 +1,7 @@
 #include "unit/agent/run_driver.h"
 
+#include "runtime/mcp/catalogue.h"
+
 #include "runtime/agent/prompt.h"
 
 static char *dup_bytes(struct sma_str text)
@@ -94,6 +96,33 @@ static void forget_done(struct driver *driver)
     driver->done_wire = driver->done_text = driver->done_output = driver->done_tool_calls =
         driver->done_turn = NULL;
     driver->done_count = 0;
+}
+
+void driver_offer(struct driver *driver, const char *permissions)
+{
+    static uint64_t version = 1000;
+    static const struct sma_mcp_server server = {.name = SMA_STR("files"),
+                                                 .state = SMA_MCP_CONNECTED};
+    static const char *const names[] = {"write", "read"};
+    struct sma_mcp_builder *builder = sma_mcp_builder_create(++version);
+    const struct sma_mcp_catalogue *made;
+    sma_mcp_builder_add_server(builder, &server);
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        const struct sma_mcp_tool tool = {
+            .server = server.name,
+            .name = sma_str(names[i]),
+            .description = SMA_STR("Does it."),
+            .schema =
+                SMA_STR("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}}"),
+            .is_allowed = true};
+        sma_mcp_builder_add_tool(builder, &tool);
+    }
+    CHECK_OK(sma_mcp_builder_finish(builder, &made));
+    driver->config.permissions_json = permissions;
+    sma_run_settings_destroy(driver->settings);
+    CHECK_OK(sma_run_settings_create(&driver->config, NULL, &driver->settings));
+    CHECK_OK(sma_run_settings_offer(driver->settings, made));
+    sma_mcp_catalogue_unref(made);
 }
 
 void driver_fini(struct driver *driver)
@@ -322,6 +351,7 @@ void driver_done(struct driver *driver, bool is_durable)
         driver->done_text = dup_bytes(done->deliveries[0].text);
         driver->done_intent = done->deliveries[0].intent;
         CHECK_STR("t:1", done->deliveries[0].route.chat_key);
+        CHECK(done->deliveries[0].is_fallback);
     }
     driver->done_output = dup_bytes(done->output);
     driver->done_tool_calls = dup_bytes(done->tool_calls_json);
@@ -427,7 +457,7 @@ void driver_check_kinds(const struct driver *driver, const char *wanted)
 {
     char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
     for (uint32_t i = 0; i < driver->actions.count; i++)
-        actual[i] = "LMXCHYSPDgWETKN\0Ac"[driver->actions.list[i].kind];
+        actual[i] = "LMXCHYSPDgWETKN\0Ace"[driver->actions.list[i].kind];
     actual[driver->actions.count] = '\0';
     CHECK_TEXT(wanted, actual);
 }

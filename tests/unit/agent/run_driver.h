@@ -48,6 +48,9 @@ struct driver
 void driver_init(struct driver *driver, enum sma_llm_api api);
 /* The same with these targets; config.llm is the first. The settings are made anew. */
 void driver_targets(struct driver *driver, const struct sma_config_llm *const *llms, size_t count);
+/* Server "files" with tools "write" and "read", under these permissions. The settings are made
+ * anew. */
+void driver_offer(struct driver *driver, const char *permissions);
 void driver_fini(struct driver *driver);
 /* Create the run and send START. With steps stored: as resumed. */
 void driver_start(struct driver *driver);

@@ -11,7 +11,11 @@ struct servers
     const struct sma_mcp_catalogue *catalogue;
     uint64_t taken;
     uint32_t call_count, cancel_count;
-    bool is_held;
+    bool is_held, asks_people;
+    uint64_t wait_ns; /* for people to answer */
+    uint32_t elicited_count;
+    uint8_t elicited; /* enum sma_mcp_action */
+    char content[64];
     struct sma_msg *held;
     char name[64];
 };
@@ -44,6 +48,34 @@ static void answer(struct sma_ctx *ctx, const struct sma_msg *question, uint8_t 
     sma_ctx_answer(ctx, question, &msg);
 }
 
+static void ask_people(struct servers *servers, const struct sma_mcp_call *call,
+                       struct sma_ctx *ctx)
+{
+    uint64_t id;
+    struct sma_msg *msg = sma_msg_make_mcp_elicit(
+        &(struct sma_mcp_elicit){.seq = call->seq,
+                                 .call = call->call,
+                                 .server = call->server,
+                                 .text = SMA_STR("How many?"),
+                                 .schema = SMA_STR("{\"type\":\"object\",\"properties\":{\"n\":{"
+                                                   "\"type\":\"integer\"}}}"),
+                                 .deadline_ns = sma_ctx_now(ctx) + servers->wait_ns});
+    CHECK(msg != NULL);
+    CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_AGENT, &msg, 0, &id));
+}
+
+static void on_elicited(struct servers *servers, const struct sma_mcp_elicited *said,
+                        struct sma_ctx *ctx)
+{
+    servers->elicited_count++;
+    servers->elicited = said->action;
+    snprintf(servers->content, sizeof servers->content, "%.*s", (int)said->content.len,
+             said->content.ptr);
+    if (servers->held != NULL)
+        answer(ctx, servers->held, SMA_MCP_OK);
+    sma_msg_destroyp(&servers->held);
+}
+
 static void on_call(struct servers *servers, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     const struct sma_mcp_call *call = SMA_MSG_BODY(*msg, struct sma_mcp_call);
@@ -54,6 +86,8 @@ static void on_call(struct servers *servers, struct sma_msg **msg, struct sma_ct
         .seq = call->seq, .call = call->call, .text = SMA_STR("half done")});
     CHECK(line != NULL);
     sma_ctx_signal(ctx, SMA_ACTOR_AGENT, &line);
+    if (servers->asks_people)
+        ask_people(servers, call, ctx);
     if (servers->is_held)
         servers->held = SMA_TAKE(*msg);
     else
@@ -65,6 +99,8 @@ static void servers_handle(void *state, struct sma_msg **msg, struct sma_ctx *ct
     struct servers *servers = state;
     if ((*msg)->kind == SMA_MSG_MCP_CALL)
         on_call(servers, msg, ctx);
+    if (*msg != NULL && (*msg)->kind == SMA_MSG_MCP_ELICITED)
+        on_elicited(servers, SMA_MSG_BODY(*msg, struct sma_mcp_elicited), ctx);
     if (*msg != NULL && (*msg)->kind == SMA_MSG_MCP_TAKEN)
         servers->taken = SMA_MSG_BODY(*msg, struct sma_mcp_taken)->version;
     if (*msg == NULL || (*msg)->kind != SMA_MSG_MCP_CANCEL)
@@ -139,6 +175,59 @@ static void stop_cancels_the_call(void)
     end(&w, &servers);
 }
 
+/* -- questions of servers ---------------------------------------------------------------------- */
+static void begin_asking(struct world *world, struct servers *servers)
+{
+    begin(world, servers);
+    servers->is_held = servers->asks_people = true;
+    servers->wait_ns = UINT64_C(60) * 1000000000;
+    hand_out(world, 1, "c", false);
+    settle_until(world, 1000000000);
+    CHECK(servers->held != NULL);
+    CHECK_INT(0, servers->elicited_count);
+    CHECK(strstr(world->last_sent, "How many?") != NULL);
+}
+
+static void a_question_is_answered_in_words(void)
+{
+    struct world w;
+    struct servers servers;
+    begin_asking(&w, &servers);
+    struct sma_collected message = {.seq = 2, .message_id = SMA_STR("m2"), .text = SMA_STR("7")};
+    struct sma_steer steer = {.seq = 1,
+                              .standing = SMA_STANDING_OWNER,
+                              .is_answer = true,
+                              .message_count = 1,
+                              .messages = &message};
+    struct sma_msg *msg = sma_msg_make_steer(&steer);
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w.system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
+    rest(&w);
+    CHECK_INT(1, servers.elicited_count);
+    CHECK_INT(SMA_MCP_ACCEPT, servers.elicited);
+    CHECK_TEXT("{\"n\":7}", servers.content);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+}
+
+static void a_question_ends_with_time_and_with_its_run(void)
+{
+    struct world w;
+    struct servers servers;
+    begin_asking(&w, &servers);
+    rest(&w); /* nobody says anything */
+    CHECK_INT(1, servers.elicited_count);
+    CHECK_INT(SMA_MCP_DISMISS, servers.elicited);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+
+    begin_asking(&w, &servers);
+    control(&w, SMA_CONTROL_STOP, 2, "c");
+    rest(&w);
+    CHECK_INT(1, servers.elicited_count);
+    CHECK_INT(SMA_MCP_DISMISS, servers.elicited);
+    end(&w, &servers);
+}
+
 static void a_reload_keeps_what_is_offered(void)
 {
     struct world w;
@@ -168,6 +257,8 @@ int main(void)
 {
     RUN(a_call_goes_to_its_server_and_back);
     RUN(stop_cancels_the_call);
+    RUN(a_question_is_answered_in_words);
+    RUN(a_question_ends_with_time_and_with_its_run);
     RUN(a_reload_keeps_what_is_offered);
     RUN(without_the_actor_a_call_is_answered);
     return check_summary();

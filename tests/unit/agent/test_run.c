@@ -44,6 +44,7 @@ static void no_effect_before_the_step_is_durable(void)
     CHECK_INT(1, step->delivery_count);
     CHECK_STR("hi", step->deliveries[0].text);
     CHECK_STR("t:1", step->deliveries[0].route.chat_key);
+    CHECK(!step->deliveries[0].is_fallback);
     driver_durable(&d);
     driver_check_kinds(&d, "gS");
     CHECK_INT(100, driver_find(&d, SMA_RUN_ASK_SEND)->outbox_id);

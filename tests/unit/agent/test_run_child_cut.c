@@ -12,12 +12,14 @@ static const struct driver_call parts[] = {
     {"p1", "agent_run", "{\"instructions\":\"PART-B\",\"tools\":[\"exec_shell\",\"chat_send\"]}"},
     {"p2", "list_files", "{}"},
     {0}};
-static const struct driver_call work_a[] = {
-    {"a0", "read_file", "{\"path\":\"fa\"}"}, {"a1", "list_files", "{\"path\":\"la\"}"}, {0}};
+static const struct driver_call work_a[] = {{"a0", "read_file", "{\"path\":\"fa\"}"},
+                                            {"a1", "list_files", "{\"path\":\"la\"}"},
+                                            {"a2", "mcp__files__write", "{\"path\":\"ma\"}"},
+                                            {0}};
 static const struct driver_call work_b[] = {{"b0", "exec_shell", "{\"command\":\"ask B\"}"},
                                             {"b1", "chat_send", "{\"text\":\"from B\"}"},
                                             {0}};
-static const char *const tools[] = {"fa", "la", "ask B", "{}"};
+static const char *const tools[] = {"fa", "la", "ask B", "\"ma\"", "{}"};
 
 struct pending
 {
@@ -36,13 +38,14 @@ struct play
     bool is_over, is_parked, is_decided, is_handed_out;
 };
 
-static void check_tool(struct play *play, const struct sma_tool_ask *ask)
+/* Something is done outside: once, and after its step. */
+static void check_done(struct play *play, struct sma_str arguments, bool is_approved)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(tools); i++) {
-        if (memmem(ask->arguments.ptr, ask->arguments.len, tools[i], strlen(tools[i])) == NULL)
+        if (memmem(arguments.ptr, arguments.len, tools[i], strlen(tools[i])) == NULL)
             continue;
         CHECK_INT(1, ++play->run_counts[i]);
-        CHECK(ask->is_approved == (i == 2));
+        CHECK(is_approved == (i == 2));
         /* a step with these arguments is durable */
         bool is_held = false;
         const struct driver *d = &play->d;
@@ -77,7 +80,10 @@ static void perform(struct play *play)
             CHECK(action->tool.arguments.len < sizeof pending->arguments);
             memcpy(pending->arguments, action->tool.arguments.ptr, action->tool.arguments.len);
             if (action->tool.mode == SMA_TOOL_RUN)
-                check_tool(play, &action->tool);
+                check_done(play, action->tool.arguments, action->tool.is_approved);
+        } else if (action->kind == SMA_RUN_ASK_MCP) {
+            CHECK_INT(action->call, action->mcp.call);
+            check_done(play, action->mcp.arguments, false);
         }
     }
 }
@@ -117,6 +123,13 @@ static void step(struct play *play)
             driver_tool(d, pending.call, SMA_TOOL_ASKS, "Q");
         else
             driver_tool(d, pending.call, SMA_TOOL_ALLOWED, "{\"success\":true}");
+        break;
+    case SMA_RUN_ASK_MCP:
+        driver_event(
+            d, (struct sma_run_event){.kind = SMA_RUN_MCP,
+                                      .call = pending.call,
+                                      .mcp = &(struct sma_mcp_answer){.outcome = SMA_MCP_OK,
+                                                                      .text = SMA_STR("written")}});
         break;
     case SMA_RUN_ASK_SEND:
         d->deliveries[pending.number].state = SMA_DELIVERY_SENT;
@@ -177,6 +190,7 @@ static size_t play_run(size_t cut_at, size_t cut_again, bool is_lost, int helper
     CHECK(play != NULL);
     driver_init(&play->d, SMA_LLM_CHAT);
     play->d.config.agent_helpers = helpers;
+    driver_offer(&play->d, "{\"mcp\":{\"allow\":[\"files:*\"]}}");
     driver_start(&play->d);
     perform(play);
     const size_t cuts[2] = {cut_at, cut_again};

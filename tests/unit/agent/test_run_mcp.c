@@ -204,7 +204,7 @@ static void refused_tools_are_not_offered(void)
     struct sma_error error;
     CHECK_OK(sma_mcp_policy_load("", &policy, &error));
     const struct sma_mcp_catalogue *made = make(&two);
-    const struct sma_mcp_view view = {made, policy, &rule};
+    const struct sma_mcp_view view = {.catalogue = made, .policy = policy, .rule = &rule};
     CHECK(!sma_mcp_view_has(&view, &made->tools[0]) && sma_mcp_view_has(&view, &made->tools[1]));
     rule = (struct sma_chat_rule){
         .allows_tools = true, .mcp_allowed = allowed, .mcp_allowed_count = 1};
@@ -554,7 +554,7 @@ static void a_search_finds_by_name_and_words(void)
     CHECK_OK(sma_mcp_policy_load("{\"mcp\":{\"deny\":[\"files:read\"]}}", &policy, &error));
     const struct sma_mcp_catalogue *made =
         make(&(struct offer){.count = 100, .description = "Mails a letter."});
-    const struct sma_mcp_view view = {made, policy, NULL};
+    const struct sma_mcp_view view = {.catalogue = made, .policy = policy};
     static const struct
     {
         const char *query, *has, *has_not;

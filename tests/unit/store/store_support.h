@@ -333,6 +333,7 @@ struct delivery
     const char *key, *text;
     uint32_t call;
     unsigned adapter; /* 0 = TEST */
+    bool is_fallback;
 };
 
 static inline struct sma_step_delivery *put_deliveries(struct sma_msg *msg,
@@ -345,7 +346,8 @@ static inline struct sma_step_delivery *put_deliveries(struct sma_msg *msg,
         to[i] = (struct sma_step_delivery){.call = from[i].call,
                                            .intent = SMA_INTENT_ASSISTANT_TEXT,
                                            .route = sma_route_dup(msg, &route),
-                                           .text = sma_msg_dup(msg, sma_str(from[i].text))};
+                                           .text = sma_msg_dup(msg, sma_str(from[i].text)),
+                                           .is_fallback = from[i].is_fallback};
     }
     return to;
 }

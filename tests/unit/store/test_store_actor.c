@@ -59,7 +59,7 @@ static void a_message_runs_is_answered_and_recorded(void)
              "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"1\",\"chatKey\":"
              "\"test:chat:1\","
              "\"userId\":\"u1\",\"messageId\":\"m1\",\"role\":\"user\",\"text\":\"hello "
-             "\\\"you\\\"\"}\n");
+             "\\\"you\\\"\",\"meta\":{\"actorKey\":\"test:chat:1:user:u1\"}}\n");
     const char *text = history(&w, "test%3Achat%3A1");
     CHECK(strncmp(text, expected, strlen(expected)) == 0);
     CHECK(strstr(text, "\"chatKey\":\"test:chat:1\",\"userId\":\"bot\",\"role\":\"assistant\","
@@ -72,6 +72,31 @@ static void a_message_runs_is_answered_and_recorded(void)
     order = take(&w.agent, SMA_MSG_RUN);
     CHECK(SMA_MSG_BODY(order, struct sma_run_order)->has_past);
     sma_msg_destroy(order);
+    end_world(&w);
+}
+
+/* Aim: a reader of the history sees what a tool has sent and what the program delivered itself. */
+static void the_history_says_what_no_tool_sent(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "1", "m1", "hello");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    done(&w, seq, "the answer",
+         &(struct delivery){.key = "test:chat:1", .text = "the answer", .is_fallback = true}, 1);
+    run(&w);
+    struct sma_msg *row = deliver(&w);
+    receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
+    sma_msg_destroy(row);
+    run(&w);
+    CHECK(
+        strstr(history(&w, "test%3Achat%3A1"),
+               "\"text\":\"the answer\",\"meta\":{\"via\":\"fallback\",\"channel\":\"test\"}}\n") !=
+        NULL);
     end_world(&w);
 }
 
@@ -665,6 +690,7 @@ static void claims_over_the_bound_expire(void)
 int main(void)
 {
     RUN(a_message_runs_is_answered_and_recorded);
+    RUN(the_history_says_what_no_tool_sent);
     RUN(one_event_is_accepted_once);
     RUN(group_talk_is_recorded_and_a_later_mention_runs_it);
     RUN(runs_start_in_order_never_two_of_one_chat);
