@@ -31,7 +31,8 @@ enum sma_actor_id
     SMA_ACTOR_TOOLS,
     SMA_ACTOR_MCP, /* there when mcp.json names a server */
     SMA_ACTOR_LOG,
-    SMA_ACTOR_ADAPTER_0 = 8, /* adapters: 8 .. 8 + SMA_ADAPTER_COUNT_MAX - 1 */
+    SMA_ACTOR_MEMORY,
+    SMA_ACTOR_ADAPTER_0 = 9, /* adapters: 9 .. 9 + SMA_ADAPTER_COUNT_MAX - 1 */
 };
 
 static inline bool sma_actor_is_adapter(unsigned id)

@@ -87,6 +87,15 @@ SMA_CHECKED enum sma_err sma_mcp_create(const struct sma_config *config, struct 
 void sma_mcp_destroy(struct sma_mcp *mcp);
 extern const struct sma_actor_ops sma_mcp_actor_ops;
 
+/* -- memory ------------------------------------------------------------------------------------ */
+struct sma_memory_actor;
+/** Opens nothing before it is asked. NOMEM with one line. */
+SMA_CHECKED enum sma_err sma_memory_actor_create(const struct sma_config *config,
+                                                 struct sma_memory_actor **ret_actor,
+                                                 struct sma_error *error);
+void sma_memory_actor_destroy(struct sma_memory_actor *actor);
+extern const struct sma_actor_ops sma_memory_actor_ops;
+
 /* -- log --------------------------------------------------------------------------------------- */
 struct sma_log;
 struct sma_log_options

@@ -41,6 +41,12 @@ enum sma_command_trait
       "Sum up what was said before; words behind it say what to keep", \
       "把之前的对话整理成摘要，后面可写明要保留什么") \
     X(CLEAR, "clear", "清除", SMA_COMMAND_PLAIN, "Forget this conversation", "清除当前会话") \
+    X(MEMORY, "memory", "记忆", SMA_COMMAND_LOOKS, \
+      "Show what I remember of you; words behind it look for them", \
+      "查看我记住的关于你的内容，后面可写要查找的词") \
+    X(FORGET, "forget", "忘记", SMA_COMMAND_LOOKS | SMA_COMMAND_RULES, \
+      "Delete what I remember: a number that /memory shows, words, or all", \
+      "删除我记住的内容：/记忆 中的编号、词语，或“全部”") \
     X(WHOAMI, "whoami", "我是谁", SMA_COMMAND_LOOKS, "Show your id and your role", \
       "查看你的 ID 和角色") \
     X(APPROVE, "approve", "同意", SMA_COMMAND_RULES, \

@@ -179,6 +179,8 @@ struct sma_config
     const struct sma_config_llm *llm_judge;
     /* llm.vision: who describes pictures for models that cannot see them; NULL: nobody */
     const struct sma_config_llm *llm_vision;
+    /* llm.small: who reads conversations for what is to be remembered; NULL: the chat's model */
+    const struct sma_config_llm *llm_small;
     /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int64_t llm_patience_s;
     int agent_concurrency;  /* 1.. */
@@ -200,6 +202,9 @@ struct sma_config
     /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
     const char *sandbox;
     uint8_t memory;               /* permissions.memory: enum sma_memory_permission */
+    bool memory_extracts;         /* memory.extract: conversations are read for facts */
+    int64_t memory_pause_s;       /* memory.pauseS: so often at most, for one chat */
+    int64_t memory_quiet_s;       /* memory.quietS: nobody has spoken there for so long */
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_web web;
     struct sma_config_adapter adapters[32];

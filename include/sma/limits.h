@@ -6,7 +6,7 @@
 #define SMA_LIMITS_H
 
 /* -- mailboxes --------------------------------------------------------------------------------- */
-#define SMA_ACTOR_COUNT_MAX 24   /* ids 0..23; adapters take the upper ones */
+#define SMA_ACTOR_COUNT_MAX 25   /* ids 0..24; adapters take the upper ones */
 #define SMA_ADAPTER_COUNT_MAX 16 /* adapters configured at once: start refuses more */
 #define SMA_LANE_BURST_COUNT 64  /* messages taken from one lane before the next is served */
 #define SMA_LANE_COUNT_MAX 65536 /* slots of one lane; a power of two */
@@ -23,6 +23,7 @@
 #define SMA_ASK_TOOL_COUNT_MAX 2048    /* agent -> tools; further calls wait */
 #define SMA_ASK_MCP_COUNT_MAX 512      /* agent -> mcp; further calls wait */
 #define SMA_ASK_ELICIT_COUNT_MAX 32    /* mcp -> agent, questions of servers; more are declined */
+#define SMA_ASK_MEMORY_COUNT_MAX 1024  /* agent -> memory; recall goes without at the limit */
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
 #define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
@@ -296,6 +297,29 @@
 #define SMA_MEMORY_QUERY_WORD_COUNT_MAX 32
 /* every file is looked at again after this; those of who speaks, each time */
 #define SMA_MEMORY_LOOK_S 300
+#define SMA_MEMORY_PAGE_COUNT 15       /* facts that /memory shows at once */
+#define SMA_MEMORY_PAGE_TEXT_BYTES 300 /* of each; the rest is cut */
+/* facts that /memory and /forget walk through for words or a count */
+#define SMA_MEMORY_WALK_COUNT_MAX 10000
+#define SMA_MEMORY_KEEP_COUNT_MAX 30 /* proposals that one /memory keep makes facts */
+/* chats whose numbers of the last /memory still count; the oldest goes */
+#define SMA_MEMORY_SHOWN_COUNT_MAX 256
+/* a run waits this long for what is recalled, then goes without */
+#define SMA_MEMORY_WAIT_MS 250
+/* facts that stand in the conversation and are asked about: are they still there? */
+#define SMA_MEMORY_TOLD_COUNT_MAX 256
+/* extraction: at most once in this time for a chat, from so many messages on, of the last so many;
+ * what is less important is not kept */
+#define SMA_MEMORY_EXTRACT_PAUSE_S 300
+#define SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MIN 6
+#define SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX 40
+#define SMA_MEMORY_EXTRACT_URGENT_COUNT_MAX 200 /* ... before a compaction drops text */
+#define SMA_MEMORY_EXTRACT_IMPORTANCE_MIN 4
+#define SMA_MEMORY_EXTRACT_FACT_COUNT_MAX 20 /* of one answer; further ones are dropped */
+#define SMA_MEMORY_EXTRACT_S 60              /* the model is not waited for any longer */
+#define SMA_MEMORY_EXTRACT_LINE_BYTES_MAX 1500 /* of one message; the rest is cut */
+#define SMA_MEMORY_EXTRACT_BYTES_MAX (64 * 1024) /* of them all, and of the answer */
+#define SMA_MEMORY_EXTRACT_CHAT_COUNT_MAX 20000 /* chats whose state is kept; the oldest go */
 #define SMA_MEMORY_LOOK_FIRST_S 2 /* while there is nothing to recall */
 
 /* retention.*: the longest that can be asked for; 0 = for ever */

@@ -314,13 +314,6 @@ BODY(sma_seq)
 END
 
 /* Store -> agent: run this message. One credit = one open run; DONE returns it. */
-/* A fact of the memory that fits the message, for the person and the place it comes from. */
-BODY(sma_recalled)
-    FIELD(uint64_t, id)
-    FIELD(uint8_t, kind)                     /* enum sma_memory_kind */
-    TEXT(text)
-END
-
 BODY(sma_run_order)
     FIELD(uint64_t, seq)
     PART(sma_route, route)
@@ -351,8 +344,8 @@ BODY(sma_run_order)
     FIELD(uint32_t, replies_left)
     LIST(sma_grant, grant_count, grants)     /* that hold in this chat now */
     LIST(sma_part, part_count, parts)        /* of this message, in its order */
+    FIELD(bool, has_memory)                  /* there may be facts to recall: ask MEMORY */
     TEXT(model) /* chosen for this chat by /model: a label of chats.h; empty = none */
-    LIST(sma_recalled, recalled_count, recalled) /* the most fitting first */
     FIELD(bool, is_forward)                  /* `text` is not its author's own words */
     FIELD(struct sma_stamps, stamps)
 END
@@ -523,23 +516,61 @@ BODY(sma_contact_result)
     TEXT(why)                                /* of a chat: why it is not found */
 END
 
-/* Whose facts these are, the store says by route and is_group; the call does not. */
+/* A fact of the memory that fits the message, for the person and the place it comes from. */
+BODY(sma_recalled)
+    FIELD(uint64_t, id)
+    FIELD(uint8_t, kind)                     /* enum sma_memory_kind */
+    TEXT(text)
+END
+
+/* Whose facts these are, the memory says by route and is_group; the call does not. */
 BODY(sma_memory_ask)
+    FIELD(uint8_t, op)                       /* enum sma_memory_op */
     PART(sma_route, route)                   /* of the run */
     FIELD(bool, is_group)
-    FIELD(bool, is_upsert)                   /* else a search */
-    TEXT(text)                               /* what is to be remembered, or looked for */
-    FIELD(bool, is_project)                  /* upsert: for everybody */
+    TEXT(text) /* to be remembered, or looked for; EXTRACTED: what the model said */
+    FIELD(bool, is_project)                  /* UPSERT: for everybody */
     FIELD(uint8_t, kind)                     /* enum sma_memory_kind */
     FIELD(uint8_t, importance)               /* 1..10; 0 = usual */
     TEXT(tags)                               /* blanks between them */
     FIELD(uint64_t, replaces)                /* id of an own fact; 0 = none */
-    FIELD(uint32_t, limit)                   /* search: 1..SMA_MEMORY_SEARCH_COUNT_MAX */
+    FIELD(uint32_t, limit)                   /* SEARCH: 1..SMA_MEMORY_SEARCH_COUNT_MAX */
+    TEXT(told) /* RECALL: ids of facts that the conversation holds, 8 bytes each */
+    FIELD(uint64_t, seq)                     /* TALKED: of the message */
+    FIELD(uint32_t, count)                   /* TALKED: messages that were exchanged */
+    FIELD(bool, is_urgent)                   /* TALKED: text is about to be summed up */
+    FIELD(bool, is_failed)                   /* EXTRACTED: later again */
+    FIELD(int64_t, until_ms)                 /* EXTRACTED: time of the newest line that was read */
+    TEXTS(speaker_count, speakers)           /* EXTRACTED: user ids, by the numbers in `text` */
 END
 
 BODY(sma_memory_result)
     FIELD(bool, is_error)
     TEXT(content)                            /* for the model: JSON */
+    LIST(sma_recalled, recalled_count, recalled) /* RECALL: the most fitting first */
+    TEXT(gone) /* RECALL: those of `told` that are not to be read here any more, 8 bytes each */
+END
+
+/* Memory -> agent: read this conversation for what is worth remembering, when there is time. The
+ * answer is a MEMORY, EXTRACTED. */
+BODY(sma_extract)
+    PART(sma_route, route)                   /* of the chat's last message */
+    FIELD(bool, is_group)
+    FIELD(uint64_t, seq)                     /* of that message */
+    FIELD(int64_t, after_ms)                 /* what was said until then is known already */
+    FIELD(uint32_t, line_count_max)
+END
+
+/* Store -> memory: people have deleted something; what is left of it is to go, too. */
+BODY(sma_forgotten)
+    FIELD(uint32_t, count)
+END
+
+/* Agent -> store: tokens that no run's step tells of. Lost without harm when there is no disk. */
+BODY(sma_spent)
+    FIELD(uint64_t, seq)                     /* whose chat pays */
+    FIELD(struct sma_usage, usage)
+    TEXT(target)
 END
 
 /* -- working tools ----------------------------------------------------------------------------- */

@@ -91,6 +91,16 @@ enum sma_control
     SMA_CONTROL_APPROVALS, /* the requests that the writer may see */
     SMA_CONTROL_TASKS,     /* what .ship/tasks holds: this version does not run it */
     SMA_CONTROL_LOGS,      /* the newest lines of the log: for its readers, in private */
+    SMA_CONTROL_MEMORY,    /* what is remembered of the writer, in a group of the group */
+    SMA_CONTROL_FORGET,    /* ... and is to be deleted */
+};
+enum sma_memory_op
+{
+    SMA_MEMORY_RECALL, /* what fits this message */
+    SMA_MEMORY_SEARCH,
+    SMA_MEMORY_UPSERT,
+    SMA_MEMORY_TALKED,    /* a run of this chat is over */
+    SMA_MEMORY_EXTRACTED, /* what EXTRACT asked for */
 };
 enum sma_addressed
 {

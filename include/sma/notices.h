@@ -270,6 +270,33 @@
     X(TASKS_NOT_RUN, \
       "This version runs no tasks by itself: %u%s of .ship/tasks will not be run.", \
       "本版本不会自动执行任务：.ship/tasks 中的 %u%s 个任务不会被执行。") \
+    X(MEMORY_NONE, "I remember nothing about you here.", "我在这里没有记住关于你的内容。") \
+    X(MEMORY_NONE_GROUP, "I remember nothing of this group.", "我没有记住本群的内容。") \
+    X(MEMORY_NONE_FOUND, "I remember nothing here that fits.", "这里没有与之相符的记忆。") \
+    X(MEMORY_HEAD, "What I remember of you (%u):", "我记住的关于你的内容（%u 条）：") \
+    X(MEMORY_HEAD_GROUP, "What I remember of this group (%u):", "我记住的本群内容（%u 条）：") \
+    X(MEMORY_HEAD_PROJECT, "What I remember for everybody (%u):", \
+      "我为所有人记住的内容（%u 条）：") \
+    X(MEMORY_HEAD_WHICH, "Which of these %u?", "是以下 %u 条中的哪一条？") \
+    X(MEMORY_PROPOSED, "Not kept yet; /memory keep N keeps one, /memory keep all all of them:", \
+      "尚未保存；发送 /记忆 保留 编号 可保存一条，/记忆 保留 全部 可全部保存：") \
+    X(MEMORY_HINT, "/forget N deletes one, /forget all everything.", \
+      "发送 /忘记 编号 可删除一条，/忘记 全部 可全部删除。") \
+    X(MEMORY_MORE, "/memory %u shows more.", "发送 /记忆 %u 查看更多。") \
+    X(MEMORY_KEPT, "Kept: %u.", "已保存 %u 条。") \
+    X(MEMORY_OFF, "Memory is switched off here: nothing is kept.", "记忆功能已关闭，不会保存。") \
+    X(MEMORY_SHOW_FIRST, "I do not know which one you mean: /memory shows them with numbers.", \
+      "我不知道你指的是哪一条：发送 /记忆 查看编号。") \
+    X(MEMORY_NOT_YOURS, "That is for the person who said it, an owner or an administrator.", \
+      "只有说过这句话的人、所有者或管理员可以这样做。") \
+    X(MEMORY_TROUBLE, "I cannot get at what I remember now. Please try again in a moment.", \
+      "现在无法读取记忆，请稍后再试。") \
+    X(FORGET_HOW, "What? /memory shows it with numbers: /forget N, /forget words of it, or " \
+      "/forget all.", \
+      "忘记什么？发送 /记忆 查看编号，然后 /忘记 编号、/忘记 其中的词，或 /忘记 全部。") \
+    X(FORGET_SURE, "This deletes %u. To do it, send: /forget all yes", \
+      "将删除 %u 条。确认请发送：/忘记 全部 确认") \
+    X(FORGOTTEN, "Deleted: %u.", "已删除 %u 条。") \
     X(APPROVAL_APPROVED, "Approved.", "已同意。") \
     X(APPROVAL_REFUSED, "Refused.", "已拒绝。") \
     X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。") \

@@ -375,6 +375,8 @@ static void answer_messages(struct connection *connection, const struct request 
     bool has_tools = memmem(request->body.ptr, request->body.len, "\"tools\":", 8) != NULL;
     if (!has_tools && fake_answer_judgement(request->body, &answer))
         ; /* said */
+    else if (!has_tools && fake_answer_extraction(request->body, &answer, &decision.arguments))
+        ; /* likewise */
     else if (json_object_get(entry, "text") != NULL || json_object_get(entry, "calls") != NULL)
         script_answer(entry, &answer, &decision.arguments);
     else

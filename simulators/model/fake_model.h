@@ -89,6 +89,8 @@ bool fake_answer_calls(const struct sma_offline_turn *turn, struct fake_answer *
                        struct sma_buf *arguments);
 /** Likewise by [[judge ...]]. */
 bool fake_answer_judgement(struct sma_str text, struct fake_answer *answer);
+/* false: the request reads no conversation. said: holds the answer. */
+bool fake_answer_extraction(struct sma_str text, struct fake_answer *answer, struct sma_buf *said);
 
 /* -- fake_model_reply.c ------------------------------------------------------------------------ */
 void fake_put_head(struct fake_response *response, int status, const char *type, const char *more,

@@ -69,6 +69,33 @@ bool fake_answer_judgement(struct sma_str text, struct fake_answer *answer)
     return true;
 }
 
+/* A conversation that is read for what is worth remembering: facts that it names itself,
+ * [[remember a fact]], each of importance 8. */
+bool fake_answer_extraction(struct sma_str text, struct fake_answer *answer, struct sma_buf *said)
+{
+    static const char mark[] = "[[remember ";
+    const char *start;
+    size_t at = 0;
+    uint32_t count = 0;
+    if (find(text, 0, "You read a conversation and note what is worth remembering") == NULL)
+        return false;
+    sma_buf_put_text(said, "{\"memories\":[");
+    while ((start = find(text, at, mark)) != NULL) {
+        size_t from = (size_t)(start - text.ptr) + sizeof mark - 1;
+        const char *end = find(text, from, "]]");
+        if (end == NULL)
+            break;
+        at = (size_t)(end - text.ptr);
+        sma_buf_put_text(said, count++ == 0 ? "{" : ",{");
+        sma_buf_put_json_member(said, "type", SMA_STR("fact"));
+        sma_buf_put_json_member(said, "content", (struct sma_str){text.ptr + from, at - from});
+        sma_buf_put_text(said, ",\"importance\":8,\"who\":1,\"tags\":[]}");
+    }
+    sma_buf_put_text(said, "]}");
+    answer->text = sma_buf_str(said);
+    return said->err == SMA_ERR_OK;
+}
+
 /* A chat_send answers the user, unless the text wanted one to another chat: its result is told,
  * too. */
 static bool is_answer(const struct sma_offline_turn *turn)

@@ -23,11 +23,12 @@ static const struct sma_adapter_ops *find_ops(const struct sma_config_adapter *b
     return NULL;
 }
 
-/* Every model that may be asked, each once: those of chats, too, and the two with special work. */
+/* Every model that may be asked, each once: those of chats, too, and those with special work. */
 static size_t list_models(const struct sma_config *config,
                           const struct sma_config_llm *models[SMA_PROBE_COUNT_MAX])
 {
-    const struct sma_config_llm *special[] = {config->llm_judge, config->llm_vision};
+    const struct sma_config_llm *special[] = {config->llm_judge, config->llm_vision,
+                                              config->llm_small};
     size_t count = 0;
     for (size_t i = 0; i < config->model_count; i++)
         models[count++] = config->models[i];

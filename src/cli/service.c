@@ -43,6 +43,7 @@ struct sma_service
     struct sma_model *model;
     struct sma_tools *tools;
     struct sma_mcp *mcp; /* NULL: mcp.json names no server */
+    struct sma_memory_actor *memory;
     struct sma_dispatcher *dispatcher;
     struct sma_agent *agent;
     struct sma_system *system;
@@ -218,6 +219,7 @@ static enum sma_err create_actors(struct sma_service *service,
     SMA_TRY(sma_tools_create(service->config, &service->tools, error));
     if (sma_mcp_is_wanted(service->config))
         SMA_TRY(sma_mcp_create(service->config, &service->mcp, error));
+    SMA_TRY(sma_memory_actor_create(service->config, &service->memory, error));
     struct sma_dispatcher_options dispatcher = {service->config, service->adapters,
                                                 service->adapter_count};
     SMA_TRY(sma_dispatcher_create(&dispatcher, &service->dispatcher, error));
@@ -265,6 +267,7 @@ static enum sma_err register_actors(struct sma_service *service)
         {SMA_ACTOR_MODEL, &sma_model_actor_ops, service->model},
         {SMA_ACTOR_TOOLS, &sma_tools_actor_ops, service->tools},
         {SMA_ACTOR_MCP, &sma_mcp_actor_ops, service->mcp},
+        {SMA_ACTOR_MEMORY, &sma_memory_actor_ops, service->memory},
         {SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, service->dispatcher},
         {SMA_ACTOR_AGENT, &sma_agent_actor_ops, service->agent},
     };
@@ -435,6 +438,7 @@ void sma_service_destroy(struct sma_service *service)
     sma_agent_destroy(service->agent);
     sma_dispatcher_destroy(service->dispatcher);
     sma_mcp_destroy(service->mcp);
+    sma_memory_actor_destroy(service->memory);
     sma_tools_destroy(service->tools);
     sma_model_destroy(service->model);
     sma_store_destroy(service->store);

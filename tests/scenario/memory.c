@@ -141,6 +141,101 @@ static void a_kill_in_the_middle_writes_once(void)
     platform_world_stop(&world);
 }
 
+/* -- reading conversations --------------------------------------------------------------------- */
+#define READS ",\"memory\":{\"pauseS\":1,\"quietS\":0}"
+#define READER "You read a conversation and note what is worth remembering"
+
+static void start_reading(struct platform_world *world, const char *permissions)
+{
+    approval_start(world, binary, fake_model,
+                   &(struct approval_options){.permissions = permissions, .root = READS});
+}
+
+static void talk(const struct platform_world *world, int64_t chat, int64_t user, const char *said)
+{
+    char text[256];
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "%s[[plain]] %s number %d", chat < 0 ? "@helper_bot " : "",
+                 i == 0 ? said : "small talk", i);
+        (void)chat_say(world, chat, user, text);
+        snprintf(text, sizeof text, "number %d", i);
+        chat_expect(world, chat, text);
+    }
+}
+
+static bool has_file(const struct platform_world *world, const char *name, const char *part)
+{
+    long long until = process_now_ms() + AWAIT_MS;
+    for (;;) {
+        char *bytes = folder_read(&world->world.folder, name);
+        bool has = bytes != NULL && strstr(bytes, part) != NULL;
+        free(bytes);
+        if (has || process_now_ms() > until)
+            return has;
+        process_pause_ms(20);
+    }
+}
+
+static void a_conversation_is_read_and_its_facts_are_told_to_its_person_alone(void)
+{
+    struct platform_world world;
+    start_reading(&world, ALLOW);
+    talk(&world, ANN, ANN, "I say [[remember Ann grows pumpkins]]");
+    CHECK(has_file(&world, ANNS_FILE, "- Ann grows pumpkins <!-- memory: fact, importance 8"));
+    CHECK_INT(1, platform_asked(&world, READER));
+    CHECK(is_recalled(&world, ANN, ANN, "what about the pumpkins", "Ann grows pumpkins"));
+    CHECK(!is_recalled(&world, BOB, BOB, "who grows pumpkins", "Ann grows pumpkins"));
+    CHECK(!is_recalled(&world, TEAM, ANN, "my pumpkins", "Ann grows pumpkins"));
+    platform_world_stop(&world);
+}
+
+static void what_is_proposed_waits_for_its_person(void)
+{
+    struct platform_world world;
+    start_reading(&world, NULL);
+    talk(&world, ANN, ANN, "I say [[remember Ann grows pumpkins]]");
+    CHECK(has_file(&world, ".ship/memory/proposed/users/telegram%3A1001.md", "pumpkins"));
+    CHECK_INT(0, count_in_file(&world, "pumpkins"));
+    CHECK(!is_recalled(&world, ANN, ANN, "what about pumpkins", "Ann grows pumpkins"));
+    (void)chat_say(&world, BOB, BOB, "/memory");
+    chat_expect(&world, BOB, "nothing about you");
+    (void)chat_say(&world, ANN, ANN, "/memory");
+    chat_expect(&world, ANN, "1. Ann grows pumpkins (fact, 8)");
+    (void)chat_say(&world, ANN, ANN, "/memory keep 1");
+    chat_expect(&world, ANN, "Kept: 1");
+    CHECK(is_recalled(&world, ANN, ANN, "and the pumpkins now", "Ann grows pumpkins"));
+    platform_world_stop(&world);
+}
+
+/* Told in a conversation, then deleted: the same conversation does not hold it any more. */
+static void what_is_deleted_is_gone_from_a_running_conversation(void)
+{
+    struct platform_world world;
+    char path[600];
+    start(&world, ALLOW);
+    approval_do_for(&world, REMEMBER(FACT), "\"success\":true");
+    CHECK(is_recalled(&world, ANN, ANN, "which tea is it today", FACT));
+    (void)chat_say(&world, ANN, ANN, "/forget Longjing");
+    chat_expect(&world, ANN, "Deleted: 1");
+    (void)chat_say(&world, ANN, ANN, "[[plain]] and which one after that");
+    chat_expect(&world, ANN, "after that");
+    platform_settle(&world);
+    json_t *asked = world_asked(&world.world, "and which one after that");
+    const char *body = talk_text(json_array_get(asked, json_array_size(asked) - 1), "body");
+    CHECK(strstr(body, "which tea is it today") != NULL);
+    CHECK(strstr(body, FACT) == NULL);
+    json_decref(asked);
+    /* neither in the file nor in what SQLite keeps of deleted rows and words */
+    snprintf(path, sizeof path, "! grep -a -r -l -i longjing %s/.ship/memory >/dev/null",
+             world.world.folder.path);
+    long long until = process_now_ms() + AWAIT_MS;
+    while (system(path) != 0) {
+        CHECK(process_now_ms() < until);
+        process_pause_ms(100);
+    }
+    platform_world_stop(&world);
+}
+
 static void memory_can_be_switched_off(void)
 {
     struct platform_world world;
@@ -163,6 +258,9 @@ int main(int argc, char **argv)
     RUN(what_is_refused_is_not_kept);
     RUN(edits_by_hand_count_and_a_kill_loses_nothing);
     RUN(a_kill_in_the_middle_writes_once);
+    RUN(a_conversation_is_read_and_its_facts_are_told_to_its_person_alone);
+    RUN(what_is_proposed_waits_for_its_person);
+    RUN(what_is_deleted_is_gone_from_a_running_conversation);
     RUN(memory_can_be_switched_off);
     return check_summary();
 }

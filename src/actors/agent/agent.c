@@ -79,6 +79,7 @@ void sma_agent_destroy(struct sma_agent *agent)
     }
     agent_elicit_fini(agent);
     agent_judge_fini(agent);
+    agent_extract_fini(agent);
     agent_tables_fini(agent);
     free(agent->learned);
     sma_sessions_destroy(agent->sessions);
@@ -110,6 +111,8 @@ static void set_wake(struct sma_agent *agent)
     uint64_t elicit_ns = agent_elicit_wake_ns(agent);
     if (elicit_ns < at)
         at = elicit_ns;
+    if (agent->extract.due_ns != 0 && agent->extract.due_ns < at)
+        at = agent->extract.due_ns;
     sma_ctx_wake_at(agent->ctx, at);
 }
 
@@ -153,6 +156,8 @@ static void feed(struct sma_agent *agent, struct agent_run *entry, struct sma_ru
         has_wait |= action->kind == SMA_RUN_WAIT;
         if (action->kind == SMA_RUN_END) {
             SMA_ASSERT(i + 1 == actions->count);
+            if (action->is_counted && action->outcome == SMA_OUTCOME_OK)
+                agent_tell_talked(agent, entry, false);
             end_run(agent, entry);
             return;
         }
@@ -303,7 +308,7 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
 {
     struct agent_ask ask;
     struct agent_run *entry = NULL;
-    if (agent_judge_answer(agent, msg))
+    if (agent_judge_answer(agent, msg) || agent_extract_answer(agent, msg))
         return;
     if (agent_ask_take(agent, msg->ask_id, &ask))
         entry = agent_run_find(agent, ask.seq);
@@ -384,6 +389,15 @@ static void answer_gone(struct sma_agent *agent)
                  (struct sma_run_event){.kind = SMA_RUN_MCP, .call = ask.call, .mcp = &none});
             continue;
         }
+        if (kind == SMA_MSG_MEMORY) {
+            const struct sma_memory_result none = {
+                .is_error = true,
+                .content = SMA_STR("{\"success\":false,\"error\":\"No memory runs in this "
+                                   "program.\"}")};
+            feed(agent, entry,
+                 (struct sma_run_event){.kind = SMA_RUN_MEMORY, .call = ask.call, .memory = &none});
+            continue;
+        }
         struct sma_tool_answer answer = {
             .seq = ask.seq,
             .call = ask.call,
@@ -400,6 +414,7 @@ static void answer_gone(struct sma_agent *agent)
 static void finish_message(struct sma_agent *agent)
 {
     answer_gone(agent);
+    agent_extract_pump(agent);
     if (!agent->has_judges)
         return;
     agent_judge_pump(agent);
@@ -523,6 +538,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_LEARNED:
         on_learned(agent, SMA_MSG_BODY(*msg, struct sma_learned));
+        break;
+    case SMA_MSG_EXTRACT:
+        agent_extract_on_order(agent, msg);
         break;
     case SMA_MSG_JUDGE:
         agent_judge_on_answer(agent, msg);

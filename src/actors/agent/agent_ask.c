@@ -34,7 +34,7 @@ static void block(struct sma_agent *agent, enum sma_actor_id to, const struct ag
 static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
                       const struct agent_blocked *what)
 {
-    if (to != SMA_ACTOR_TOOLS && to != SMA_ACTOR_MCP)
+    if (to != SMA_ACTOR_TOOLS && to != SMA_ACTOR_MCP && to != SMA_ACTOR_MEMORY)
         return; /* that actor has ended: so do we, and the run continues after the next start */
     struct agent_blocked *gone = malloc(sizeof *gone);
     if (gone == NULL)
@@ -376,7 +376,7 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         ask_history(agent, entry, action);
         break;
     case SMA_RUN_ASK_MEMORY:
-        ask(agent, SMA_ACTOR_STORE, entry, action->call,
+        ask(agent, SMA_ACTOR_MEMORY, entry, action->call,
             agent_need(agent, sma_msg_make_memory(&action->memory)), 0);
         break;
     case SMA_RUN_ASK_SEND:
@@ -407,8 +407,10 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         agent_tell_learned(agent, &action->learned);
         break;
     case SMA_RUN_PROGRESS:
-        if (action->progress == SMA_PROGRESS_COMPACTION)
+        if (action->progress == SMA_PROGRESS_COMPACTION) {
             log_compaction(agent, entry, action->text);
+            agent_tell_talked(agent, entry, true);
+        }
         agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text,
                        action->detail);
         break;

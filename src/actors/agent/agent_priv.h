@@ -1,7 +1,8 @@
 /*
  * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out),
  * agent_table.c (runs and open questions by number), agent_learn.c (what targets refuse),
- * agent_judge.c (is this message an answer?), agent_elicit.c (questions of servers).
+ * agent_judge.c (is this message an answer?), agent_elicit.c (questions of servers),
+ * agent_extract.c (what is worth remembering?).
  */
 #ifndef SMA_ACTORS_AGENT_PRIV_H
 #define SMA_ACTORS_AGENT_PRIV_H
@@ -91,6 +92,29 @@ struct agent_judges
     uint32_t count;
 };
 
+enum agent_extract_stage
+{
+    AGENT_EXTRACT_NONE,
+    AGENT_EXTRACT_WAITS,   /* for a moment in which no run does */
+    AGENT_EXTRACT_HISTORY, /* asked the store */
+    AGENT_EXTRACT_MODEL,   /* asked the model */
+    AGENT_EXTRACT_TELLS,   /* to tell the memory */
+};
+/* A conversation that is read for what is worth remembering; one at a time. */
+struct agent_extract
+{
+    enum agent_extract_stage stage;
+    struct sma_msg *order; /* EXTRACT */
+    uint64_t ask_id;       /* the open question */
+    uint64_t due_ns;       /* the model is not waited for any longer; 0 = nothing is */
+    bool is_failed, is_own_model;
+    int64_t until_ms;
+    struct sma_buf talk, text, users; /* users: ended by NUL */
+    uint32_t user_count, cancel_count;
+    const struct sma_target *target;
+    char target_key[SMA_TARGET_KEY_BYTES_MAX];
+};
+
 /* That a target refuses a member of requests. */
 struct agent_learned
 {
@@ -124,6 +148,7 @@ struct sma_agent
     struct agent_blocked *gone_first,
         /* calls whose question found no tools actor: answered at the end of the message */
         *gone_last;
+    struct agent_extract extract;
     bool has_judges; /* something is in these lists, or was before this message */
     struct agent_judges judges_waiting, judges_asked, judges_ready, judges_told;
     struct agent_run *retry_first,
@@ -180,6 +205,16 @@ uint64_t agent_elicit_wake_ns(const struct sma_agent *agent);
 bool agent_elicit_take_due(struct sma_agent *agent, uint64_t now_ns, uint64_t *ret_seq,
                            uint32_t *ret_call);
 void agent_elicit_fini(struct sma_agent *agent);
+
+/* agent_extract.c */
+void agent_extract_on_order(struct sma_agent *agent, struct sma_msg **msg);
+/* An answer to one of its questions? Then it is taken. */
+bool agent_extract_answer(struct sma_agent *agent, struct sma_msg *msg);
+/* What can be done now; after every message and wake. */
+void agent_extract_pump(struct sma_agent *agent);
+/* A run of this chat is over, or is about to sum up what was said: the memory may want to read it. */
+void agent_tell_talked(struct sma_agent *agent, const struct agent_run *entry, bool is_urgent);
+void agent_extract_fini(struct sma_agent *agent);
 
 /* agent_judge.c */
 void agent_judge_on_answer(struct sma_agent *agent, struct sma_msg **msg);

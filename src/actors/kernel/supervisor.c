@@ -222,6 +222,7 @@ static const struct stop_row stop_rows[] = {
     {SMA_ACTOR_AGENT, SMA_PHASE_DRAIN, 35, "bring its runs to a durable step"},
     {SMA_ACTOR_TOOLS, SMA_PHASE_DRAIN, 50, "end its commands"},
     {SMA_ACTOR_MCP, SMA_PHASE_DRAIN, 60, "end its servers"},
+    {SMA_ACTOR_MEMORY, SMA_PHASE_DRAIN, 62, "end its questions"},
     {SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN, 65, "wait for open receipts"},
     {SMA_ACTOR_MODEL, SMA_PHASE_DRAIN, 70, "end its requests"},
     {SMA_ACTOR_STORE, SMA_PHASE_DRAIN, 85, "commit"},

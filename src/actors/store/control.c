@@ -241,6 +241,8 @@ static store_command_fn *const commands[] = {
     [SMA_CONTROL_APPROVALS] = sma_store_tell_asked,
     [SMA_CONTROL_TASKS] = sma_store_show_tasks,
     [SMA_CONTROL_LOGS] = sma_store_show_logs,
+    [SMA_CONTROL_MEMORY] = sma_store_show_memory,
+    [SMA_CONTROL_FORGET] = sma_store_forget,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,

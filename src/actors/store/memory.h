@@ -1,22 +1,20 @@
 /*
- * memory.h — what is remembered of people, as the store's part: facts for RUN, and the questions of
- * the tools memory_search and memory_upsert. Files and index: runtime/memory. Thread: the store's.
- *
- * A scope is made here alone, of the route of a message that was accepted: its author, and the
- * group it was written in. Files are written while the question is answered, not with the batch: a
- * fact is durable when its tool says so, and the same fact twice is one.
+ * memory.h — the store's side of what is remembered: whether a run should ask the memory, and the
+ * commands of people (memory_command.c). Recall, the tools and the index: actors/memory. Thread: the
+ * store's.
  */
 #ifndef SMA_STORE_MEMORY_H
 #define SMA_STORE_MEMORY_H
 
+#include "memory_shown.h"
 #include "store.h"
 
-/** What fits the message, into the order; its texts live until the next recall. Trouble is logged
- *  and recalls nothing: an answer is not delayed by it. Nothing while there is nothing. */
-void sma_store_recall(struct sma_store *store, struct sma_run_order *order);
-/** MEMORY */
-void sma_store_memory(struct sma_store *store, struct sma_msg **msg);
-/** The configuration is another one. */
-void sma_store_set_memory(struct sma_store *store);
+/** May there be something to recall for this order? Looks at a folder once in SMA_MEMORY_LOOK_S,
+ *  opens nothing. */
+bool sma_store_has_memory(struct sma_store *store, const struct sma_run_order *order);
+/** The numbers of the last /memory. */
+struct store_memory_lists **sma_store_memory_lists(struct sma_store *store);
+/** People have deleted something: what is left of it is to go, too. */
+void sma_store_tell_forgotten(struct sma_store *store, uint32_t count);
 
 #endif

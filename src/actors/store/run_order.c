@@ -104,7 +104,7 @@ static void fill_order(struct sma_store *store, struct sma_run_order *order,
     order->has_lines = !order->has_past && has_lines_before(store, run);
     order->attempt = 1;
     order->stamps = run->stamps;
-    sma_store_recall(store, order);
+    order->has_memory = sma_store_has_memory(store, order);
 }
 
 struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,

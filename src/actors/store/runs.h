@@ -149,6 +149,8 @@ void sma_store_put_delivery(struct sma_store *store, struct sma_buf *json, struc
 SMA_CHECKED enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
                                                   const struct sma_usage *usage,
                                                   struct sma_str target);
+/** SPENT: the same of what no run tells of; nothing when there is no disk. */
+void sma_store_count_spent(struct sma_store *store, const struct sma_spent *spent);
 /** Append "usageToday":{...} to an object that is open. */
 void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json);
 struct store_accepted_log

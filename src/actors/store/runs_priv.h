@@ -228,6 +228,10 @@ void sma_store_tell_agent(struct sma_store *store, const struct store_chat *chat
 store_command_fn sma_store_approve_by_id, sma_store_reject_by_id, sma_store_tell_asked;
 store_command_fn sma_store_show_tasks, sma_store_show_logs;
 
+/* -- memory_command.c -------------------------------------------------------------------------- */
+/** /memory [N | words | project | keep N...|all], /forget N...|words|all. */
+store_command_fn sma_store_show_memory, sma_store_forget;
+
 /* -- model_choice.c ---------------------------------------------------------------------------- */
 /** /model: list, or choose. */
 store_command_fn sma_store_choose_model;

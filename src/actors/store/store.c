@@ -295,14 +295,14 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_CONTACT:
         sma_store_contact(store, msg);
         break;
-    case SMA_MSG_MEMORY:
-        sma_store_memory(store, msg);
-        break;
     case SMA_MSG_DECIDE:
         sma_store_decide(store, msg);
         break;
     case SMA_MSG_JUDGED:
         sma_store_judged(store, msg);
+        break;
+    case SMA_MSG_SPENT:
+        sma_store_count_spent(store, SMA_MSG_BODY(*msg, struct sma_spent));
         break;
     case SMA_MSG_LEARN:
         sma_store_learn(store, SMA_MSG_BODY(*msg, struct sma_learned));
@@ -314,7 +314,6 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         store->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
         sma_store_set_retention(store);
         sma_store_set_budgets(store);
-        sma_store_set_memory(store);
         if (sma_store_load_rules(store) != SMA_ERR_OK)
             sma_ctx_fatal(store->ctx, "out of memory");
         break;

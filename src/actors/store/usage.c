@@ -3,6 +3,7 @@
  * stores the step or the end that brings it. A repeated step brings nothing.
  */
 #include "budget_priv.h"
+#include "record.h"
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"
@@ -35,6 +36,17 @@ static SMA_CHECKED enum sma_err count(struct sma_store *store, uint64_t seq,
                                                               .target = target},
                                 usage));
     return sma_store_share_spend(store, &spender, usage, is_first);
+}
+
+void sma_store_count_spent(struct sma_store *store, const struct sma_spent *spent)
+{
+    if (sma_store_disk_level(store) >= 2 || sma_store_is_retrying(store))
+        return;
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_count_usage_of(store, spent->seq, &spent->usage, spent->target);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        sma_store_fail_batch(store, err);
 }
 
 enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,

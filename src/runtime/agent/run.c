@@ -67,6 +67,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->notice, 4096);
     run_parts_init(&run->see);
     run_compact_init(&run->compact);
+    run_recall_init(&run->recall);
     *ret_run = run;
     return SMA_ERR_OK;
 }
@@ -95,6 +96,7 @@ void sma_run_destroy(struct sma_run *run)
     free(run->many_blocks);
     free(run->session_ids);
     run_past_fini(&run->past);
+    run_recall_fini(&run->recall);
     free(run->failures);
     free(run);
 }
@@ -181,9 +183,31 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
         run_child_durable(run, step);
 }
 
+static void begin_anew(struct sma_run *run)
+{
+    run_put_user(run, (struct sma_str){0});
+    run_ask_model(run);
+}
+
+/* The memory's answer, to a run that begins or to one of its calls. */
+static void memory_came(struct sma_run *run, const struct sma_run_event *event)
+{
+    if (!run->recall.is_open) {
+        run_memory(run, event->call, event->memory);
+        return;
+    }
+    run_recall_came(run, event->memory);
+    if (run->state == RUN_LOADING)
+        begin_anew(run);
+}
+
 static void retry(struct sma_run *run)
 {
     run->is_waiting = false;
+    if (run->recall.is_open && run->state == RUN_LOADING) {
+        memory_came(run, &(struct sma_run_event){.kind = SMA_RUN_MEMORY});
+        return;
+    }
     if (run->state == RUN_FINISHING) {
         if (!run->done_is_asked)
             run_store_done(run);
@@ -237,8 +261,8 @@ static void begin(struct sma_run *run)
         run_resume(run);
         return;
     }
-    run_put_user(run, (struct sma_str){0});
-    run_ask_model(run);
+    if (!run_recall_ask(run))
+        begin_anew(run);
 }
 
 /* Of a part of the messages, or of a call's result. */
@@ -486,7 +510,7 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
         history_came(run, event);
         break;
     case SMA_RUN_MEMORY:
-        run_memory(run, event->call, event->memory);
+        memory_came(run, event);
         break;
     case SMA_RUN_SENT:
         run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);

@@ -73,6 +73,8 @@ struct sma_run_settings
     size_t model_count;       /* of all */
     struct sma_target vision; /* who describes pictures for those that have no eyes */
     bool has_vision;
+    struct sma_target small; /* who reads conversations for what is to be remembered */
+    bool has_small;
     struct sma_target judge; /* who reads what may be an answer to a request */
     /* made when first needed; one for each way in which they differ, not for each chat */
     struct sma_run_head heads[SMA_RUN_HEAD_COUNT_MAX];

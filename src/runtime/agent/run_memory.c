@@ -5,7 +5,69 @@
 #include "sma/text.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
+/* -- recall ------------------------------------------------------------------------------------ */
+void run_recall_init(struct run_recall *recall)
+{
+    sma_buf_init(&recall->texts, 2 * SMA_MEMORY_RECALL_BYTES_MAX);
+    sma_buf_init(&recall->told, SMA_MEMORY_TOLD_COUNT_MAX * sizeof(uint64_t));
+}
+
+void run_recall_fini(struct run_recall *recall)
+{
+    sma_buf_fini(&recall->texts);
+    sma_buf_fini(&recall->told);
+}
+
+bool run_recall_ask(struct sma_run *run)
+{
+    const struct sma_run_order *order = run->order;
+    if (!order->has_memory || run->parent != NULL || run->recall.is_asked)
+        return false;
+    run->recall.is_asked = run->recall.is_open = true;
+    run->state = RUN_LOADING;
+    run_find_told(run);
+    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_MEMORY);
+    action->memory = (struct sma_memory_ask){
+        .op = SMA_MEMORY_RECALL,
+        .route = order->route,
+        .is_group = order->is_group || sma_prompt_is_group(order->route.chat_type),
+        .text = order->text,
+        .told = run->recall.told.err == SMA_ERR_OK ? sma_buf_str(&run->recall.told)
+                                                   : (struct sma_str){0}};
+    run_wait(run); /* a second, then it goes without */
+    return true;
+}
+
+static void keep_recalled(struct run_recall *recall, const struct sma_recalled *from)
+{
+    struct sma_recalled fact = *from;
+    if (recall->count >= SMA_MEMORY_RECALL_COUNT_MAX)
+        return;
+    fact.text.ptr = (const char *)recall->texts.len;
+    sma_buf_put_str(&recall->texts, from->text);
+    if (recall->texts.err == SMA_ERR_OK)
+        recall->facts[recall->count++] = fact;
+}
+
+void run_recall_came(struct sma_run *run, const struct sma_memory_result *result)
+{
+    run->recall.is_open = false;
+    if (result == NULL)
+        return;
+    for (uint32_t i = 0; i < result->recalled_count; i++)
+        keep_recalled(&run->recall, &result->recalled[i]);
+    for (size_t at = 0; at + sizeof(uint64_t) <= result->gone.len; at += sizeof(uint64_t)) {
+        uint64_t id;
+        char name[24];
+        memcpy(&id, result->gone.ptr + at, sizeof id);
+        snprintf(name, sizeof name, ", m%016llx)", (unsigned long long)id);
+        sma_session_blank(run->session, sma_str(name));
+    }
+}
+
+/* -- calls ------------------------------------------------------------------------------------- */
 static struct sma_str join_tags(struct sma_run *run, const json_t *tags)
 {
     sma_buf_clear(&run->scratch);
@@ -40,7 +102,7 @@ void run_ask_memory(struct sma_run *run, uint32_t index)
     action->memory = (struct sma_memory_ask){
         .route = order->route,
         .is_group = order->is_group || sma_prompt_is_group(order->route.chat_type),
-        .is_upsert = is_upsert,
+        .op = is_upsert ? SMA_MEMORY_UPSERT : SMA_MEMORY_SEARCH,
         .text = is_upsert ? args->content : args->query,
         .is_project = sma_str_is_equal(args->scope, SMA_STR("project")),
         .kind = (uint8_t)kind,

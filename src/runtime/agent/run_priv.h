@@ -120,6 +120,15 @@ struct run_chat
     uint32_t skipped;                   /* bit = index: not asked in this chat */
 };
 
+/* What the memory says before the first request (run_memory.c). */
+struct run_recall
+{
+    bool is_asked, is_open;
+    uint32_t count;
+    struct sma_recalled facts[SMA_MEMORY_RECALL_COUNT_MAX]; /* texts: offsets into `texts` */
+    struct sma_buf texts, told;
+};
+
 /* Lines of the history that the model was shown in this run (run_past.c). */
 struct run_past
 {
@@ -247,6 +256,7 @@ struct sma_run
     struct sma_buf scratch;
     struct sma_str *session_ids;
     uint32_t session_id_room;
+    struct run_recall recall;
     struct run_past past;
     struct sma_run_actions *actions; /* of the event being handled */
 };
@@ -402,6 +412,14 @@ void run_absorb_open(struct sma_run *run);
 /* Facts that fit the message, behind the facts of the run; those that the conversation holds
  * already are left out. */
 void run_put_recalled(struct sma_run *run);
+/* Into recall.told: the facts that the conversation holds. */
+void run_find_told(struct sma_run *run);
+/* Asks the memory, once. false: there is nothing to ask, or it has been asked. */
+bool run_recall_ask(struct sma_run *run);
+/* It has answered. NULL: it is not waited for any longer. */
+void run_recall_came(struct sma_run *run, const struct sma_memory_result *result);
+void run_recall_init(struct run_recall *recall);
+void run_recall_fini(struct run_recall *recall);
 /* Where they begin in the facts, in this life or an earlier one; their length = they hold none. */
 size_t run_find_recalled(struct sma_run *run);
 

@@ -222,6 +222,9 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
     settings->has_vision = config->llm_vision != NULL;
     if (settings->has_vision)
         sma_target_init(&settings->vision, config->llm_vision);
+    settings->has_small = config->llm_small != NULL;
+    if (settings->has_small)
+        sma_target_init(&settings->small, config->llm_small);
     settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     if (before != NULL)
         take_over(settings, before);

@@ -145,7 +145,7 @@ static void put_fresh_facts(struct sma_run *run)
     sma_prompt_put_facts(&run->facts, run->order, run->wall_ms);
     if (!knows_chat(run))
         sma_prompt_put_chat(&run->facts, run->order, &run->channel);
-    if (run->order->recalled_count > 0)
+    if (run->recall.count > 0)
         run_put_recalled(run);
     if (run->parent != NULL)
         run_child_put_role(run);

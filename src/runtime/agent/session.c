@@ -308,6 +308,43 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
     return skipped;
 }
 
+/* -- what was deleted -------------------------------------------------------------------------- */
+/* From the dash of its line to the end of `end`, both of which stay out of it. The line begins with
+ * a line feed, in a request with its escape; its text holds neither. */
+static bool blank_in(struct sma_str text, struct sma_str end)
+{
+    bool is_changed = false;
+    char *bytes = (char *)text.ptr; /* the turn's own memory */
+    size_t at = 0;
+    for (const char *found; at < text.len && (found = memmem(bytes + at, text.len - at, end.ptr,
+                                                             end.len)) != NULL;) {
+        size_t stop = (size_t)(found - bytes) + end.len - 1, start = stop;
+        while (start > at && memcmp(bytes + start, "n- ", 3) != 0 &&
+               memcmp(bytes + start, "\n- ", 3) != 0)
+            start--;
+        if (start > at || memcmp(bytes + start, "\n- ", 3) == 0) {
+            memset(bytes + start + 3, ' ', stop - start - 3);
+            is_changed = true;
+        }
+        at = stop;
+    }
+    return is_changed;
+}
+
+void sma_session_blank(struct sma_session *session, struct sma_str end)
+{
+    bool is_changed = false;
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        struct sma_session_turn *turn = session->turns[i];
+        is_changed |= blank_in(turn->joined, end);
+        is_changed |= blank_in(sma_buf_str(&turn->view), end);
+        for (uint32_t k = 0; k < turn->stored.block_count; k++)
+            is_changed |= blank_in(turn->stored.blocks[k], end);
+    }
+    if (is_changed)
+        mark_moved(session);
+}
+
 /* -- as a target takes it ---------------------------------------------------------------------- */
 void sma_session_make_plain(struct sma_session *session)
 {

@@ -88,6 +88,9 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
  *  NOMEM. */
 SMA_CHECKED enum sma_err sma_session_fit(struct sma_sessions *sessions, struct sma_session *session,
                                          const struct sma_target *target, bool is_plain);
+/** A line of a recalled fact, found by what ends it, is blank from now on in every turn: what was
+ *  deleted is not told again. The turns stay as long as they were. */
+void sma_session_blank(struct sma_session *session, struct sma_str end);
 /** From now on: every turn in plain form. */
 void sma_session_make_plain(struct sma_session *session);
 /** From now on: results of calls shortened. Takes effect with the next sma_session_fit. false: they

@@ -614,22 +614,23 @@ static enum sma_err read_judge(struct loading *loading, bool is_elsewhere)
     return SMA_ERR_OK;
 }
 
-/* Who describes pictures for models that have no eyes: nobody, unless it is said. */
-static enum sma_err read_vision(struct loading *loading)
+/* Who does special work: nobody, unless it is said. */
+static enum sma_err read_special(struct loading *loading, const char *name, const char *path,
+                                 const struct sma_config_llm **ret_llm)
 {
-    const json_t *json = json_object_get(json_object_get(loading->root, "llm"), "vision");
+    const json_t *json = json_object_get(json_object_get(loading->root, "llm"), name);
     if (json == NULL)
         return SMA_ERR_OK;
     struct sma_config_llm *llm = config_keep_room(loading, sizeof *llm);
     if (llm == NULL)
         return sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory");
     *llm = (struct sma_config_llm){0};
-    loading->config->llm_vision = llm;
+    *ret_llm = llm;
     struct place place = {
         .loading = loading,
         .json = json,
-        .written = json_object_get(loading->llm_written, "vision"),
-        .path = "llm.vision",
+        .written = json_object_get(loading->llm_written, name),
+        .path = path,
         .llm = llm,
         .main = &loading->config->llm,
     };
@@ -658,7 +659,9 @@ enum sma_err config_read_llm(struct loading *loading, const struct sma_config_ov
     if (!is_other) /* who asks for the offline model does not want to be sent elsewhere */
         SMA_TRY(read_fallbacks(loading));
     if (!is_other)
-        SMA_TRY(read_vision(loading));
+        SMA_TRY(read_special(loading, "vision", "llm.vision", &config->llm_vision));
+    if (!is_other)
+        SMA_TRY(read_special(loading, "small", "llm.small", &config->llm_small));
     SMA_TRY(read_judge(loading, is_other));
     return config_read_chats(loading, is_other);
 }

@@ -171,6 +171,10 @@ static const struct sma_param LLM_ROWS[] = {
      .words = "object like `llm`", .text = "nobody",
      .doc = "who describes a picture in words when the model that is asked cannot see it; one "
             "request a picture"},
+    {"small", OBJECT, LIVE, KEPT(llm_small), .members = &config_target_params,
+     .words = "object like `llm`", .text = "the chat's model",
+     .doc = "who reads conversations for what is to be remembered (`memory.extract`): a small, "
+            "cheap model will do"},
     {"patienceS", SMA_PARAM_INTEGER(0, 604800, 900), LIVE, AT(llm_patience_s),
      .doc = "seconds a message waits for models that cannot be reached, over restarts"},
     {"logMessages", SMA_PARAM_FLAG(1), LIVE, AT(llm.logs_messages), .env = "SMA_LOG_LLM_MESSAGES",
@@ -302,6 +306,14 @@ static const struct sma_param ROWS[] = {
      AT(retention.stranger_count), .doc = "how many of them"},
     {"retention.archiveDays", SMA_PARAM_INTEGER(0, KEEP_DAYS, 0), LIVE, AT(retention.archive_days),
      .doc = "days that archives of `.ship/chats` are kept; 0 = for ever"},
+    {"memory", OBJECT, LIVE},
+    {"memory.extract", SMA_PARAM_FLAG(1), LIVE, AT(memory_extracts),
+     .doc = "conversations are read for what is worth remembering, by a model request of its own: "
+            "it is proposed (`/memory`), or kept at once with `permissions.memory: \"allow\"`"},
+    {"memory.pauseS", SMA_PARAM_INTEGER(1, 86400, SMA_MEMORY_EXTRACT_PAUSE_S), LIVE,
+     AT(memory_pause_s), .doc = "seconds between two of them for one chat, at least"},
+    {"memory.quietS", SMA_PARAM_INTEGER(0, 86400, 60), LIVE, AT(memory_quiet_s),
+     .doc = "seconds that nobody has spoken there before"},
     {"budgets", OBJECT, LIVE},
     BUDGET("perPerson", person, "one person on one platform"),
     BUDGET("perChat", chat, "one chat"),

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define GUEST_FOLLOW_COUNT_MAX 50 /* files that have changed */
+
 /* -- life -------------------------------------------------------------------------------------- */
 enum sma_err sma_memory_create(const struct sma_memory_options *options,
                                struct sma_memory **ret_memory)
@@ -23,6 +25,7 @@ enum sma_err sma_memory_create(const struct sma_memory_options *options,
         memory->folder[0] = '\0'; /* a folder that cannot be: there is nothing in it */
     memory->sys = options->sys;
     memory->secrets = options->secrets;
+    memory->is_guest = memory->has_looked = options->is_guest;
     *ret_memory = memory;
     return SMA_ERR_OK;
 }
@@ -57,10 +60,13 @@ enum sma_err memory_open(struct sma_memory *memory)
     if (!memory_path(memory, SMA_STR("index.db"), path))
         return sma_fail(&memory->error, SMA_ERR_IO, "the folder of the memory has too long a name");
     bool is_damaged = memory->index.is_damaged;
+    if (is_damaged && memory->is_guest)
+        return sma_fail(&memory->error, SMA_ERR_CORRUPT, "the index is being made anew");
     memory_index_close(&memory->index);
     if (is_damaged)
         (void)unlink(path); /* with what it has in its WAL: opening begins anew */
     SMA_TRY(sma_sys_make_dirs(memory->sys, memory->folder, &memory->error));
+    memory->index.is_guest = memory->is_guest;
     SMA_TRY(memory_index_open(&memory->index, path, &memory->error));
     (void)chmod(path, 0600); /* beside files of 0600 in a folder of 0700: one fence more */
     return SMA_ERR_OK;
@@ -128,9 +134,8 @@ enum sma_err memory_read(struct sma_memory *memory, struct sma_str name, char **
     return SMA_ERR_OK;
 }
 
-/* What makes a file another one. "" = it is not there. */
-static void stamp_of(const struct sma_memory *memory, struct sma_str name,
-                     char stamp[MEMORY_STAMP_BYTES])
+void memory_stamp(const struct sma_memory *memory, struct sma_str name,
+                  char stamp[MEMORY_STAMP_BYTES])
 {
     char path[MEMORY_PATH_BYTES_MAX];
     struct stat stat;
@@ -145,7 +150,7 @@ static void stamp_of(const struct sma_memory *memory, struct sma_str name,
 enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name, struct sma_str person)
 {
     char stamp[MEMORY_STAMP_BYTES];
-    stamp_of(memory, name, stamp);
+    memory_stamp(memory, name, stamp);
     sqlite3_stmt *get = memory_statement(&memory->index, MEMORY_GET_FILE, &memory->error);
     if (get == NULL)
         return memory->error.code;
@@ -160,6 +165,8 @@ enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name, struc
         return SMA_ERR_OK;
     if (stamp[0] == '\0')
         return memory_index_drop_file(&memory->index, name, &memory->error);
+    if (memory->is_guest && memory->follow_count++ >= GUEST_FOLLOW_COUNT_MAX)
+        return SMA_ERR_OK; /* who keeps the index reads the others */
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
     enum sma_err err = memory_read(memory, name, &bytes, &len);
@@ -240,7 +247,7 @@ static SMA_CHECKED enum sma_err drop_gone(struct sma_memory *memory)
         while (all != NULL && (code = sqlite3_step(all)) == SQLITE_ROW && gone.len == 0) {
             char stamp[MEMORY_STAMP_BYTES];
             struct sma_str name = memory_column(all, 0);
-            stamp_of(memory, name, stamp);
+            memory_stamp(memory, name, stamp);
             if (stamp[0] == '\0')
                 sma_buf_put_str(&gone, name);
         }
@@ -302,12 +309,14 @@ static bool is_there(struct sma_memory *memory)
 
 bool sma_memory_has_any(struct sma_memory *memory, uint64_t now_ns)
 {
-    uint64_t rest_s = memory->has_any ? SMA_MEMORY_LOOK_S : SMA_MEMORY_LOOK_FIRST_S;
+    uint64_t rest_s = memory->has_any    ? SMA_MEMORY_LOOK_S
+                      : memory->is_guest ? 0 /* another one may have written the first fact */
+                                         : SMA_MEMORY_LOOK_FIRST_S;
     bool is_time = memory->looked_ns == 0 || now_ns - memory->looked_ns > rest_s * SMA_NS_PER_S;
     if (!is_time)
         return memory->has_any;
     memory->looked_ns = now_ns | 1;
     memory->has_any = memory->index.db != NULL || is_there(memory);
-    memory->has_looked = false; /* the next question follows every file */
+    memory->has_looked = memory->is_guest; /* the next question follows every file */
     return memory->has_any;
 }

@@ -32,7 +32,8 @@ struct sma_memory_scope
 {
     struct sma_str person; /* "telegram:1001"; "" = nobody is known: project facts only */
     struct sma_str group;  /* chat key of the group that it happens in; "" = in private */
-    bool is_project;       /* of a new fact: for everybody */
+    bool is_project;       /* of a new fact: for everybody; lists: these alone */
+    bool is_here;          /* lists: without those for everybody */
     bool is_own;           /* lists, forgetting: only what stands in this person's file */
 };
 
@@ -52,6 +53,9 @@ struct sma_memory_options
     const struct sma_sys *sys;
     const struct sma_secrets *secrets; /* borrowed; NULL = none. A line that holds one is passed
                                           over, a fact that does is refused */
+    /* for a moment, beside another process or actor that keeps the index: follows the files that
+     * it is asked about alone, throws nothing away, waits for nobody */
+    bool is_guest;
 };
 /** Nothing is opened before something is asked and there is a file to be asked about. OK | NOMEM */
 SMA_CHECKED enum sma_err sma_memory_create(const struct sma_memory_options *options,
@@ -97,6 +101,9 @@ struct sma_memory_new
     enum sma_memory_kind kind;
     uint8_t importance; /* 0 = usual */
     uint64_t replaces;  /* the id of an own fact whose place it takes; 0 = none */
+    bool is_question;   /* nothing is written: OK = it would be */
+    bool merges;        /* one of the same kind that holds its words, or whose words it holds, is
+                           the same fact: the longer one stays */
     int64_t wall_ms;
 };
 /**
@@ -114,6 +121,17 @@ SMA_CHECKED enum sma_err sma_memory_forget(struct sma_memory *memory,
                                            const struct sma_memory_scope *scope,
                                            const uint64_t *ids, uint32_t count,
                                            uint32_t *ret_count);
+/** Is this fact there, and may this scope read it? Of what was followed already. */
+SMA_CHECKED enum sma_err sma_memory_has(struct sma_memory *memory,
+                                        const struct sma_memory_scope *scope, uint64_t id,
+                                        bool *ret_is_there);
+/** Something was deleted here or by a guest: what is left of it in the index is to go, too. */
+void sma_memory_want_scrub(struct sma_memory *memory);
+/**
+ * A short piece of that work. *ret_is_done: there is nothing left to do. What is deleted is gone
+ * from tables and WAL then, as far as SQLite can tell (secure_delete).
+ */
+SMA_CHECKED enum sma_err sma_memory_scrub(struct sma_memory *memory, bool *ret_is_done);
 /** The name of a person's file, without folder: enc(person) and ".md"; of a long one its hash. */
 void sma_memory_put_file_name(struct sma_buf *buf, struct sma_str person);
 

@@ -5,8 +5,17 @@
 #include "sma/limits.h"
 #include "sma/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_TRY_COUNT 50 /* of 10 ms: a writer needs a few; one that hangs stops nobody */
+#define CHANGE_TRY_COUNT 5 /* when somebody's editor writes at the same time */
+#define MERGE_BYTES_MAX 300 /* longer facts are the same only to the letter */
 
 static const char person_head[] =
     "# What this agent remembers about this person\n\n"
@@ -23,6 +32,8 @@ struct change
     char *bytes;
     size_t len;
     bool is_new;
+    int lock_fd;
+    char stamp[MEMORY_STAMP_BYTES]; /* of the file as it was read */
 };
 
 static void change_fini(struct change *change)
@@ -30,24 +41,47 @@ static void change_fini(struct change *change)
     sma_buf_fini(&change->name);
     sma_buf_fini(&change->after);
     free(change->bytes);
+    if (change->lock_fd >= 0)
+        (void)close(change->lock_fd); /* it holds nothing but the lock */
+}
+
+/* One writer of ours at a time: the service's actors and the command line. */
+static SMA_CHECKED enum sma_err take_lock(struct sma_memory *memory, int *ret_fd)
+{
+    char path[MEMORY_PATH_BYTES_MAX];
+    if (!memory_path(memory, SMA_STR(".lock"), path))
+        return sma_fail(&memory->error, SMA_ERR_IO, "too long a name");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return sma_fail_os(&memory->error, errno, "cannot open %s", path);
+    *ret_fd = fd;
+    for (int i = 0; i < LOCK_TRY_COUNT; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return SMA_ERR_OK;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return sma_fail(&memory->error, SMA_ERR_IO,
+                    "another process has held %s for half a second; try again", path);
 }
 
 static SMA_CHECKED enum sma_err change_begin(struct sma_memory *memory, struct sma_str person,
                                              struct change *change)
 {
-    *change = (struct change){.bytes = NULL};
+    *change = (struct change){.lock_fd = -1};
     sma_buf_init(&change->name, MEMORY_PATH_BYTES_MAX);
     sma_buf_init(&change->after, SMA_MEMORY_FILE_BYTES_MAX);
     memory_put_name(&change->name, person);
     SMA_TRY(change->name.err);
     SMA_TRY(memory_open(memory));
+    SMA_TRY(take_lock(memory, &change->lock_fd));
+    memory_stamp(memory, sma_buf_str(&change->name), change->stamp);
     enum sma_err err =
         memory_read(memory, sma_buf_str(&change->name), &change->bytes, &change->len);
     change->is_new = err == SMA_ERR_NOTFOUND;
     return change->is_new ? SMA_ERR_OK : err;
 }
 
-/* Atomic, and on the disk; then the index follows. */
+/* Atomic, and on the disk; then the index follows. GONE: somebody has written it meanwhile. */
 static SMA_CHECKED enum sma_err change_end(struct sma_memory *memory, struct sma_str person,
                                            struct change *change)
 {
@@ -61,6 +95,10 @@ static SMA_CHECKED enum sma_err change_end(struct sma_memory *memory, struct sma
         return sma_fail(&memory->error, SMA_ERR_IO, "too long a name");
     if (change->is_new)
         SMA_TRY(sma_sys_make_dirs(memory->sys, folder, &memory->error));
+    char stamp[MEMORY_STAMP_BYTES];
+    memory_stamp(memory, sma_buf_str(&change->name), stamp);
+    if (strcmp(stamp, change->stamp) != 0)
+        return SMA_ERR_GONE;
     SMA_TRY(sma_sys_write_file_atomic(memory->sys, path, sma_buf_str(&change->after), 0600,
                                       &memory->error));
     memory->has_any = true;
@@ -103,6 +141,33 @@ struct writing
     uint64_t id;
 };
 
+static bool holds(struct sma_str text, struct sma_str part)
+{
+    for (size_t at = 0; at + part.len <= text.len; at++)
+        if (strncasecmp(text.ptr + at, part.ptr, part.len) == 0)
+            return true;
+    return false;
+}
+
+/* The same fact in more or fewer words? OK: no | EXISTS: it is said already; else *ret_replaced is
+ * what says less. */
+static enum sma_err merge(const struct writing *writing, const struct sma_memory_line *line,
+                          bool *has_replaced, struct sma_memory_line *ret_replaced)
+{
+    struct sma_str text = writing->line.text;
+    if (!writing->fact->merges || line->kind != writing->line.kind ||
+        !sma_str_is_equal(line->group, writing->group) || text.len > MERGE_BYTES_MAX ||
+        line->text.len > MERGE_BYTES_MAX)
+        return SMA_ERR_OK;
+    if (holds(line->text, text))
+        return SMA_ERR_EXISTS;
+    if (!*has_replaced && holds(text, line->text)) {
+        *has_replaced = true;
+        *ret_replaced = *line;
+    }
+    return SMA_ERR_OK;
+}
+
 /* Is it there, is there room, and where is what it replaces? */
 static SMA_CHECKED enum sma_err look_through(const struct writing *writing,
                                              const struct change *change,
@@ -117,8 +182,7 @@ static SMA_CHECKED enum sma_err look_through(const struct writing *writing,
     while (err == SMA_ERR_OK && sma_memory_reader_next(&reader, &line)) {
         uint64_t id = memory_fact_id(writing->person, line.group, line.text);
         count++;
-        if (id == writing->id)
-            err = SMA_ERR_EXISTS;
+        err = id == writing->id ? SMA_ERR_EXISTS : merge(writing, &line, &has_replaced, ret_replaced);
         /* of the same place only: in a group nobody changes what was said in private */
         if (id == writing->fact->replaces && sma_str_is_equal(line.group, writing->group)) {
             has_replaced = true;
@@ -157,19 +221,29 @@ static void put_after(const struct writing *writing, struct change *change,
         sma_buf_put(after, change->bytes + replaced->end, change->len - replaced->end);
 }
 
-static SMA_CHECKED enum sma_err write_line(struct writing *writing)
+static SMA_CHECKED enum sma_err write_once(struct writing *writing)
 {
     struct change change;
     struct sma_memory_line replaced = {.end = 0};
     enum sma_err err = change_begin(writing->memory, writing->person, &change);
     if (err == SMA_ERR_OK)
         err = look_through(writing, &change, &replaced);
-    if (err == SMA_ERR_OK) {
+    if (err == SMA_ERR_OK && !writing->fact->is_question) {
         put_after(writing, &change, &replaced);
         err = change_end(writing->memory, writing->person, &change);
     }
     change_fini(&change);
     return err;
+}
+
+static SMA_CHECKED enum sma_err write_line(struct writing *writing)
+{
+    enum sma_err err = SMA_ERR_GONE;
+    for (int i = 0; err == SMA_ERR_GONE && i < CHANGE_TRY_COUNT; i++)
+        err = write_once(writing);
+    return err != SMA_ERR_GONE ? err
+                               : sma_fail(&writing->memory->error, SMA_ERR_IO,
+                                          "somebody writes the file all the time; try again");
 }
 
 enum sma_err sma_memory_upsert(struct sma_memory *memory, const struct sma_memory_scope *scope,
@@ -249,23 +323,58 @@ static uint32_t put_rest(struct change *change, struct sma_str person,
     return gone;
 }
 
-enum sma_err sma_memory_forget(struct sma_memory *memory, const struct sma_memory_scope *scope,
-                               const uint64_t *ids, uint32_t count, uint32_t *ret_count)
+static SMA_CHECKED enum sma_err forget_once(struct sma_memory *memory,
+                                            const struct sma_memory_scope *scope,
+                                            const uint64_t *ids, uint32_t count,
+                                            uint32_t *ret_count)
 {
     struct sma_str person = scope->is_project ? SMA_STR("") : scope->person;
     struct change change;
-    uint32_t gone = 0;
-    if (!scope->is_project && person.len == 0) {
-        *ret_count = 0;
-        return SMA_ERR_OK;
-    }
+    *ret_count = 0;
     enum sma_err err = change_begin(memory, person, &change);
     if (err == SMA_ERR_OK && !change.is_new)
-        gone = put_rest(&change, person, scope, ids, count);
-    if (err == SMA_ERR_OK && gone > 0)
+        *ret_count = put_rest(&change, person, scope, ids, count);
+    if (err == SMA_ERR_OK && *ret_count > 0)
         err = change_end(memory, person, &change);
     change_fini(&change);
+    return err;
+}
+
+enum sma_err sma_memory_forget(struct sma_memory *memory, const struct sma_memory_scope *scope,
+                               const uint64_t *ids, uint32_t count, uint32_t *ret_count)
+{
+    uint32_t gone = 0;
+    enum sma_err err = scope->is_project || scope->person.len > 0 ? SMA_ERR_GONE : SMA_ERR_OK;
+    for (int i = 0; err == SMA_ERR_GONE && i < CHANGE_TRY_COUNT; i++)
+        err = forget_once(memory, scope, ids, count, &gone);
+    if (err == SMA_ERR_GONE)
+        return sma_fail(&memory->error, SMA_ERR_IO,
+                        "somebody writes the file all the time; try again");
     if (err == SMA_ERR_OK)
         *ret_count = gone;
+    memory->wants_scrub |= gone > 0;
+    return err;
+}
+
+/* -- what is left of it ------------------------------------------------------------------------ */
+void sma_memory_want_scrub(struct sma_memory *memory)
+{
+    memory->wants_scrub = true;
+}
+
+enum sma_err sma_memory_scrub(struct sma_memory *memory, bool *ret_is_done)
+{
+    bool is_done = memory->index.db == NULL ||
+                   (!memory->wants_scrub && !memory->is_scrubbing && !memory->index.has_dropped);
+    enum sma_err err = SMA_ERR_OK;
+    if (!is_done) {
+        bool is_first = !memory->is_scrubbing;
+        memory->wants_scrub = false;
+        memory->is_scrubbing = true;
+        err = memory_index_scrub(&memory->index, is_first, &is_done, &memory->error);
+        if (err != SMA_ERR_OK || is_done)
+            memory->is_scrubbing = false;
+    }
+    *ret_is_done = is_done || err != SMA_ERR_OK;
     return err;
 }

@@ -232,11 +232,11 @@ static SMA_CHECKED enum sma_err bind_list(struct sma_memory *memory,
     sqlite3_stmt *rows = memory_statement(&memory->index, either[scope->is_own], &memory->error);
     if (rows == NULL)
         return memory->error.code;
-    sqlite3_bind_int64(rows, 1, audience.own);
+    sqlite3_bind_int64(rows, 1, scope->is_project ? NO_AUDIENCE : audience.own);
     if (scope->is_own)
         memory_bind(rows, 2, scope->person);
     else
-        sqlite3_bind_int64(rows, 2, audience.project);
+        sqlite3_bind_int64(rows, 2, scope->is_here ? NO_AUDIENCE : audience.project);
     *ret_rows = rows;
     return SMA_ERR_OK;
 }
@@ -265,6 +265,26 @@ enum sma_err sma_memory_count(struct sma_memory *memory, const struct sma_memory
     if (code != SQLITE_ROW)
         return memory_index_fail(&memory->index, code, &memory->error);
     *ret_count = count;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_memory_has(struct sma_memory *memory, const struct sma_memory_scope *scope,
+                            uint64_t id, bool *ret_is_there)
+{
+    struct audience audience;
+    SMA_TRY(memory_open(memory));
+    SMA_TRY(find_audiences(memory, scope, &audience));
+    sqlite3_stmt *row = memory_statement(&memory->index, MEMORY_FACT, &memory->error);
+    if (row == NULL)
+        return memory->error.code;
+    sqlite3_bind_int64(row, 1, (int64_t)id);
+    int code = sqlite3_step(row);
+    int64_t found = code == SQLITE_ROW ? sqlite3_column_int64(row, 0) : NO_AUDIENCE;
+    sqlite3_reset(row);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return memory_index_fail(&memory->index, code, &memory->error);
+    *ret_is_there =
+        code == SQLITE_ROW && (found == audience.own || found == audience.project);
     return SMA_ERR_OK;
 }
 

@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #define VERSION 1
+#define GUEST_WAIT_MS 200
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
 /* words: contentless, so that no text stands in the file twice; what is taken out of it is said
  * again. */
 static const char schema[] =
-    "BEGIN;"
+    "BEGIN IMMEDIATE;"
     "CREATE TABLE files(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, person TEXT NOT NULL,"
     " stamp TEXT NOT NULL);"
     "CREATE TABLE audiences(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
@@ -145,7 +146,7 @@ void memory_index_close(struct memory_index *index)
     for (int i = 0; i < MEMORY_STATEMENT_COUNT; i++)
         sqlite3_finalize(index->statements[i]);
     sqlite3_close(index->db);
-    *index = (struct memory_index){0};
+    *index = (struct memory_index){.is_guest = index->is_guest};
 }
 
 static int version_of(struct memory_index *index)
@@ -167,15 +168,21 @@ static SMA_CHECKED enum sma_err open_once(struct memory_index *index, const char
         path, &index->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
         return memory_index_fail(index, code, error);
-    sqlite3_busy_timeout(index->db, 2000);
+    sqlite3_busy_timeout(index->db, index->is_guest ? GUEST_WAIT_MS : 2000);
     SMA_TRY(memory_index_run(index,
                              "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-                             "PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;",
+                             "PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;"
+                             "PRAGMA secure_delete=ON;",
                              error));
     int version = version_of(index);
     if (version == 0) {
-        SMA_TRY(memory_index_run(index, schema, error));
+        /* another one may have made it just now: then this fails, and the version tells */
+        code = sqlite3_exec(index->db, schema, NULL, NULL, NULL);
+        if (code != SQLITE_OK)
+            sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
         version = version_of(index);
+        if (version != VERSION)
+            return memory_index_fail(index, code, error);
     }
     return version == VERSION ? SMA_ERR_OK
                               : sma_fail(error, SMA_ERR_CORRUPT, "%s is of another version", path);
@@ -198,7 +205,7 @@ enum sma_err memory_index_open(struct memory_index *index, const char *path,
         return sma_fail(error, SMA_ERR_UNSUPPORTED,
                         "this SQLite has no full-text search (FTS5): memory is off");
     enum sma_err err = open_once(index, path, error);
-    if (err == SMA_ERR_CORRUPT) {
+    if (err == SMA_ERR_CORRUPT && !index->is_guest) {
         memory_index_close(index);
         remove_files(path);
         err = open_once(index, path, error);
@@ -243,6 +250,25 @@ enum sma_err memory_index_audience(struct memory_index *index, struct sma_str na
     memory_bind(add, 1, name);
     SMA_TRY(memory_index_step(index, add, error));
     *ret_audience = sqlite3_last_insert_rowid(index->db);
+    return SMA_ERR_OK;
+}
+
+/* Deleted words stay in old segments of FTS5 until those are merged: all of them are, page by page.
+ * A call that changes nothing but its own row was the last. */
+enum sma_err memory_index_scrub(struct memory_index *index, bool is_first, bool *ret_is_done,
+                                struct sma_error *error)
+{
+    int before = sqlite3_total_changes(index->db);
+    SMA_TRY(memory_index_run(index,
+                             is_first ? "INSERT INTO words(words, rank) VALUES('merge', -300)"
+                                      : "INSERT INTO words(words, rank) VALUES('merge', 300)",
+                             error));
+    *ret_is_done = !is_first && sqlite3_total_changes(index->db) - before < 2;
+    if (!*ret_is_done)
+        return SMA_ERR_OK;
+    index->has_dropped = false;
+    /* busy: a reader is at it, and what it reads goes with the next checkpoint */
+    (void)sqlite3_wal_checkpoint_v2(index->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return SMA_ERR_OK;
 }
 
@@ -305,6 +331,7 @@ static SMA_CHECKED enum sma_err drop_fact(struct memory_index *index, int64_t id
     if (drop == NULL)
         return error->code;
     sqlite3_bind_int64(drop, 1, id);
+    index->has_dropped = true;
     return memory_index_step(index, drop, error);
 }
 

@@ -49,6 +49,8 @@ struct memory_index
     sqlite3 *db; /* NULL = not open */
     sqlite3_stmt *statements[MEMORY_STATEMENT_COUNT];
     bool is_damaged; /* found while asking: it is made anew before the next question */
+    bool is_guest;   /* another one keeps it: nothing is thrown away */
+    bool has_dropped; /* facts, since it was scrubbed */
 };
 
 /** Open, or make; a damaged one and one of another version is thrown away first.
@@ -85,6 +87,9 @@ SMA_CHECKED enum sma_err memory_index_put_file(struct memory_index *index,
 /** It is gone. */
 SMA_CHECKED enum sma_err memory_index_drop_file(struct memory_index *index, struct sma_str name,
                                                 struct sma_error *error);
+/** A piece of throwing away what is left of deleted facts. */
+SMA_CHECKED enum sma_err memory_index_scrub(struct memory_index *index, bool is_first,
+                                            bool *ret_is_done, struct sma_error *error);
 uint64_t memory_fact_id(struct sma_str person, struct sma_str group, struct sma_str text);
 /** The audience of a line of a person's file, as text. */
 void memory_put_audience(struct sma_buf *buf, struct sma_str person, struct sma_str group);

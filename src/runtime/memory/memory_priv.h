@@ -16,7 +16,9 @@ struct sma_memory
     const struct sma_secrets *secrets;
     struct memory_index index;
     uint64_t looked_ns; /* when it was last looked whether there is a file; 0 = never */
-    bool has_any, has_looked;
+    bool has_any, has_looked, is_guest;
+    uint32_t follow_count; /* of a guest */
+    bool wants_scrub, is_scrubbing;
     struct sma_error error;
     char shown[496]; /* of the error, for who has asked for it */
 };
@@ -34,6 +36,9 @@ void memory_put_name(struct sma_buf *buf, struct sma_str person);
  */
 SMA_CHECKED enum sma_err memory_read(struct sma_memory *memory, struct sma_str name,
                                      char **ret_bytes, size_t *ret_len);
+/** What makes a file another one. "" = it is not there. */
+void memory_stamp(const struct sma_memory *memory, struct sma_str name,
+                  char stamp[MEMORY_STAMP_BYTES]);
 bool memory_path(const struct sma_memory *memory, struct sma_str name, char *path);
 
 #endif

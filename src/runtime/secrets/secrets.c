@@ -244,6 +244,8 @@ static enum sma_err add_llms(struct sma_secrets *secrets, const struct sma_confi
         SMA_TRY(add_llm(secrets, config->llm_judge));
     if (config->llm_vision != NULL)
         SMA_TRY(add_llm(secrets, config->llm_vision));
+    if (config->llm_small != NULL)
+        SMA_TRY(add_llm(secrets, config->llm_small));
     return SMA_ERR_OK;
 }
 
