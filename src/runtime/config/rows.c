@@ -371,7 +371,7 @@ static const struct sma_param ROWS[] = {
     {"permissions.send_elsewhere", SMA_PARAM_WORD("ask,allow,refuse", 0), LIVE,
      .doc = "messages to other chats"},
     {"permissions.mcp", ANY("object"), LIVE, .text = "every call asked",
-     .doc = "tools of MCP servers (none is called yet), by patterns like `\"files:read_*\"`"},
+     .doc = "tools of MCP servers (docs/mcp.md), by patterns like `\"files:read_*\"`"},
     {"permissions.mcp.allow", ANY("list of patterns"), LIVE,
      .doc = "tools that are called without a question"},
     {"permissions.mcp.ask", ANY("list of patterns"), LIVE,
