@@ -40,6 +40,7 @@ _shipmyagent() {
         'export:what was said in a chat, as Markdown'
         'policy:may this shell command run? (nothing is run)'
         'skills:which skills the agent has; accept or add one'
+        'mcp:the MCP servers of the project, and logins to them'
         'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
         'bench:how fast a copy of this project is, under load from a simulated platform'
         'chaos:kill a copy of this project again and again, and count the answers'
@@ -216,6 +217,15 @@ _shipmyagent() {
             '1:what: _shipmyagent_first folder list check accept add' \
             '2:text: ' \
             '*:folder:_files -/' ;;
+    mcp)
+        _arguments '(- *)--help[say what it does]' \
+            '--json[list\: as JSON]' \
+            '--device[login\: with a code that is entered in a browser anywhere]' \
+            '--scope=[login\: ask for these rights instead of those that the server names]:text: ' \
+            '--port=[login\: where the browser comes back to on this machine; any free one otherwise]:text: ' \
+            '1:what: _shipmyagent_first folder list login logout' \
+            '2:text: ' \
+            '*:folder:_files -/' ;;
     simulate)
         _arguments '(- *)--help[say what it does]' \
             '--port=[listen there (default\: any free port)]:text: ' \
@@ -251,7 +261,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills simulate bench chaos alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

@@ -212,6 +212,7 @@
 #define SMA_MCP_LIST_MS 30000 /* for one page of a list */
 /* between two looks at a list that a server says has changed */
 #define SMA_MCP_RELIST_MS 1000
+#define SMA_MCP_LISTEN_MS 5000 /* from the end of the stream that tells of changes to the next */
 /* a result that asks to be repeated with its state; beyond, the call has failed */
 #define SMA_MCP_ROUND_COUNT_MAX 8
 /* for people to answer a question that a server asks in a call; then it is cancelled. The call's

@@ -2,7 +2,7 @@
  * mcp_client.c — our MCP client as a command that judges of the protocol can run: it connects to
  * the server at the address that is its last argument, calls what the scenario asks for, and ends.
  *
- *   mcp_client [--tool NAME ARGUMENTS EXPECTED] [--sse] URL
+ *   mcp_client [--tool NAME ARGUMENTS EXPECTED] [--sse] [--token TOKEN] URL
  * MCP_CONFORMANCE_SCENARIO names the scenario of @modelcontextprotocol/conformance.
  */
 #include "unit/mcp/actor_world.h"
@@ -14,7 +14,8 @@ static const struct
     const char *scenario, *tool, *arguments;
 } calls[] = {{"tools_call", "add_numbers", "{\"a\":5,\"b\":3}"},
              {"sse-retry", "test_reconnection", "{}"},
-             {"elicitation", "test_client_elicitation_defaults", "{}"}};
+             {"elicitation", "test_client_elicitation_defaults", "{}"},
+             {"auth/", "test-tool", "{}"}};
 
 static int call(struct world *world, const char *tool, const char *arguments, const char *expected)
 {
@@ -26,13 +27,15 @@ static int call(struct world *world, const char *tool, const char *arguments, co
 int main(int argc, char **argv)
 {
     const char *scenario = getenv("MCP_CONFORMANCE_SCENARIO");
-    const char *tool = NULL, *arguments = "{}", *expected = "";
-    char url[1024];
+    const char *tool = NULL, *arguments = "{}", *expected = "", *token = NULL;
+    char url[1024], more[8192] = "";
     int status = 0, i = 1;
     bool is_sse = false;
     for (; i < argc - 1; i++) {
         if (strcmp(argv[i], "--sse") == 0)
             is_sse = true;
+        else if (strcmp(argv[i], "--token") == 0)
+            token = argv[++i];
         else if (strcmp(argv[i], "--tool") == 0 && i + 4 < argc) {
             tool = argv[i + 1];
             arguments = argv[i + 2];
@@ -42,7 +45,9 @@ int main(int argc, char **argv)
     }
     CHECK(argc > 1);
     snprintf(url, sizeof url, "%s%s", is_sse ? "sse:" : "", argv[argc - 1]);
-    struct world *world = world_create((const char *const[]){"judge", url, NULL}, "");
+    if (token != NULL)
+        snprintf(more, sizeof more, ",\"headers\":{\"Authorization\":\"Bearer %s\"}", token);
+    struct world *world = world_create((const char *const[]){"judge", url, NULL}, more);
     world_await_state(world, "judge", SMA_MCP_CONNECTED);
     if (tool != NULL)
         status = call(world, tool, arguments, expected);

@@ -48,65 +48,6 @@ void mcp_http_stop(struct sma_mcp *mcp)
     free(http);
 }
 
-/* -- times ------------------------------------------------------------------------------------- */
-static void sweep(struct mcp_http_link *link)
-{
-    struct mcp_http_exchange **at = &link->exchanges;
-    while (*at != NULL) {
-        struct mcp_http_exchange *exchange = *at;
-        if (!exchange->is_gone || exchange->is_ready || exchange->request != NULL) {
-            at = &exchange->next;
-            continue;
-        }
-        *at = exchange->next;
-        link->exchange_count--;
-        mcp_http_exchange_free(exchange);
-    }
-}
-
-static void finish_closing(struct mcp_http_link *link);
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct mcp_http_link *link = timer->data;
-    uint64_t now_ns = sma_ctx_now(link->server->mcp->ctx);
-    if (link->due_ns <= now_ns && !link->is_closing) {
-        link->due_ns = UINT64_MAX;
-        mcp_link_lost(link->server, "it does not name the address for messages");
-    }
-    for (struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next) {
-        if (at->is_gone || at->due_ns > now_ns)
-            continue;
-        at->due_ns = UINT64_MAX;
-        mcp_http_on_due(at);
-    }
-    sweep(link);
-    if (link->is_closing && link->exchanges == NULL)
-        finish_closing(link);
-    else
-        mcp_http_arm(link);
-}
-
-void mcp_http_arm(struct mcp_http_link *link)
-{
-    if (!link->has_timer)
-        return;
-    uint64_t due_ns = link->due_ns, now_ns = sma_ctx_now(link->server->mcp->ctx);
-    bool has_waste = link->is_closing && link->exchanges == NULL;
-    for (const struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next) {
-        has_waste = has_waste || (at->is_gone && !at->is_ready);
-        due_ns = at->due_ns < due_ns ? at->due_ns : due_ns;
-    }
-    if (has_waste)
-        due_ns = 0;
-    (void)uv_timer_stop(&link->timer);
-    if (due_ns == UINT64_MAX)
-        return;
-    uint64_t left_ms = due_ns <= now_ns ? 0 : (due_ns - now_ns + SMA_NS_PER_MS - 1) / SMA_NS_PER_MS;
-    uv_update_time(link->timer.loop);
-    SMA_ASSERT(uv_timer_start(&link->timer, on_timer, left_ms, 0) == 0);
-}
-
 /* -- saying ------------------------------------------------------------------------------------ */
 static enum mcp_http_what what_is(const struct sma_mcp_out *out)
 {
@@ -209,38 +150,7 @@ static void send_text(struct mcp_server *server, const struct sma_mcp_out *out)
         mcp_http_exchange_start(exchange);
 }
 
-void mcp_http_settle(struct mcp_http_link *link)
-{
-    link->is_settling = false;
-    for (;;) { /* in the order in which they were said: the last of them first in the list */
-        struct mcp_http_exchange *first = NULL;
-        for (struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next)
-            first = at->is_held && !at->is_gone ? at : first;
-        if (first == NULL)
-            return;
-        first->is_held = false;
-        mcp_http_exchange_start(first);
-    }
-}
-
-void mcp_http_fall_back(struct mcp_http_exchange *initialize)
-{
-    struct mcp_http_link *link = initialize->link;
-    link->is_sse = true;
-    link->waiting = initialize;
-    free(link->url);
-    link->url = NULL;
-    mcp_sse_begin(link);
-}
-
-void mcp_http_say_waiting(struct mcp_http_link *link)
-{
-    struct mcp_http_exchange *exchange = SMA_TAKE(link->waiting);
-    if (exchange == NULL)
-        mcp_link_opened(link->server);
-    else
-        mcp_http_exchange_start(exchange);
-}
+static const struct mcp_http_ops http_ops;
 
 /* -- opening and closing ----------------------------------------------------------------------- */
 static enum sma_err open_link(struct mcp_server *server, bool is_sse, struct sma_error *error)
@@ -262,6 +172,7 @@ static enum sma_err open_link(struct mcp_server *server, bool is_sse, struct sma
                    : sma_fail(error, SMA_ERR_NOMEM, "no memory for it");
     }
     link->server = server;
+    link->ops = &http_ops;
     link->is_sse = is_sse;
     link->due_ns = UINT64_MAX;
     SMA_ASSERT(uv_timer_init(sma_ctx_loop(server->mcp->ctx), &link->timer) == 0);
@@ -322,7 +233,7 @@ static void drop_all(struct mcp_http_link *link)
     for (struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next)
         if (!at->is_gone)
             mcp_http_exchange_drop(at);
-    sweep(link);
+    mcp_http_sweep(link);
 }
 
 static void close_link(struct mcp_server *server, bool is_at_once)
@@ -343,6 +254,11 @@ static void close_link(struct mcp_server *server, bool is_at_once)
     if (link->exchanges == NULL || is_at_once)
         finish_closing(link);
 }
+
+static const struct mcp_http_ops http_ops = {.ended = mcp_http_on_end,
+                                             .due = mcp_http_on_due,
+                                             .endpoint = mcp_sse_take_endpoint,
+                                             .closed = finish_closing};
 
 const struct mcp_transport mcp_http = {
     .probes_modern = true, .open = open_http, .send = send_text, .close = close_link};

@@ -166,6 +166,33 @@ static void on_good(struct mcp_http_exchange *exchange, const struct sma_net_ans
         mcp_http_exchange_drop(exchange);
 }
 
+/* -- what waits ---------------------------------------------------------------------------- */
+/* notifications/initialized was taken, or was not. */
+static void settle(struct mcp_http_link *link)
+{
+    link->is_settling = false;
+    for (;;) { /* in the order in which they were said: the last of them first in the list */
+        struct mcp_http_exchange *first = NULL;
+        for (struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next)
+            first = at->is_held && !at->is_gone ? at : first;
+        if (first == NULL)
+            return;
+        first->is_held = false;
+        mcp_http_exchange_start(first);
+    }
+}
+
+/* It is HTTP+SSE, as it seems: what initialize was, waits; begin that way. */
+static void fall_back(struct mcp_http_exchange *initialize)
+{
+    struct mcp_http_link *link = initialize->link;
+    link->is_sse = true;
+    link->waiting = initialize;
+    free(link->url);
+    link->url = NULL;
+    mcp_sse_begin(link);
+}
+
 /* -- refusals ---------------------------------------------------------------------------------- */
 /* What a body says: the message of a JSON-RPC error, or its beginning. */
 static void read_refusal(const struct mcp_http_exchange *exchange, char *text, size_t size,
@@ -289,7 +316,7 @@ static void on_refused(struct mcp_http_exchange *exchange)
     } else if (may_be_sse(exchange)) {
         (void)snprintf(link->refusal, sizeof link->refusal, "HTTP status %d%s%s", status,
                        text[0] == '\0' ? "" : ": ", text);
-        mcp_http_fall_back(exchange);
+        fall_back(exchange);
     } else if (is_ours && exchange->what != MCP_HTTP_INITIALIZE) {
         mcp_link_message(link->server, sma_buf_str(&exchange->in));
         mcp_http_exchange_drop(exchange);
@@ -351,5 +378,5 @@ void mcp_http_on_end(struct mcp_http_exchange *exchange, const struct sma_net_an
     struct mcp_http_link *link = exchange->link;
     on_end(exchange, answer);
     if (is_settling && !link->server->is_lost)
-        mcp_http_settle(link);
+        settle(link);
 }

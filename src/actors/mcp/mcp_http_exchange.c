@@ -10,6 +10,63 @@
 
 #define HEADER_COUNT_MAX 64
 
+/* -- times ------------------------------------------------------------------------------------- */
+void mcp_http_sweep(struct mcp_http_link *link)
+{
+    struct mcp_http_exchange **at = &link->exchanges;
+    while (*at != NULL) {
+        struct mcp_http_exchange *exchange = *at;
+        if (!exchange->is_gone || exchange->is_ready || exchange->request != NULL) {
+            at = &exchange->next;
+            continue;
+        }
+        *at = exchange->next;
+        link->exchange_count--;
+        mcp_http_exchange_free(exchange);
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct mcp_http_link *link = timer->data;
+    uint64_t now_ns = sma_ctx_now(link->server->mcp->ctx);
+    if (link->due_ns <= now_ns && !link->is_closing) {
+        link->due_ns = UINT64_MAX;
+        mcp_link_lost(link->server, "it does not name the address for messages");
+    }
+    for (struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next) {
+        if (at->is_gone || at->due_ns > now_ns)
+            continue;
+        at->due_ns = UINT64_MAX;
+        link->ops->due(at);
+    }
+    mcp_http_sweep(link);
+    if (link->is_closing && link->exchanges == NULL)
+        link->ops->closed(link);
+    else
+        mcp_http_arm(link);
+}
+
+void mcp_http_arm(struct mcp_http_link *link)
+{
+    if (!link->has_timer)
+        return;
+    uint64_t due_ns = link->due_ns, now_ns = sma_ctx_now(link->server->mcp->ctx);
+    bool has_waste = link->is_closing && link->exchanges == NULL;
+    for (const struct mcp_http_exchange *at = link->exchanges; at != NULL; at = at->next) {
+        has_waste = has_waste || (at->is_gone && !at->is_ready);
+        due_ns = at->due_ns < due_ns ? at->due_ns : due_ns;
+    }
+    if (has_waste)
+        due_ns = 0;
+    (void)uv_timer_stop(&link->timer);
+    if (due_ns == UINT64_MAX)
+        return;
+    uint64_t left_ms = due_ns <= now_ns ? 0 : (due_ns - now_ns + SMA_NS_PER_MS - 1) / SMA_NS_PER_MS;
+    uv_update_time(link->timer.loop);
+    SMA_ASSERT(uv_timer_start(&link->timer, on_timer, left_ms, 0) == 0);
+}
+
 /* -- life -------------------------------------------------------------------------------------- */
 static void on_event(void *user, struct sma_str name, struct sma_str data)
 {
@@ -18,7 +75,7 @@ static void on_event(void *user, struct sma_str name, struct sma_str data)
     if (exchange->is_gone || link->is_closing)
         return;
     if (sma_str_is_equal(name, SMA_STR("endpoint")) && link->is_sse)
-        mcp_sse_take_endpoint(link, data);
+        link->ops->endpoint(link, data);
     else if (name.len == 0 || sma_str_is_equal(name, SMA_STR("message")))
         mcp_link_message(link->server, data);
 }
@@ -248,7 +305,7 @@ static void on_done(void *user, const struct sma_net_answer *answer)
     if (!exchange->is_gone && is_stream(exchange))
         finish(exchange);
     if (!exchange->is_gone)
-        mcp_http_on_end(exchange, answer);
+        link->ops->ended(exchange, answer);
     mcp_http_arm(link);
 }
 

@@ -83,9 +83,19 @@ struct mcp_http_exchange
     struct sma_sse sse;
 };
 
+/* What happens in exchanges is told upwards by these. */
+struct mcp_http_ops
+{
+    void (*ended)(struct mcp_http_exchange *exchange, const struct sma_net_answer *answer);
+    void (*due)(struct mcp_http_exchange *exchange);
+    void (*endpoint)(struct mcp_http_link *link, struct sma_str data);
+    void (*closed)(struct mcp_http_link *link); /* closing, and no exchange is left */
+};
+
 struct mcp_http_link
 {
     struct mcp_server *server;
+    const struct mcp_http_ops *ops;
     struct mcp_http_exchange *exchanges;
     size_t exchange_count;
     char *url;   /* where messages go; HTTP+SSE: NULL before the server has named it */
@@ -113,17 +123,11 @@ struct mcp_http
     struct mcp_http_exchange *ready;
 };
 
-/* -- mcp_http.c -------------------------------------------------------------------------------- */
+/* -- mcp_http_exchange.c ----------------------------------------------------------------------- */
 /** Set the timer to what is due next. */
 void mcp_http_arm(struct mcp_http_link *link);
-/** What was to be said first and waited for the address. */
-void mcp_http_say_waiting(struct mcp_http_link *link);
-/** notifications/initialized was taken, or was not. */
-void mcp_http_settle(struct mcp_http_link *link);
-/** It is HTTP+SSE, as it seems: what initialize was, waits; begin that way. */
-void mcp_http_fall_back(struct mcp_http_exchange *initialize);
-
-/* -- mcp_http_exchange.c ----------------------------------------------------------------------- */
+/** Free what is gone. */
+void mcp_http_sweep(struct mcp_http_link *link);
 /** NULL: out of memory, or too many; then the link is lost. */
 struct mcp_http_exchange *mcp_http_exchange_add(struct mcp_http_link *link,
                                                 enum mcp_http_kind kind);

@@ -20,6 +20,16 @@ void mcp_sse_begin(struct mcp_http_link *link)
     mcp_http_arm(link);
 }
 
+/* What was to be said first and waited for the address. */
+static void say_waiting(struct mcp_http_link *link)
+{
+    struct mcp_http_exchange *exchange = SMA_TAKE(link->waiting);
+    if (exchange == NULL)
+        mcp_link_opened(link->server);
+    else
+        mcp_http_exchange_start(exchange);
+}
+
 void mcp_sse_take_endpoint(struct mcp_http_link *link, struct sma_str data)
 {
     struct sma_buf url;
@@ -42,7 +52,7 @@ void mcp_sse_take_endpoint(struct mcp_http_link *link, struct sma_str data)
     if (link->url == NULL)
         mcp_link_lost(link->server, "no memory for its address");
     else
-        mcp_http_say_waiting(link);
+        say_waiting(link);
 }
 
 /* -- Streamable HTTP --------------------------------------------------------------------------- */

@@ -194,7 +194,10 @@ static void on_server(struct sma_oauth *oauth, const json_t *root)
 {
     const json_t *methods = sma_json_get(root, "token_endpoint_auth_methods_supported");
     struct sma_str issuer = sma_json_str(root, "issuer");
-    if (!is_same_issuer(issuer, sma_str(oauth->issuer))) {
+    /* 2025-03-26: nobody named it, so it is whoever speaks for the server's own origin */
+    bool is_unnamed = oauth->token.resource == NULL && issuer.len > 0 &&
+                      sma_mcp_url_is_same_origin(issuer.ptr, oauth->issuer);
+    if (!is_unnamed && !is_same_issuer(issuer, sma_str(oauth->issuer))) {
         oauth_fail(oauth, "the metadata of its authorization server names another issuer: %.150s",
                    issuer.len == 0 ? "none" : issuer.ptr);
         return;

@@ -28,7 +28,7 @@ struct sma_mcp_session *sma_mcp_session_create(const struct sma_mcp_session_opti
     session->ops = ops;
     session->user = user;
     session->is_modern = options->is_modern;
-    session->handshake_ns = session->listing.due_ns = UINT64_MAX;
+    session->handshake_ns = session->listing.due_ns = session->listen_ns = UINT64_MAX;
     return session;
 }
 
@@ -204,18 +204,23 @@ static void take_capabilities(struct sma_mcp_session *session, const json_t *res
     sma_buf_fini(&text);
 }
 
+static void listen_for_changes(struct sma_mcp_session *session)
+{
+    session->listen_ns = UINT64_MAX;
+    struct session_request *request = session_open(session, SESSION_LISTEN, 0);
+    json_t *params = json_pack("{s:{s:b}}", "notifications", "toolsListChanged", 1);
+    if (request != NULL && !session_put_request(session, request, "subscriptions/listen", params))
+        session_close(session, request); /* changes are not heard of: the list stays as it is */
+}
+
 void session_become_ready(struct sma_mcp_session *session)
 {
     if (session->state != SESSION_LISTING)
         return;
     session->state = SESSION_READY;
     session->handshake_ns = UINT64_MAX;
-    if (!session->is_modern || !session->tells_changes)
-        return;
-    struct session_request *request = session_open(session, SESSION_LISTEN, 0);
-    json_t *params = json_pack("{s:{s:b}}", "notifications", "toolsListChanged", 1);
-    if (request != NULL && !session_put_request(session, request, "subscriptions/listen", params))
-        session_close(session, request); /* changes are not heard of: the list stays as it is */
+    if (session->is_modern && session->tells_changes)
+        listen_for_changes(session);
 }
 
 static bool speaks_modern(const json_t *versions)
@@ -511,6 +516,7 @@ uint64_t sma_mcp_session_due(const struct sma_mcp_session *session)
     for (size_t i = 0; i < SMA_COUNT_OF(session->questions); i++)
         if (session->questions[i].id != 0 && session->questions[i].deadline_ns < due)
             due = session->questions[i].deadline_ns;
+    due = session->listen_ns < due ? session->listen_ns : due;
     if (session->listing.is_wanted && !session->listing.is_open && session->listing.due_ns < due)
         due = session->listing.due_ns;
     return due;
@@ -559,6 +565,10 @@ void sma_mcp_session_tick(struct sma_mcp_session *session, uint64_t now_ns)
             session->open[i].deadline_ns <= now_ns)
             time_out(session, &session->open[i]);
     struct session_listing *listing = &session->listing;
+    if (session->listen_ns <= now_ns) { /* what changed meanwhile was not heard of */
+        listen_for_changes(session);
+        session_list_soon(session);
+    }
     if (session->state == SESSION_READY && listing->is_wanted && !listing->is_open &&
         listing->due_ns <= now_ns)
         session_list(session);
@@ -636,6 +646,8 @@ void sma_mcp_session_fail(struct sma_mcp_session *session, uint64_t id,
         on_discover(session, NULL);
     else if (kind == SESSION_INITIALIZE)
         session_fail(session, "the handshake failed");
+    else if (kind == SESSION_LISTEN && outcome != SMA_MCP_PROTOCOL_ERROR)
+        session->listen_ns = session->now_ns + SMA_MCP_LISTEN_MS * SMA_NS_PER_MS; /* it broke */
     else if (kind != SESSION_LISTEN && kind != SESSION_PING)
         session_take_page(session, kind, NULL);
 }

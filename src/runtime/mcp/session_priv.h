@@ -89,6 +89,7 @@ struct sma_mcp_session
     size_t call_count;
     uint64_t last_id;
     uint64_t handshake_ns; /* until when it has to be ready; UINT64_MAX = it was */
+    uint64_t listen_ns;    /* when to listen to changes again; UINT64_MAX = not */
     uint64_t now_ns;       /* of the entry that is at work */
     unsigned garbage_run, log_count;
     uint64_t log_ns;
