@@ -99,6 +99,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(export)                   \
     X(policy)                   \
     X(skills)                   \
+    X(memory)                   \
     X(simulate)                 \
     X(bench)                    \
     X(chaos)                    \
