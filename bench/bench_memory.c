@@ -112,8 +112,7 @@ static void ask(struct sma_memory *memory, int people, int words, const char *na
     uint64_t bytes = 0;
     for (int i = 0; i < QUESTION_COUNT; i++) {
         put_words(text, sizeof text, words);
-        snprintf(person, sizeof person, "telegram:%d",
-                 1000 + (int)(chance() % (unsigned)people));
+        snprintf(person, sizeof person, "telegram:%d", 1000 + (int)(chance() % (unsigned)people));
         const struct sma_memory_scope scope = {.person = {person, strlen(person)}};
         double begin = now_ms();
         must(sma_memory_recall(memory, &scope, (struct sma_str){text, strlen(text)},
@@ -122,9 +121,8 @@ static void ask(struct sma_memory *memory, int people, int words, const char *na
         times[i] = now_ms() - begin;
     }
     qsort(times, QUESTION_COUNT, sizeof *times, compare);
-    printf("recall, %s: p50 %.3f ms, p99 %.3f ms, max %.3f ms\n", name,
-           times[QUESTION_COUNT / 2], times[QUESTION_COUNT * 99 / 100],
-           times[QUESTION_COUNT - 1]);
+    printf("recall, %s: p50 %.3f ms, p99 %.3f ms, max %.3f ms\n", name, times[QUESTION_COUNT / 2],
+           times[QUESTION_COUNT * 99 / 100], times[QUESTION_COUNT - 1]);
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,12 @@
 /*
- * memory.c — `shipmyagent memory`: what is remembered of people, for the owner of the project. Works
- * on the files of .ship/memory, beside a running service or without one.
+ * memory.c — `shipmyagent memory`: what is remembered of people, for the owner. Works on
+ * the files of .ship/memory, beside a running service or without one.
  */
+#include "runtime/memory/memory.h"
 #include "api.h"
 #include "cli.h"
 #include "commands.h"
 #include "prompt.h"
-#include "runtime/memory/memory.h"
 #include "sma/config.h"
 #include "sma/limits.h"
 #include "sma/text.h"
@@ -113,8 +113,8 @@ static SMA_CHECKED enum sma_err forget_in(struct memory_command *command, struct
     for (size_t i = 0, next; i < command->count; i = next) {
         struct sma_str group = sma_str(command->groups.ptr + at);
         uint32_t gone = 0;
-        for (next = i; next < command->count &&
-                       sma_str_is_equal(sma_str(command->groups.ptr + at), group);
+        for (next = i;
+             next < command->count && sma_str_is_equal(sma_str(command->groups.ptr + at), group);
              next++)
             at += group.len + 1;
         const struct sma_memory_scope scope = {
@@ -250,8 +250,7 @@ static int read_words(int argc, char **argv, struct memory_command *command)
         if (strcmp(argv[at], verbs[i]) == 0)
             command->verb = verbs[i];
     at += at < argc && strcmp(argv[at], command->verb) == 0;
-    bool has_words =
-        strcmp(command->verb, "search") == 0 || strcmp(command->verb, "forget") == 0;
+    bool has_words = strcmp(command->verb, "search") == 0 || strcmp(command->verb, "forget") == 0;
     for (; has_words && at < argc && command->word_count < WORD_COUNT_MAX; at++)
         command->words[command->word_count++] = argv[at];
     if (!has_words && at < argc)

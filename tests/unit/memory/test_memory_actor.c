@@ -1,6 +1,6 @@
 /*
  * Aim: conversations are read when it is time, once, over restarts; of what a model says only what
- * has the right form becomes a fact or a proposal, for the place it was said in alone; old files are
+ * has the right form becomes a fact or a proposal, for the place it was said in; old files are
  * offered once; a deleted fact is gone from the index's file.
  * Method: the actor under the scheduler; the test speaks as the agent.
  */
@@ -43,8 +43,7 @@ static void open_world(void)
 {
     struct sma_error error;
     CHECK_OK(sma_memory_actor_create(&w.config, &w.actor, &error));
-    w.system =
-        sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = 1});
+    w.system = sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = 1});
     CHECK(w.system != NULL);
     CHECK_OK(sma_system_add(w.system, SMA_ACTOR_MEMORY, &sma_memory_actor_ops, w.actor));
     CHECK_OK(sma_system_add(w.system, SMA_ACTOR_AGENT, &keeper, NULL));
@@ -99,8 +98,8 @@ static const struct sma_memory_result *ask(const struct sma_memory_ask *asked)
 {
     struct sma_msg *msg = sma_msg_make_memory(asked);
     CHECK(msg != NULL);
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, SMA_ACTOR_AGENT), SMA_ACTOR_MEMORY, &msg, 0,
-                         NULL));
+    CHECK_OK(
+        sma_ctx_ask(sma_system_ctx(w.system, SMA_ACTOR_AGENT), SMA_ACTOR_MEMORY, &msg, 0, NULL));
     sma_msg_destroyp(&w.result);
     run_for(0);
     (void)sma_sim_run(w.system, 1000, sma_sim_now(w.system) + 1000000);
@@ -143,8 +142,8 @@ static bool file_has(const char *name, const char *part)
     return has;
 }
 
-#define FACT(type, content, importance, who)                                                    \
-    "{\"type\":\"" type "\",\"content\":\"" content "\",\"importance\":" importance              \
+#define FACT(type, content, importance, who)                                        \
+    "{\"type\":\"" type "\",\"content\":\"" content "\",\"importance\":" importance \
     ",\"who\":" who ",\"tags\":[\"a b\"]}"
 #define ANN "users/test%3Aann.md"
 
@@ -229,8 +228,8 @@ static void the_chat_decides_who_may_read_it(void)
     talked("g", "ann", true, 6);
     run_for(61);
     extracted("g", "ann", true,
-              "{\"memories\":[" FACT("fact", "the team likes tea", "7", "2") ","
-              FACT("fact", "of nobody", "7", "3") "]}");
+              "{\"memories\":[" FACT("fact", "the team likes tea", "7",
+                                     "2") "," FACT("fact", "of nobody", "7", "3") "]}");
     CHECK(file_has("users/test%3Abob.md", "- the team likes tea <!--"));
     CHECK(file_has("users/test%3Abob.md", ", in g, tags a-b"));
     CHECK(!file_has(ANN, "nobody") && !file_has("users/test%3Abob.md", "nobody"));
@@ -258,9 +257,8 @@ static void proposals_are_told_to_nobody(void)
     run_for(61);
     extracted("c", "ann", false, "{\"memories\":[" FACT("fact", "Ann has a dog", "9", "1") "]}");
     CHECK(!file_has(ANN, "dog") && file_has("proposed/" ANN, "dog"));
-    const struct sma_memory_ask recall = {.op = SMA_MEMORY_RECALL,
-                                          .route = route_of("c", "ann", false),
-                                          .text = SMA_STR("dog")};
+    const struct sma_memory_ask recall = {
+        .op = SMA_MEMORY_RECALL, .route = route_of("c", "ann", false), .text = SMA_STR("dog")};
     CHECK_INT(0, ask(&recall)->recalled_count);
     end();
 }
@@ -319,9 +317,8 @@ static void what_is_gone_is_named(void)
                                           .route = route_of("c", "ann", false),
                                           .text = SMA_STR("Ann has a dog")};
     CHECK(!ask(&upsert)->is_error);
-    struct sma_memory_ask recall = {.op = SMA_MEMORY_RECALL,
-                                    .route = route_of("c", "ann", false),
-                                    .text = SMA_STR("dog")};
+    struct sma_memory_ask recall = {
+        .op = SMA_MEMORY_RECALL, .route = route_of("c", "ann", false), .text = SMA_STR("dog")};
     const struct sma_memory_result *result = ask(&recall);
     CHECK_INT(1, result->recalled_count);
     uint64_t told[2] = {result->recalled[0].id, 12345};
