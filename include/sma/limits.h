@@ -316,12 +316,12 @@
 #define SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX 40
 #define SMA_MEMORY_EXTRACT_URGENT_COUNT_MAX 200 /* ... before a compaction drops text */
 #define SMA_MEMORY_EXTRACT_IMPORTANCE_MIN 4
-#define SMA_MEMORY_EXTRACT_FACT_COUNT_MAX 20 /* of one answer; further ones are dropped */
-#define SMA_MEMORY_EXTRACT_S 60              /* the model is not waited for any longer */
-#define SMA_MEMORY_EXTRACT_LINE_BYTES_MAX 1500 /* of one message; the rest is cut */
+#define SMA_MEMORY_EXTRACT_FACT_COUNT_MAX 20     /* of one answer; further ones are dropped */
+#define SMA_MEMORY_EXTRACT_S 60                  /* the model is not waited for any longer */
+#define SMA_MEMORY_EXTRACT_LINE_BYTES_MAX 1500   /* of one message; the rest is cut */
 #define SMA_MEMORY_EXTRACT_BYTES_MAX (64 * 1024) /* of them all, and of the answer */
-#define SMA_MEMORY_EXTRACT_CHAT_COUNT_MAX 20000 /* chats whose state is kept; the oldest go */
-#define SMA_MEMORY_LOOK_FIRST_S 2 /* while there is nothing to recall */
+#define SMA_MEMORY_EXTRACT_CHAT_COUNT_MAX 20000  /* chats whose state is kept; the oldest go */
+#define SMA_MEMORY_LOOK_FIRST_S 2                /* while there is nothing to recall */
 
 /* retention.*: the longest that can be asked for; 0 = for ever */
 #define SMA_KEEP_DAY_COUNT_MAX 36500

@@ -100,6 +100,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(policy)                   \
     X(skills)                   \
     X(mcp)                      \
+    X(memory)                   \
     X(simulate)                 \
     X(bench)                    \
     X(chaos)                    \

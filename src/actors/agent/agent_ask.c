@@ -334,6 +334,23 @@ void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
         sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
 }
 
+void agent_tell_talked(struct sma_agent *agent, const struct agent_run *entry, bool is_urgent)
+{
+    const struct sma_run_order *order = sma_run_order_of(entry->run);
+    if (!agent->config->memory_extracts || agent->config->memory == SMA_MEMORY_REFUSE ||
+        order->standing <= SMA_STANDING_STRANGER || order->over.scope != SMA_BUDGET_NONE)
+        return;
+    const struct sma_memory_ask talked = {.op = SMA_MEMORY_TALKED,
+                                          .route = order->route,
+                                          .is_group = order->is_group,
+                                          .seq = order->seq,
+                                          .count = 2 + order->collected_count,
+                                          .is_urgent = is_urgent};
+    struct sma_msg *msg = sma_msg_make_memory(&talked);
+    if (msg == NULL || sma_ctx_ask(agent->ctx, SMA_ACTOR_MEMORY, &msg, 0, NULL) != SMA_ERR_OK)
+        sma_msg_destroy(msg); /* the next run tells */
+}
+
 /* The text is {"state":"...",...}, of ours. */
 static void log_compaction(struct sma_agent *agent, const struct agent_run *entry,
                            struct sma_str text)

@@ -188,6 +188,8 @@ bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask, uint8_t
 struct sma_msg *agent_need(struct sma_agent *agent, struct sma_msg *msg);
 /* The open MODEL question of this call is over. @return its id, 0 = there was none */
 uint64_t agent_take_model(struct agent_run *entry, uint32_t call);
+/* A run of this chat is over, or is about to sum up what was said: the memory may want it read. */
+void agent_tell_talked(struct sma_agent *agent, const struct agent_run *entry, bool is_urgent);
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text, struct sma_str detail);
@@ -212,8 +214,6 @@ void agent_extract_on_order(struct sma_agent *agent, struct sma_msg **msg);
 bool agent_extract_answer(struct sma_agent *agent, struct sma_msg *msg);
 /* What can be done now; after every message and wake. */
 void agent_extract_pump(struct sma_agent *agent);
-/* A run of this chat is over, or is about to sum up what was said: the memory may want to read it. */
-void agent_tell_talked(struct sma_agent *agent, const struct agent_run *entry, bool is_urgent);
 void agent_extract_fini(struct sma_agent *agent);
 
 /* agent_judge.c */

@@ -13,47 +13,6 @@
 #define OLD_DELAY_NS (UINT64_C(2) * 1000000000)   /* after the start */
 #define GUARD_NS (UINT64_C(600) * 1000000000)     /* the agent answers long before */
 
-/* -- the files --------------------------------------------------------------------------------- */
-static struct sma_memory *open_folder(struct sma_memory_actor *actor, const char *name,
-                                      struct sma_memory **memory)
-{
-    char folder[4096];
-    if (actor->config->memory == SMA_MEMORY_REFUSE)
-        return NULL;
-    if (*memory != NULL)
-        return *memory;
-    if (snprintf(folder, sizeof folder, "%s/%s", actor->config->state_dir, name) >=
-        (int)sizeof folder)
-        return NULL;
-    if (actor->secrets == NULL &&
-        sma_secrets_create(actor->config, &actor->secrets) != SMA_ERR_OK)
-        return NULL;
-    const struct sma_memory_options options = {
-        .folder = folder, .sys = actor->sys, .secrets = actor->secrets};
-    return sma_memory_create(&options, memory) == SMA_ERR_OK ? *memory : NULL;
-}
-
-struct sma_memory *memory_facts(struct sma_memory_actor *actor)
-{
-    return open_folder(actor, "memory", &actor->facts);
-}
-
-struct sma_memory *memory_proposed(struct sma_memory_actor *actor)
-{
-    return open_folder(actor, "memory/proposed", &actor->proposed);
-}
-
-void memory_tell_trouble(struct sma_memory_actor *actor, struct sma_memory *memory,
-                         enum sma_err err)
-{
-    struct sma_str text = sma_memory_trouble(memory);
-    if (text.len > 0 && !actor->is_broken)
-        sma_ctx_log(actor->ctx, SMA_LOG_WARN, "memory: %.*s", (int)text.len, text.ptr);
-    else if (err != SMA_ERR_OK && !actor->is_broken)
-        sma_ctx_log(actor->ctx, SMA_LOG_WARN, "memory: %s", sma_err_text(err));
-    actor->is_broken = text.len > 0 || err != SMA_ERR_OK;
-}
-
 /* -- conversations to be read ------------------------------------------------------------------ */
 /* What the model said and is not written yet. */
 static void apply_answers(struct sma_memory_actor *actor)
@@ -75,13 +34,13 @@ static void apply_answers(struct sma_memory_actor *actor)
 
 static void ask_agent(struct sma_memory_actor *actor, const struct memory_chat *chat)
 {
-    const struct sma_extract extract = {
-        .route = chat->route,
-        .is_group = chat->is_group,
-        .seq = chat->seq,
-        .after_ms = chat->until_ms,
-        .line_count_max = chat->is_urgent ? SMA_MEMORY_EXTRACT_URGENT_COUNT_MAX
-                                          : SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX};
+    const struct sma_extract extract = {.route = chat->route,
+                                        .is_group = chat->is_group,
+                                        .seq = chat->seq,
+                                        .after_ms = chat->until_ms,
+                                        .line_count_max =
+                                            chat->is_urgent ? SMA_MEMORY_EXTRACT_URGENT_COUNT_MAX
+                                                            : SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX};
     struct sma_msg *msg = sma_msg_make_extract(&extract);
     if (msg == NULL || chat->route.chat_key.len >= sizeof actor->asked_chat ||
         sma_ctx_send(actor->ctx, SMA_ACTOR_AGENT, &msg) != SMA_ERR_OK) {
@@ -100,8 +59,8 @@ static uint64_t read_next(struct sma_memory_actor *actor)
 {
     struct memory_chat chat;
     int64_t due_ms;
-    bool is_wanted = actor->config->memory_extracts &&
-                     actor->config->memory != SMA_MEMORY_REFUSE && !actor->is_draining;
+    bool is_wanted = actor->config->memory_extracts && actor->config->memory != SMA_MEMORY_REFUSE &&
+                     !actor->is_draining;
     if (!is_wanted || actor->asked_chat[0] != '\0' ||
         memory_work_next(actor, &chat, &due_ms) != SMA_ERR_OK)
         return UINT64_MAX;
@@ -136,8 +95,7 @@ static void scrub(struct sma_memory_actor *actor)
     bool is_done = true;
     for (size_t i = 0; i < SMA_COUNT_OF(memories); i++) {
         bool is_this_done = true;
-        if (memories[i] != NULL &&
-            sma_memory_scrub(memories[i], &is_this_done) != SMA_ERR_OK)
+        if (memories[i] != NULL && sma_memory_scrub(memories[i], &is_this_done) != SMA_ERR_OK)
             memory_tell_trouble(actor, memories[i], SMA_ERR_IO);
         is_done &= is_this_done;
     }

@@ -24,8 +24,7 @@ static enum sma_err keep_fact(void *user, const struct sma_memory_fact *fact)
 }
 
 /* Those that the conversation holds and nobody may read here any more: deleted, or changed. */
-static SMA_CHECKED enum sma_err find_gone(struct sma_memory_actor *actor,
-                                          struct sma_memory *memory,
+static SMA_CHECKED enum sma_err find_gone(struct sma_memory_actor *actor, struct sma_memory *memory,
                                           const struct sma_memory_scope *scope, struct sma_str told)
 {
     for (size_t at = 0; at + sizeof(uint64_t) <= told.len; at += sizeof(uint64_t)) {
@@ -45,13 +44,12 @@ static void recall(struct sma_memory_actor *actor, const struct sma_memory_ask *
     struct sma_memory *memory = memory_facts(actor);
     if (memory == NULL || !sma_memory_has_any(memory, sma_ctx_now(actor->ctx)))
         return;
-    struct sma_memory_scope scope =
-        sma_memory_scope_of(&ask->route, ask->is_group, &actor->person);
+    struct sma_memory_scope scope = sma_memory_scope_of(&ask->route, ask->is_group, &actor->person);
     actor->recalled_count = 0;
     sma_buf_clear(&actor->texts);
     sma_buf_clear(&actor->gone);
-    enum sma_err err = sma_memory_recall(memory, &scope, ask->text, SMA_MEMORY_RECALL_COUNT_MAX,
-                                         keep_fact, actor);
+    enum sma_err err =
+        sma_memory_recall(memory, &scope, ask->text, SMA_MEMORY_RECALL_COUNT_MAX, keep_fact, actor);
     if (err == SMA_ERR_OK)
         err = find_gone(actor, memory, &scope, ask->told);
     memory_tell_trouble(actor, memory, err);
@@ -93,8 +91,7 @@ static enum sma_err put_found(void *user, const struct sma_memory_fact *fact)
 static SMA_CHECKED enum sma_err search(struct sma_memory_actor *actor,
                                        const struct sma_memory_ask *ask, struct sma_buf *json)
 {
-    struct sma_memory_scope scope =
-        sma_memory_scope_of(&ask->route, ask->is_group, &actor->person);
+    struct sma_memory_scope scope = sma_memory_scope_of(&ask->route, ask->is_group, &actor->person);
     uint32_t limit =
         ask->limit < SMA_MEMORY_SEARCH_COUNT_MAX ? ask->limit : SMA_MEMORY_SEARCH_COUNT_MAX;
     sma_buf_put_text(json, "{\"success\":true,\"note\":\"Information that people gave, not "
@@ -107,8 +104,7 @@ static SMA_CHECKED enum sma_err search(struct sma_memory_actor *actor,
 static SMA_CHECKED enum sma_err remember(struct sma_memory_actor *actor,
                                          const struct sma_memory_ask *ask, struct sma_buf *json)
 {
-    struct sma_memory_scope scope =
-        sma_memory_scope_of(&ask->route, ask->is_group, &actor->person);
+    struct sma_memory_scope scope = sma_memory_scope_of(&ask->route, ask->is_group, &actor->person);
     uint64_t id = 0;
     scope.is_project = ask->is_project;
     const struct sma_memory_new fact = {.text = ask->text,
@@ -152,7 +148,7 @@ static void put_failure(struct sma_memory_actor *actor, const struct sma_memory_
 static void use_tool(struct sma_memory_actor *actor, const struct sma_memory_ask *ask,
                      struct sma_memory_result *result, struct sma_buf *json)
 {
-    enum sma_err err = memory_facts(actor) == NULL       ? SMA_ERR_UNSUPPORTED
+    enum sma_err err = memory_facts(actor) == NULL    ? SMA_ERR_UNSUPPORTED
                        : ask->op == SMA_MEMORY_UPSERT ? remember(actor, ask, json)
                                                       : search(actor, ask, json);
     if (err != SMA_ERR_OK)

@@ -3,8 +3,8 @@
  * ("ask").
  *
  * The model read what anybody wrote, so nothing of its answer is trusted: one JSON object, of it
- * known members of the right type, bounded; who may read a fact is decided by the chat alone. A fact
- * that says "do this" is kept as what somebody said: the block that tells facts to a model says that
+ * known members of the right type, bounded; the chat alone decides who may read a fact. One that
+ * says "do this" is kept as what somebody said: the block that tells facts to a model says that
  * they are information.
  */
 #include "memory_priv.h"
@@ -92,8 +92,8 @@ static bool apply_one(struct sma_memory_actor *actor, const struct memory_chat *
         return false;
     struct sma_route route = chat->route;
     if (chat->is_group) {
-        struct sma_str who = line_of(
-            chat->speakers, json_integer_value(json_object_get(item, "who")));
+        struct sma_str who =
+            line_of(chat->speakers, json_integer_value(json_object_get(item, "who")));
         if (who.len == 0)
             return false; /* nobody in particular: of whom would it be to delete? */
         route.user_id = who;

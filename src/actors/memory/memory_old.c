@@ -42,8 +42,8 @@ static uint32_t offer(struct sma_memory_actor *actor, struct sma_str chat_key,
             .text = sma_json_str(entry, "content"),
             .tags = tags.err == SMA_ERR_OK ? sma_buf_str(&tags) : SMA_STR(""),
             .kind = kind,
-            .importance = (uint8_t)sma_json_int(entry, "importance", 1, 10,
-                                                SMA_MEMORY_IMPORTANCE_USUAL),
+            .importance =
+                (uint8_t)sma_json_int(entry, "importance", 1, 10, SMA_MEMORY_IMPORTANCE_USUAL),
             .merges = true,
             .wall_ms = sma_ctx_wall(actor->ctx)};
         count += sma_memory_upsert(proposed, &scope, &fact, &id) == SMA_ERR_OK;
@@ -69,8 +69,8 @@ static uint32_t read_file(struct sma_memory_actor *actor, const char *folder, co
                    (long long)stat.st_mtim.tv_sec);
     if (memory_work_knows_old(actor, sma_str(name), sma_str(stamp)))
         return 0;
-    enum sma_err err = sma_sys_read_file(actor->sys, path, SMA_MEMORY_FILE_BYTES_MAX, &bytes, &len,
-                                         &error);
+    enum sma_err err =
+        sma_sys_read_file(actor->sys, path, SMA_MEMORY_FILE_BYTES_MAX, &bytes, &len, &error);
     if (err == SMA_ERR_OK)
         err = sma_json_load((struct sma_str){bytes, len}, &root);
     struct sma_str chat_key = sma_json_str(root, "chatKey");

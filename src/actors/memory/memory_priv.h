@@ -1,5 +1,6 @@
 /*
- * memory_priv.h — inside of the memory actor: memory_actor.c (messages, time), memory_answer.c
+ * memory_priv.h — inside of the memory actor: memory_actor.c (messages, time), memory_files.c
+ * (facts and proposals), memory_answer.c
  * (recall and the tools), memory_work.c (which chats are to be read, durable), memory_extract.c
  * (what a model found in one), memory_old.c (files of the program before).
  *

@@ -110,8 +110,7 @@ static sqlite3_stmt *prepare(struct sma_memory_actor *actor, const char *sql)
 static enum sma_err run(struct sma_memory_actor *actor, sqlite3_stmt *statement)
 {
     int code = statement == NULL ? SQLITE_ERROR : sqlite3_step(statement);
-    enum sma_err err =
-        code == SQLITE_DONE || code == SQLITE_ROW ? SMA_ERR_OK : fail(actor);
+    enum sma_err err = code == SQLITE_DONE || code == SQLITE_ROW ? SMA_ERR_OK : fail(actor);
     sqlite3_finalize(statement);
     return err;
 }
@@ -141,9 +140,9 @@ static enum sma_err read_row(sqlite3_stmt *row, struct memory_chat *chat)
 {
     *chat = (struct memory_chat){.seq = (uint64_t)sqlite3_column_int64(row, 8)};
     sma_buf_init(&chat->bytes, 4 * SMA_MEMORY_EXTRACT_BYTES_MAX);
-    struct sma_str *texts[] = {&chat->route.chat_key, &chat->route.channel, &chat->route.chat_id,
-                               &chat->route.chat_type, &chat->route.user_id,
-                               &chat->route.user_name};
+    struct sma_str *texts[] = {&chat->route.chat_key, &chat->route.channel,
+                               &chat->route.chat_id,  &chat->route.chat_type,
+                               &chat->route.user_id,  &chat->route.user_name};
     for (int i = 0; i < 6; i++)
         *texts[i] = keep(chat, row, i);
     chat->is_group = sqlite3_column_int(row, 6) != 0;
@@ -223,8 +222,9 @@ enum sma_err memory_work_next(struct sma_memory_actor *actor, struct memory_chat
     SMA_TRY(memory_work_open(actor, false));
     sqlite3_stmt *get =
         prepare(actor, "SELECT " COLUMNS ", " DUE " AS due FROM chats WHERE count>0 AND answer=''"
-                       " AND (urgent OR count>=" NUMBER(SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MIN) ")"
-                       " ORDER BY due LIMIT 1");
+                       " AND (urgent OR count>=" NUMBER(
+                           SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MIN) ")"
+                                                                 " ORDER BY due LIMIT 1");
     if (get == NULL)
         return SMA_ERR_IO;
     sqlite3_bind_int64(get, 1, sma_ctx_wall(actor->ctx));
@@ -302,8 +302,7 @@ enum sma_err memory_work_failed(struct sma_memory_actor *actor, struct sma_str k
 enum sma_err memory_work_applied(struct sma_memory_actor *actor, struct sma_str key)
 {
     SMA_TRY(memory_work_open(actor, false));
-    sqlite3_stmt *set =
-        prepare(actor, "UPDATE chats SET answer='', speakers='' WHERE key=?1");
+    sqlite3_stmt *set = prepare(actor, "UPDATE chats SET answer='', speakers='' WHERE key=?1");
     if (set == NULL)
         return SMA_ERR_IO;
     bind(set, 1, key);

@@ -1,7 +1,7 @@
 /*
  * memory.h — the store's side of what is remembered: whether a run should ask the memory, and the
- * commands of people (memory_command.c). Recall, the tools and the index: actors/memory. Thread: the
- * store's.
+ * commands of people (memory_command.c). Recall, the tools and the index: actors/memory.
+ * Thread: the store's.
  */
 #ifndef SMA_STORE_MEMORY_H
 #define SMA_STORE_MEMORY_H

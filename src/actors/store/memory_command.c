@@ -93,9 +93,8 @@ static bool is_word(struct sma_str word, const char *english, const char *chines
            sma_str_is_equal(word, sma_str(chinese));
 }
 
-static SMA_CHECKED enum sma_err open_looking(struct sma_store *store,
-                                             const struct store_command *command,
-                                             struct looking *looking)
+static SMA_CHECKED enum sma_err
+open_looking(struct sma_store *store, const struct store_command *command, struct looking *looking)
 {
     const struct sma_ingress *in = command->ingress;
     *looking = (struct looking){.store = store, .command = command};
@@ -109,12 +108,10 @@ static SMA_CHECKED enum sma_err open_looking(struct sma_store *store,
     looking->scopes[SHELF_PROPOSED_HERE] =
         sma_memory_scope_of_chat(route.chat_key, &looking->chat_person);
     looking->is_group = looking->scopes[SHELF_FACTS].group.len > 0;
-    looking->is_admin = sma_store_standing(store, command->chat, &in->route, in->is_group) >=
-                            SMA_STANDING_ADMIN ||
-                        (in->is_group && in->role == SMA_ROLE_ADMIN &&
-                         sma_store_is_let_in(store, &in->route));
-    looking->shown.who =
-        sma_store_memory_who(route.chat_key, looking->scopes[SHELF_FACTS].person);
+    looking->is_admin =
+        sma_store_standing(store, command->chat, &in->route, in->is_group) >= SMA_STANDING_ADMIN ||
+        (in->is_group && in->role == SMA_ROLE_ADMIN && sma_store_is_let_in(store, &in->route));
+    looking->shown.who = sma_store_memory_who(route.chat_key, looking->scopes[SHELF_FACTS].person);
     SMA_TRY(sma_secrets_create(store->config, &looking->secrets));
     SMA_TRY(open_folder(looking, "memory", &looking->facts));
     return open_folder(looking, "memory/proposed", &looking->proposed);
@@ -281,7 +278,7 @@ struct doing
         size_t text, tags;
         enum sma_memory_kind kind;
         uint8_t importance;
-    } *items;
+    } * items;
     uint32_t room;
     struct sma_buf names; /* each ended by NUL */
 };
@@ -425,14 +422,13 @@ static SMA_CHECKED enum sma_err carry_out(struct doing *doing)
     if (err != SMA_ERR_OK)
         return err;
     if (done == 0)
-        return say(command, doing->was_refused ? SMA_NOTICE_MEMORY_NOT_YOURS
-                                               : SMA_NOTICE_MEMORY_NONE_FOUND);
+        return say(command,
+                   doing->was_refused ? SMA_NOTICE_MEMORY_NOT_YOURS : SMA_NOTICE_MEMORY_NONE_FOUND);
     return say_count(command, doing->keeps ? SMA_NOTICE_MEMORY_KEPT : SMA_NOTICE_FORGOTTEN, done);
 }
 
-static SMA_CHECKED enum sma_err do_to(struct looking *looking,
-                                      const struct store_memory_shown *shown, uint32_t mask,
-                                      bool keeps)
+static SMA_CHECKED enum sma_err
+do_to(struct looking *looking, const struct store_memory_shown *shown, uint32_t mask, bool keeps)
 {
     struct doing doing = {.looking = looking, .shown = shown, .mask = mask, .keeps = keeps};
     sma_buf_init(&doing.names, 16 * 1024 * 1024);

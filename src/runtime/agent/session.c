@@ -316,8 +316,8 @@ static bool blank_in(struct sma_str text, struct sma_str end)
     bool is_changed = false;
     char *bytes = (char *)text.ptr; /* the turn's own memory */
     size_t at = 0;
-    for (const char *found; at < text.len && (found = memmem(bytes + at, text.len - at, end.ptr,
-                                                             end.len)) != NULL;) {
+    for (const char *found;
+         at < text.len && (found = memmem(bytes + at, text.len - at, end.ptr, end.len)) != NULL;) {
         size_t stop = (size_t)(found - bytes) + end.len - 1, start = stop;
         while (start > at && memcmp(bytes + start, "n- ", 3) != 0 &&
                memcmp(bytes + start, "\n- ", 3) != 0)

@@ -61,8 +61,8 @@ struct sma_memory_options
 SMA_CHECKED enum sma_err sma_memory_create(const struct sma_memory_options *options,
                                            struct sma_memory **ret_memory);
 void sma_memory_destroy(struct sma_memory *memory); /* accepts NULL */
-/** What was wrong with the last call that failed, or with a file that was passed over; "" = nothing.
- *  Cleared by reading it. */
+/** What was wrong with the last call that failed, or with a file that was passed over; cleared by
+ *  reading it. "" = nothing. */
 struct sma_str sma_memory_trouble(struct sma_memory *memory);
 
 /** Follow what people changed: every file whose size, time or place is another one by now. */

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOCK_TRY_COUNT 50 /* of 10 ms: a writer needs a few; one that hangs stops nobody */
-#define CHANGE_TRY_COUNT 5 /* when somebody's editor writes at the same time */
+#define LOCK_TRY_COUNT 50   /* of 10 ms: a writer needs a few; one that hangs stops nobody */
+#define CHANGE_TRY_COUNT 5  /* when somebody's editor writes at the same time */
 #define MERGE_BYTES_MAX 300 /* longer facts are the same only to the letter */
 
 static const char person_head[] =
@@ -182,7 +182,8 @@ static SMA_CHECKED enum sma_err look_through(const struct writing *writing,
     while (err == SMA_ERR_OK && sma_memory_reader_next(&reader, &line)) {
         uint64_t id = memory_fact_id(writing->person, line.group, line.text);
         count++;
-        err = id == writing->id ? SMA_ERR_EXISTS : merge(writing, &line, &has_replaced, ret_replaced);
+        err =
+            id == writing->id ? SMA_ERR_EXISTS : merge(writing, &line, &has_replaced, ret_replaced);
         /* of the same place only: in a group nobody changes what was said in private */
         if (id == writing->fact->replaces && sma_str_is_equal(line.group, writing->group)) {
             has_replaced = true;

@@ -283,8 +283,7 @@ enum sma_err sma_memory_has(struct sma_memory *memory, const struct sma_memory_s
     sqlite3_reset(row);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return memory_index_fail(&memory->index, code, &memory->error);
-    *ret_is_there =
-        code == SQLITE_ROW && (found == audience.own || found == audience.project);
+    *ret_is_there = code == SQLITE_ROW && (found == audience.own || found == audience.project);
     return SMA_ERR_OK;
 }
 

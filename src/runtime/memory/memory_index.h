@@ -48,8 +48,8 @@ struct memory_index
 {
     sqlite3 *db; /* NULL = not open */
     sqlite3_stmt *statements[MEMORY_STATEMENT_COUNT];
-    bool is_damaged; /* found while asking: it is made anew before the next question */
-    bool is_guest;   /* another one keeps it: nothing is thrown away */
+    bool is_damaged;  /* found while asking: it is made anew before the next question */
+    bool is_guest;    /* another one keeps it: nothing is thrown away */
     bool has_dropped; /* facts, since it was scrubbed */
 };
 

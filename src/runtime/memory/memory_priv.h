@@ -32,7 +32,7 @@ SMA_CHECKED enum sma_err memory_follow(struct sma_memory *memory, struct sma_str
 void memory_put_name(struct sma_buf *buf, struct sma_str person);
 /**
  * Read a file of ours.
- * @return OK | NOTFOUND | CORRUPT (no plain file, no UTF-8, too large: it is left alone) | IO | NOMEM
+ * @return OK | NOTFOUND | CORRUPT (no plain file, no UTF-8, too large: left alone) | IO | NOMEM
  */
 SMA_CHECKED enum sma_err memory_read(struct sma_memory *memory, struct sma_str name,
                                      char **ret_bytes, size_t *ret_len);

@@ -1,6 +1,6 @@
 /*
- * memory_scope.h — whose facts a message is about: made of the route of a message that was accepted,
- * and of nothing that a model or a tool's arguments say. Thread: any; no state.
+ * memory_scope.h — whose facts a message is about: made of the route of an accepted message, and of
+ * nothing that a model or a tool's arguments say. Thread: any; no state.
  */
 #ifndef SMA_RUNTIME_MEMORY_SCOPE_H
 #define SMA_RUNTIME_MEMORY_SCOPE_H

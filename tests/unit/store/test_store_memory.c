@@ -41,17 +41,17 @@ static const char *ask(const char *user, const char *chat, const char *text, boo
     char id[16];
     snprintf(id, sizeof id, "%u", ++next_id);
     bool is_forget = strncmp(text, "/forget", 7) == 0;
-    (void)say_as(&w, TEST,
-                 &(struct saying){.chat = chat,
-                                  .id = id,
-                                  .text = text,
-                                  .user = user,
-                                  .is_group = is_group,
-                                  .role = SMA_ROLE_MEMBER,
-                                  .addressed = is_group ? SMA_ADDRESSED_MENTION
-                                                        : SMA_ADDRESSED_PRIVATE,
-                                  .kind = SMA_EVENT_CONTROL,
-                                  .control = is_forget ? SMA_CONTROL_FORGET : SMA_CONTROL_MEMORY});
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = chat,
+                         .id = id,
+                         .text = text,
+                         .user = user,
+                         .is_group = is_group,
+                         .role = SMA_ROLE_MEMBER,
+                         .addressed = is_group ? SMA_ADDRESSED_MENTION : SMA_ADDRESSED_PRIVATE,
+                         .kind = SMA_EVENT_CONTROL,
+                         .control = is_forget ? SMA_CONTROL_FORGET : SMA_CONTROL_MEMORY});
     run(&w);
     struct sma_accepted verdict = accepted(&w.test);
     if (verdict.verdict != SMA_VERDICT_ACCEPTED)
@@ -164,7 +164,8 @@ static void proposals_are_kept_by_their_person_alone(void)
     put("proposed/users/chat%3Atest%3Achat%3Aa.md",
         "- Ann lives in Bonn <!-- memory: preference, importance 6, in test%3Achat%3Aa -->\n");
     const char *text = ask("ann", "a", "/memory", false);
-    CHECK(strstr(text, "Not kept yet") != NULL && strstr(text, "3. Ann has a dog (fact, 7)") != NULL);
+    CHECK(strstr(text, "Not kept yet") != NULL &&
+          strstr(text, "3. Ann has a dog (fact, 7)") != NULL);
     CHECK(strstr(text, "4. Ann lives in Bonn (preference, 6)") != NULL);
     CHECK(strstr(ask("bob", "b", "/memory", false), "dog") == NULL);
     CHECK(strstr(ask("bob", "b", "/memory keep all", false), "Kept") == NULL);

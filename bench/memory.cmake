@@ -1,0 +1,2 @@
+add_executable(bench_memory bench_memory.c)
+target_link_libraries(bench_memory PRIVATE sma_memory)
