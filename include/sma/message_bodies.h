@@ -503,6 +503,7 @@ BODY(sma_contact_ask)
     TEXT(thread_id)
     TEXT(chat_type)
     TEXT(message_id)
+    FIELD(bool, wants_files) /* a file is to go there: a platform that takes none is not found */
 END
 
 BODY(sma_contact_result)

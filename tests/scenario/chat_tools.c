@@ -125,6 +125,63 @@ static void it_goes_where_it_is_sent(void)
     platform_world_stop(&world);
 }
 
+/* -- files ------------------------------------------------------------------------------------- */
+#define FILE_CALL(tool, members) "give [[call " tool " {" members ",\"chatId\":\"" BOB_ID "\"}]]"
+
+#if !defined(CHAT_TOOLS_QQ)
+/* Files in a chat whose content is this. */
+static size_t count_files(const struct platform_world *world, bool is_ann, const char *content)
+{
+#if defined(CHAT_TOOLS_TELEGRAM)
+    json_t *list = platform_do(&world->client, "{s:s,s:i}", "do", "list", "chat",
+                               is_ann ? ANN_CHAT : BOB_CHAT);
+#else
+    json_t *list = platform_do(&world->client, "{s:s,s:s}", "do", "list", "chat",
+                               is_ann ? ANN_CHAT : BOB_CHAT);
+#endif
+    const json_t *message;
+    size_t count = 0, index;
+    json_array_foreach(json_object_get(list, "messages"), index, message)
+    {
+        count += strcmp(talk_text(message, "file_text"), content) == 0;
+    }
+    json_decref(list);
+    return count;
+}
+
+/* A file goes where the call says, the own chat gets none of it, and what is no file of the project
+ * goes nowhere. */
+static void a_file_goes_where_it_is_sent(void)
+{
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    folder_write(&world.world.folder, "report.txt", "all is well");
+    folder_write(&world.world.folder, "hello.ogg", "OggS and so on");
+    say(&world, true, FILE_CALL("send_file", "\"path\":\"report.txt\",\"caption\":\"for you\""));
+    await_results(&world, 1);
+    chat_expect(&world, ANN_CHAT, "\"sentTo\":\"" BOB_KEY "\"");
+    platform_settle(&world);
+    CHECK_INT(1, count_files(&world, false, "all is well"));
+    CHECK_INT(0, count_files(&world, true, "all is well"));
+    say(&world, true, FILE_CALL("send_voice", "\"path\":\"hello.ogg\""));
+    await_results(&world, 2);
+    platform_settle(&world);
+    CHECK_INT(1, count_files(&world, false, "OggS and so on"));
+    CHECK_INT(0, count_files(&world, true, "OggS and so on"));
+    say(&world, true, "me [[call send_voice {\"path\":\"hello.ogg\"}]]");
+    await_results(&world, 3);
+    platform_settle(&world);
+    CHECK_INT(1, count_files(&world, true, "OggS and so on"));
+    say(&world, true, FILE_CALL("send_file", "\"path\":\".env\""));
+    await_results(&world, 4);
+    say(&world, true, FILE_CALL("send_voice", "\"path\":\"report.txt\""));
+    chat_expect(&world, ANN_CHAT, "is no sound file");
+    platform_settle(&world);
+    CHECK_INT(2, chat_count(&world, ANN_CHAT, "\"sentTo\":"));
+    platform_world_stop(&world);
+}
+#endif
+
 static void what_cannot_go_there_is_not_called_sent(void)
 {
     static const struct
@@ -155,6 +212,10 @@ static void what_cannot_go_there_is_not_called_sent(void)
     chat_expect(&world, ANN_CHAT, "Sending to other chats is switched off");
     platform_settle(&world);
     CHECK_INT(0, chat_count(&world, BOB_CHAT, TEA));
+    folder_write(&world.world.folder, "report.txt", "all is well");
+    say(&world, true, FILE_CALL("send_file", "\"path\":\"report.txt\""));
+    await_results(&world, 2);
+    CHECK_INT(2, chat_count(&world, ANN_CHAT, "Sending to other chats is switched off"));
     platform_world_stop(&world);
 }
 
@@ -188,6 +249,27 @@ static void people_are_asked_and_see_where_it_goes(void)
         bool is_told = i == 1 && chat_count(&world, ANN, "It was not repeated") > 0;
         CHECK_INT(is_told ? i : i + 1, chat_count(&world, BOB, TEA));
     }
+    platform_world_stop(&world);
+}
+
+/* The card says which file goes where; killed while it waits, it goes once. */
+static void people_see_which_file_goes_where(void)
+{
+    struct platform_world world;
+    start(&world, "");
+    folder_write(&world.world.folder, "report.txt", "all is well");
+    int64_t card = approval_ask(
+        &world, ANN, ANN, FILE_CALL("send_file", "\"path\":\"report.txt\",\"caption\":\"for you\""),
+        "document report.txt | for you");
+    CHECK_INT(0, count_files(&world, false, "all is well"));
+    service_kill(&world.world.service);
+    char *press = approval_press(&world, ANN, ANN, card, "Approve");
+    approval_restart(&world, binary);
+    approval_expect_toast(&world, press, "Approved.");
+    await_results(&world, 1);
+    platform_settle(&world);
+    CHECK_INT(1, count_files(&world, false, "all is well"));
+    CHECK_INT(0, count_files(&world, true, "all is well"));
     platform_world_stop(&world);
 }
 
@@ -280,9 +362,13 @@ int main(int argc, char **argv)
     binary = argv[1];
     fake_model = argv[2];
     it_goes_where_it_is_sent();
+#if !defined(CHAT_TOOLS_QQ)
+    a_file_goes_where_it_is_sent();
+#endif
     what_cannot_go_there_is_not_called_sent();
 #if defined(CHAT_TOOLS_TELEGRAM)
     people_are_asked_and_see_where_it_goes();
+    people_see_which_file_goes_where();
     a_send_of_unknown_end_is_not_repeated();
     a_refusal_of_the_platform_comes_back();
     a_stranger_sends_nothing_elsewhere();

@@ -170,6 +170,13 @@ void sma_store_place(struct sma_store *store, const struct sma_msg *question)
         return;
     }
     place.adapter = sma_store_adapter_of(store, &(struct sma_route){.channel = channel});
+    if (place.ask->wants_files &&
+        !store->adapters[place.adapter].adapter->ops->capabilities.has_files) {
+        answer_none(store, question,
+                    "The platform of that chat takes no files: nothing was sent. Send a text with "
+                    "chat_send.");
+        return;
+    }
     sma_buf_init(&text, 4 * SMA_ID_BYTES_MAX);
     if (sma_store_find_route(store, place.chat, &rows, &text, &from) == SMA_ERR_OK)
         answer_chat(store, question, &place, &from);

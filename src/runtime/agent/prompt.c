@@ -179,6 +179,11 @@ void sma_prompt_put_chat(struct sma_buf *buf, const struct sma_run_order *order,
     if (channel->part_chars_max > 0)
         sma_buf_printf(buf, " A text over %u characters comes in several messages.",
                        channel->part_chars_max);
+    if (channel->sends_files)
+        sma_buf_put_text(buf, " Files and voice messages can be sent here");
+    else
+        sma_buf_put_text(buf, " Only text can be sent here");
+    sma_buf_put_text(buf, channel->has_reactions ? "; messages take reactions." : ".");
 }
 
 void sma_prompt_put_memory_mark(struct sma_buf *buf, uint64_t facts_word)

@@ -18,11 +18,13 @@
 #include "sma/config.h"
 #include "sma/messages.h"
 
-/* What a channel does with a text: of the adapter's capabilities. */
+/* What can be sent to a chat: of the adapter's capabilities and the tools that it is offered. */
 struct sma_prompt_channel
 {
     bool has_markdown;       /* it is shown as such */
     bool is_stored;          /* another program takes the text as it is */
+    bool sends_files;        /* the chat is offered send_file and send_voice */
+    bool has_reactions;      /* ... and react */
     uint32_t part_chars_max; /* longer texts come in several messages; 0 = none does */
 };
 

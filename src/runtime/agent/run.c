@@ -39,9 +39,12 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
         return err;
     }
     run->wall_ms = options->wall_ms;
-    run->channel = (struct sma_prompt_channel){.has_markdown = options->has_markdown,
-                                               .is_stored = options->is_stored,
-                                               .part_chars_max = options->part_chars_max};
+    run->channel = (struct sma_prompt_channel){
+        .has_markdown = options->has_markdown,
+        .is_stored = options->is_stored,
+        .sends_files = sma_tool_is_offered(SMA_TOOL_SEND_FILE, run->offers),
+        .has_reactions = sma_tool_is_offered(SMA_TOOL_REACT, run->offers),
+        .part_chars_max = options->part_chars_max};
     memcpy(run->random, options->random, sizeof run->random);
     run->language =
         sma_notice_language(options->settings->config->language, options->order->route.language,

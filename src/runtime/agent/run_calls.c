@@ -107,7 +107,7 @@ void run_check_call(struct sma_run *run, uint32_t index)
                                                  : SMA_STR("Out of memory."));
     else if (call->tool == SMA_TOOL_AGENT_RUN)
         run_child_check(run, index);
-    else if (call->tool == SMA_TOOL_SEND_FILE && !is_attachable(call->args.path))
+    else if (sma_tool_sends_file(call->tool) && !is_attachable(call->args.path))
         run_set_error(call, SMA_STR("Only a file of the project can be sent, and none whose name "
                                     "holds \"|\", \"://\" or a line break. Copy it under another "
                                     "name and send that."));
@@ -125,13 +125,15 @@ void run_ask_contact(struct sma_run *run, uint32_t index)
     const struct sma_route *own = &run->order->route;
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
     action->call = index;
-    action->contact = (struct sma_contact_ask){.user_name = args->user_name,
-                                               .asked_in = own->channel,
-                                               .channel = args->channel,
-                                               .chat_id = args->chat_id,
-                                               .thread_id = args->thread_id,
-                                               .chat_type = args->chat_type,
-                                               .message_id = args->message_id};
+    action->contact =
+        (struct sma_contact_ask){.user_name = args->user_name,
+                                 .asked_in = own->channel,
+                                 .channel = args->channel,
+                                 .chat_id = args->chat_id,
+                                 .thread_id = args->thread_id,
+                                 .chat_type = args->chat_type,
+                                 .message_id = args->message_id,
+                                 .wants_files = sma_tool_sends_file(run->calls[index].tool)};
     bool is_topic = run->calls[index].goes_elsewhere && args->channel.len == 0 &&
                     args->chat_id.len == 0 && args->thread_id.len > 0;
     if (is_topic) /* of this very chat */

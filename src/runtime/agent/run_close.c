@@ -258,14 +258,14 @@ void run_put_delivery(struct sma_run *run, uint32_t index)
     call->delivery = run->delivery_count;
     if (call->goes_elsewhere)
         delivery->route = call->route;
-    else if (call->tool == SMA_TOOL_SEND && call->args.message_id.len > 0)
+    else if (call->args.message_id.len > 0)
         delivery->route.message_id = call->args.message_id;
     if (call->tool == SMA_TOOL_REACT) {
         delivery->intent = SMA_INTENT_REACTION;
         delivery->text = call->args.emoji;
         if (call->args.message_id.len > 0)
             delivery->route.message_id = call->args.message_id;
-    } else if (call->tool == SMA_TOOL_SEND_FILE) {
+    } else if (sma_tool_sends_file(call->tool)) {
         put_attachment(&call->delivery_text, &call->args);
         delivery->text = sma_buf_str(&call->delivery_text);
     }

@@ -6,7 +6,7 @@
 
 bool run_is_send(enum sma_tool tool)
 {
-    return tool == SMA_TOOL_SEND || tool == SMA_TOOL_CONTACT_SEND || tool == SMA_TOOL_SEND_FILE ||
+    return tool == SMA_TOOL_SEND || tool == SMA_TOOL_CONTACT_SEND || sma_tool_sends_file(tool) ||
            tool == SMA_TOOL_REACT;
 }
 

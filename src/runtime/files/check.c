@@ -509,6 +509,25 @@ static enum sma_err check_write(struct checking *checking)
 }
 
 /* -- sends ------------------------------------------------------------------------------------- */
+static enum sma_err check_send(struct checking *checking, const char *what, struct sma_str text);
+
+/* "document report.pdf | for you": what people read of it when it goes to another chat. */
+static enum sma_err check_file_elsewhere(struct checking *checking)
+{
+    struct sma_buf line;
+    sma_buf_init(&line, SMA_TEXT_BYTES_MAX);
+    sma_buf_put_str(&line, checking->args.kind);
+    sma_buf_put_char(&line, ' ');
+    sma_buf_put_str(&line, checking->args.path);
+    if (checking->args.caption.len > 0)
+        sma_buf_put_text(&line, " | ");
+    sma_buf_put_str(&line, checking->args.caption);
+    enum sma_err err =
+        line.err == SMA_ERR_OK ? check_send(checking, "send file 1", sma_buf_str(&line)) : line.err;
+    sma_buf_fini(&line);
+    return err;
+}
+
 static enum sma_err check_send_file(struct checking *checking)
 {
     int fd;
@@ -519,6 +538,8 @@ static enum sma_err check_send_file(struct checking *checking)
     if (err == SMA_ERR_OK)
         close(fd);
     bool is_good = err == SMA_ERR_OK;
+    if (is_good && checking->ask->receiver.len > 0)
+        return check_file_elsewhere(checking);
     check_decide(checking, is_good ? SMA_TOOL_ALLOWED : SMA_TOOL_REFUSED, "",
                  is_good ? "a file of the project, to the chat that asks" : "it may not be sent");
     const struct sma_str fields[] = {SMA_STR("file sent 1"), checking->args.path,
@@ -562,16 +583,16 @@ static void decide_send(struct checking *checking, struct sma_str chat_key)
                              : "sending to another chat must be agreed to");
 }
 
-static enum sma_err check_send(struct checking *checking)
+static enum sma_err check_send(struct checking *checking, const char *what, struct sma_str text)
 {
-    struct sma_str receiver = checking->ask->receiver, text = checking->args.text;
+    struct sma_str receiver = checking->ask->receiver;
     const char *blank = receiver.len == 0 ? NULL : memchr(receiver.ptr, ' ', receiver.len);
     struct sma_str chat_key = receiver, name = SMA_STR("");
     if (blank != NULL) {
         chat_key.len = (size_t)(blank - receiver.ptr);
         name = (struct sma_str){blank + 1, receiver.len - chat_key.len - 1};
     }
-    const struct sma_str fields[] = {SMA_STR("send 1"), chat_key, text};
+    const struct sma_str fields[] = {sma_str(what), chat_key, text};
     if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
         return SMA_ERR_NOMEM;
     checking->check.is_complete = true;
@@ -598,12 +619,13 @@ static enum sma_err check_tool(struct checking *checking)
     case SMA_TOOL_EDIT_FILE:
         return check_write(checking);
     case SMA_TOOL_SEND_FILE:
+    case SMA_TOOL_SEND_VOICE:
         return check_send_file(checking);
     case SMA_TOOL_CONTACT_SEND:
-        return check_send(checking);
+        return check_send(checking, "send 1", checking->args.text);
     case SMA_TOOL_SEND:
         if (checking->ask->receiver.len > 0)
-            return check_send(checking);
+            return check_send(checking, "send 1", checking->args.text);
         check_decide(checking, SMA_TOOL_ALLOWED, "", "it is the chat that asks");
         checking->check.is_complete = true;
         return SMA_ERR_OK;

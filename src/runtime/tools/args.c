@@ -22,9 +22,11 @@ static enum sma_err refuse(struct sma_buf *why, const char *sentence)
  * must not say that it was sent. @return their names, NULL: the tool sends nothing */
 static const char *members_of_sender(enum sma_tool tool)
 {
-    return tool == SMA_TOOL_SEND ? "text channel chatId messageThreadId chatType messageId"
+#define DESTINATION "channel chatId messageThreadId chatType messageId "
+    return tool == SMA_TOOL_SEND           ? DESTINATION "text"
            : tool == SMA_TOOL_CONTACT_SEND ? "username text"
-           : tool == SMA_TOOL_SEND_FILE    ? "path kind caption"
+           : tool == SMA_TOOL_SEND_FILE    ? DESTINATION "path kind caption"
+           : tool == SMA_TOOL_SEND_VOICE   ? DESTINATION "path caption"
            : tool == SMA_TOOL_REACT        ? "emoji message_id"
                                            : NULL;
 }
@@ -130,7 +132,8 @@ bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
     if (tool == SMA_TOOL_CONTACT_SEND)
         return true;
     bool may_be = false;
-    for (size_t i = 0; i < SMA_COUNT_OF(words) && tool == SMA_TOOL_SEND && arguments.len > 0; i++)
+    bool has_place = tool == SMA_TOOL_SEND || sma_tool_sends_file(tool);
+    for (size_t i = 0; i < SMA_COUNT_OF(words) && has_place && arguments.len > 0; i++)
         may_be |= memmem(arguments.ptr, arguments.len, words[i], strlen(words[i])) != NULL;
     json_t *root = may_be ? json_loadb(arguments.ptr, arguments.len, 0, NULL) : NULL;
     struct sma_tool_args args = {0};
@@ -293,6 +296,10 @@ static const struct member send_members[] = {
      "\"photo\", \"document\", \"voice\" or \"audio\""},
     {"caption", MEMBER_TEXT, false, true, AT(caption), 0, SMA_META_BYTES_MAX, 0, "a string"},
 };
+static const struct member voice_members[] = {
+    FILE_PATH,
+    {"caption", MEMBER_TEXT, false, true, AT(caption), 0, SMA_META_BYTES_MAX, 0, "a string"},
+};
 #define REFRESH                                                                       \
     {                                                                                 \
         "refresh", MEMBER_FLAG, false, false, AT(refreshes), 0, 0, 0, "true or false" \
@@ -338,6 +345,7 @@ static const struct
     [SMA_TOOL_READ_MORE] = TABLE(more_members),
     [SMA_TOOL_SEARCH_FILES] = TABLE(search_members),
     [SMA_TOOL_SEND_FILE] = TABLE(send_members),
+    [SMA_TOOL_SEND_VOICE] = TABLE(voice_members),
     [SMA_TOOL_SKILLS_LIST] = TABLE(skills_members),
     [SMA_TOOL_SKILLS_LOAD] = TABLE(skill_members),
     [SMA_TOOL_WEB_FETCH] = TABLE(fetch_members),
@@ -481,6 +489,17 @@ static struct sma_str kind_by_name(struct sma_str path)
     return SMA_STR("document");
 }
 
+/* What no platform plays as a voice message is an audio file. */
+static enum sma_err check_voice(struct sma_tool_args *args, struct sma_buf *why)
+{
+    args->kind = kind_by_name(args->path);
+    if (sma_str_is_equal(args->kind, SMA_STR("voice")) ||
+        sma_str_is_equal(args->kind, SMA_STR("audio")))
+        return SMA_ERR_OK;
+    return refuse(why, "\"path\" is no sound file (.ogg, .oga, .opus, .mp3, .m4a, .aac, .flac, "
+                       ".wav): nothing was sent. send_file sends any file.");
+}
+
 static bool is_kind(struct sma_str kind)
 {
     return sma_str_is_equal(kind, SMA_STR("photo")) ||
@@ -546,6 +565,8 @@ static enum sma_err check_whole(enum sma_tool tool, struct sma_tool_args *args, 
         return refuse(why, "\"command\" is blank: nothing was run. Expected a shell command.");
     if (tool == SMA_TOOL_EDIT_FILE && sma_str_is_equal(args->old_text, args->new_text))
         return refuse(why, "\"old_text\" and \"new_text\" are the same: nothing was changed.");
+    if (tool == SMA_TOOL_SEND_VOICE)
+        return check_voice(args, why);
     if (tool == SMA_TOOL_SEND_FILE && args->kind.len == 0)
         args->kind = kind_by_name(args->path);
     if (tool == SMA_TOOL_SEND_FILE && !is_kind(args->kind))
@@ -560,6 +581,8 @@ static enum sma_err parse_members(enum sma_tool tool, const json_t *root,
     enum sma_err err = SMA_ERR_OK;
     for (size_t i = 0; err == SMA_ERR_OK && i < tables[tool].count; i++)
         err = read_member(&tables[tool].members[i], root, args, why);
+    if (err == SMA_ERR_OK && sma_tool_sends_file(tool))
+        err = parse_destination((json_t *)(uintptr_t)root, args, why);
     return err == SMA_ERR_OK ? check_whole(tool, args, why) : err;
 }
 

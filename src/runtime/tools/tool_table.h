@@ -165,11 +165,21 @@
         ARG_FLAG("ignore_case", "default false"), \
         "\"pattern\"")) \
     X(SEND_FILE, "send_file", SMA_TOOL_OFFER_FILES, true, false, \
-      "Send a file of the project to the current chat.", \
+      "Send a file of the project to the current chat. With chatId it goes to another chat, as " \
+      "with chat_send: only when the user asks for it; people may be asked first.", \
       ARG_OBJECT( \
+        ARG_DESTINATION "," \
         ARG_TEXT("path", "relative to the project's folder") "," \
         ARG_CHOICE("kind", "\"photo\",\"document\",\"voice\",\"audio\"", \
             "default by the name of the file") "," \
+        ARG_TEXT("caption", "a line that is shown with it"), \
+        "\"path\"")) \
+    X(SEND_VOICE, "send_voice", SMA_TOOL_OFFER_FILES, true, false, \
+      "Send a sound file of the project as a voice message, where the platform has them for its " \
+      "format (Opus in Ogg everywhere), else as an audio file. Destination as with send_file.", \
+      ARG_OBJECT( \
+        ARG_DESTINATION "," \
+        ARG_TEXT("path", "relative to the project's folder") "," \
         ARG_TEXT("caption", "a line that is shown with it"), \
         "\"path\"")) \
     X(SKILLS_LIST, "skills_list", SMA_TOOL_OFFER_SKILLS, false, true, \

@@ -41,7 +41,7 @@ const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
  * speaker. What somebody may not use is refused when it is called. */
 enum sma_tool_offer
 {
-    SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
+    SMA_TOOL_OFFER_FILES = 1,     /* send_file, send_voice: the channel sends files */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
     SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
     SMA_TOOL_OFFER_HELPERS = 8,   /* agent_run: agent.helpers is not 0 */
@@ -58,6 +58,11 @@ bool sma_tool_is_offered(enum sma_tool tool, uint64_t offers);
 size_t sma_tool_specs_for(uint64_t offers, struct sma_tool_spec *ret_specs);
 /** By exact name, or by another name of it (send_message: chat_send); UNKNOWN for any other. */
 enum sma_tool sma_tool_find(struct sma_str name);
+/** send_file, send_voice: what goes out is a file. */
+static inline bool sma_tool_sends_file(enum sma_tool tool)
+{
+    return tool == SMA_TOOL_SEND_FILE || tool == SMA_TOOL_SEND_VOICE;
+}
 /** Does TOOL CHECK come before the call is carried out (exec_shell, writes, sends)? */
 bool sma_tool_is_gated(enum sma_tool tool);
 /** Is it carried out by the tools actor (TOOL RUN)? */

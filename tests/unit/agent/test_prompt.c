@@ -33,8 +33,15 @@ static void one_line_tells_time_person_and_place(void)
     CHECK_STR(
         "\n[facts of this chat] channel \"telegram\", type \"supergroup\", chat key "
         "\"telegram:chat:-5:topic:3\", chat id \"-5\", thread \"3\". Simple Markdown is shown "
-        "as such. A text over 4096 characters comes in several messages.",
+        "as such. A text over 4096 characters comes in several messages. Only text can be sent "
+        "here.",
         sma_buf_str(&buf));
+    sma_buf_clear(&buf);
+    channel = (struct sma_prompt_channel){
+        .has_markdown = true, .sends_files = true, .has_reactions = true};
+    sma_prompt_put_chat(&buf, &order, &channel);
+    CHECK(strstr(buf.ptr, " Files and voice messages can be sent here; messages take reactions.") !=
+          NULL);
     sma_buf_fini(&buf);
 }
 
@@ -76,7 +83,7 @@ static void unknown_facts_are_left_out(void)
     sma_prompt_put_chat(&buf, &order, &channel);
     CHECK_STR("[facts] 1970-01-01 00:00 +00:00 Thu; somebody (administrator)\n"
               "[facts of this chat] channel \"api\". A program takes your text as it is: Markdown "
-              "only if asked for.",
+              "only if asked for. Only text can be sent here.",
               sma_buf_str(&buf));
     sma_buf_fini(&buf);
 }

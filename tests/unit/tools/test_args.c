@@ -43,8 +43,19 @@ static void wrong_arguments_are_answered(void)
         {SMA_TOOL_CONTACT_SEND, "{\"text\":\"a\",\"username\":\"b\"}", NULL},
         {SMA_TOOL_CONTACT_SEND, "{\"text\":\"a\",\"username\":\"b\",\"channel\":\"qq\"}",
          "\"channel\" is not known to this tool: nothing was sent. Call again without it."},
-        {SMA_TOOL_SEND_FILE, "{\"path\":\"a\",\"chatId\":\"7\"}",
-         "\"chatId\" is not known to this tool: nothing was sent. Call again without it."},
+        {SMA_TOOL_SEND_FILE, "{\"path\":\"a\",\"chatId\":\"7\"}", NULL},
+        {SMA_TOOL_SEND_FILE, "{\"path\":\"a\",\"chatID\":\"7\"}",
+         "\"chatID\" is not known to this tool: nothing was sent. Call again without it."},
+        {SMA_TOOL_SEND_FILE, "{\"path\":\"a\",\"chatId\":\"a b\"}",
+         "Expected \"chatId\": a string with an id as the platform writes it, without spaces. "
+         "Nothing was sent."},
+        {SMA_TOOL_SEND_VOICE, "{\"path\":\"a.ogg\",\"channel\":\"qq\",\"chatId\":7}", NULL},
+        {SMA_TOOL_SEND_VOICE, "{\"path\":\"a.mp3\",\"caption\":\"listen\"}", NULL},
+        {SMA_TOOL_SEND_VOICE, "{\"path\":\"a.txt\"}",
+         "\"path\" is no sound file (.ogg, .oga, .opus, .mp3, .m4a, .aac, .flac, .wav): nothing "
+         "was sent. send_file sends any file."},
+        {SMA_TOOL_SEND_VOICE, "{\"path\":\"a.ogg\",\"kind\":\"photo\"}",
+         "\"kind\" is not known to this tool: nothing was sent. Call again without it."},
         {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"message_id\":\"7\"}", NULL},
         {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"messageId\":\"7\"}",
          "\"messageId\" is not known to this tool: nothing was sent. Call again without it."},
@@ -212,7 +223,7 @@ static void schemas_say_what_is_checked(void)
 static void channels_are_offered_what_they_can(void)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
-    CHECK_INT(SMA_TOOL_COUNT - 7, sma_tool_specs_for(0, specs));
+    CHECK_INT(SMA_TOOL_COUNT - 8, sma_tool_specs_for(0, specs));
     CHECK_INT(SMA_TOOL_COUNT, sma_tool_specs_for(SMA_TOOL_OFFER_ALL, specs));
     for (uint32_t offers = 0; offers <= SMA_TOOL_OFFER_ALL; offers++) {
         size_t count = sma_tool_specs_for(offers, specs);

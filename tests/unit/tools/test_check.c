@@ -624,6 +624,39 @@ static void the_own_chat_is_not_elsewhere(void)
     project_close(&project);
 }
 
+/* Whoever is asked reads which file goes where; another file there is another question. */
+static void a_file_for_another_chat_is_asked_about(void)
+{
+    struct project project;
+    struct outcome outcome;
+    uint8_t digest[sizeof outcome.check.digest];
+    project_open(&project, "");
+    project_put(&project, "a.txt", "one\n");
+    project_put(&project, "b.txt", "two\n");
+    project_put(&project, ".env", "X=1");
+    struct call call = {.name = "send_file",
+                        .arguments =
+                            "{\"path\":\"a.txt\",\"chatId\":\"7\",\"caption\":\"for you\"}",
+                        .receiver = "key Bob (key)",
+                        .standing = SMA_STANDING_OWNER};
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ASKS, outcome.check.verdict);
+    CHECK_STR("Bob (key)", outcome.request.items[0].title);
+    CHECK_STR("{\"receiver\":\"key Bob (key)\",\"text\":\"document a.txt | for you\"}",
+              outcome.request.items[0].details_json);
+    memcpy(digest, outcome.check.digest, sizeof digest);
+    sma_request_fini(&outcome.request);
+    call.arguments = "{\"path\":\"b.txt\",\"chatId\":\"7\",\"caption\":\"for you\"}";
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ASKS, outcome.check.verdict);
+    CHECK(memcmp(digest, outcome.check.digest, sizeof digest) != 0);
+    sma_request_fini(&outcome.request);
+    call.arguments = "{\"path\":\".env\",\"chatId\":\"7\"}";
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+    project_close(&project);
+}
+
 static void bad_permissions_stop_the_start(void)
 {
     static const char *const bad[] = {"{\"exec_shell\":3}", "{\"exec_shell\":{\"allow\":[\"sh\"]}}",
@@ -656,6 +689,7 @@ int main(void)
     RUN(scripts_that_are_pipes_do_not_block);
     RUN(grants_spare_the_question);
     RUN(the_own_chat_is_not_elsewhere);
+    RUN(a_file_for_another_chat_is_asked_about);
     RUN(bad_permissions_stop_the_start);
     sma_shell_destroy(shell);
     return check_summary();
