@@ -29,7 +29,8 @@
 #define IDLE_MS (24 * 3600 * 1000)
 #define LOST                                                                                 \
     "The service ended, or the connection to it broke, before the answer came. What it had " \
-    "accepted goes on when it runs again: do not repeat it blindly, see read_history."
+    "accepted goes on when it runs again: do not repeat it blindly. The same call with the " \
+    "messageId that it had is not carried out twice; without one, see read_history."
 
 struct pump;
 struct call

@@ -429,7 +429,7 @@ static void a_killed_service_is_said_and_nothing_is_done_twice(void)
     peer_start(&peer);
     peer_say(&peer, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":"
                     "\"ask_agent\",\"arguments\":{\"text\":\"[[fault:silence ms=60000]] survivor\","
-                    "\"chat\":\"killed\"}}}");
+                    "\"chat\":\"killed\",\"messageId\":\"m-survivor\"}}}");
     wait_asked("survivor");
     service_kill(&world.service);
     json_t *root = peer_hear(&peer);
@@ -445,7 +445,16 @@ static void a_killed_service_is_said_and_nothing_is_done_twice(void)
     world_end_silence(&world);
     service_start(&world.service, binary, &world.folder);
     http_use_token_of(world.service.port, world.folder.path);
-    /* the same client goes on, and what was accepted is answered once */
+    /* the same client goes on: what was accepted is answered once, and asking for it again under
+     * its id gives that answer */
+    for (int i = 0; i < 2; i++)
+        expect(&peer, "ask_agent",
+               "{\"text\":\"[[fault:silence ms=60000]] survivor\",\"chat\":\"killed\","
+               "\"messageId\":\"m-survivor\"}",
+               false, "You said: [[fault:silence ms=60000]] survivor");
+    expect(&peer, "ask_agent",
+           "{\"text\":\"something else\",\"chat\":\"killed\",\"messageId\":\"m-survivor\"}", true,
+           "this message id was used before");
     expect(&peer, "ask_agent", "{\"text\":\"and now\",\"chat\":\"killed\"}", false,
            "You said: and now");
     json_t *call_root =

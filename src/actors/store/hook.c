@@ -130,14 +130,12 @@ static bool is_run(const struct ending *ending, const struct sma_state_message *
     return is_own && !is_command;
 }
 
-enum sma_err sma_store_tell_hooks(struct sma_store *store, const struct sma_state_finish *finish)
+static enum sma_err tell_hooks(struct sma_store *store, const struct sma_state_finish *finish)
 {
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_message message;
     struct ending ending = {
         .seq = finish->seq, .end = end_of(finish->state), .text = finish->output};
-    if (store->runs->hook_count == 0)
-        return SMA_ERR_OK;
     enum sma_err err = look(store, &ending, &rows, &message);
     if (err != SMA_ERR_OK)
         return err == SMA_ERR_NOTFOUND || sma_store_is_damage(store, err) ? SMA_ERR_OK : err;
@@ -147,4 +145,12 @@ enum sma_err sma_store_tell_hooks(struct sma_store *store, const struct sma_stat
         if (wants(&store->runs->hooks[i], &ending, message.chat->key))
             SMA_TRY(tell(store, i, &ending));
     return SMA_ERR_OK;
+}
+
+void sma_store_set_hooks(struct sma_store *store)
+{
+    struct store_runs *runs = store->runs;
+    runs->hooks = store->config->hooks;
+    runs->hook_count = store->config->hook_count;
+    runs->tell_hooks = runs->hook_count > 0 ? tell_hooks : NULL;
 }

@@ -463,11 +463,7 @@ struct store_run_counts sma_store_run_counts(const struct sma_store *store)
 static enum sma_err create(struct sma_store *store)
 {
     store->runs = calloc(1, sizeof *store->runs);
-    if (store->runs == NULL)
-        return SMA_ERR_NOMEM;
-    store->runs->hooks = store->config->hooks; /* of the start, like the adapter that sends */
-    store->runs->hook_count = store->config->hook_count;
-    return SMA_ERR_OK;
+    return store->runs != NULL ? SMA_ERR_OK : SMA_ERR_NOMEM;
 }
 
 static void mark(const struct sma_store *store, struct store_marks *marks)

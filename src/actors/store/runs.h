@@ -74,6 +74,10 @@ struct store_run_counts
 struct store_run_counts sma_store_run_counts(const struct sma_store *store);
 void sma_store_publish_runs(struct sma_store *store); /* gauges */
 
+/* -- hook.c ------------------------------------------------------------------------------------ */
+/** Who is told when a run ends: at the store's creation. */
+void sma_store_set_hooks(struct sma_store *store);
+
 /* -- control.c --------------------------------------------------------------------------------- */
 /** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
 SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,

@@ -64,13 +64,15 @@ struct store_runs
     struct store_note *notes; /* in order */
     uint32_t note_count, note_cap;
     struct store_wait *wait_first, *wait_last;
-    struct store_map waits;       /* seq -> store_wait */
-    uint32_t wait_count;          /* those that are due included */
-    uint64_t wait_wake_ns;        /* none is due before it */
-    bool has_taught;              /* the agent has heard what targets refuse */
-    bool has_additions;           /* some open run's steering is due */
-    const struct sma_hook *hooks; /* who is told of ends: those of the start */
+    struct store_map waits; /* seq -> store_wait */
+    uint32_t wait_count;    /* those that are due included */
+    uint64_t wait_wake_ns;  /* none is due before it */
+    bool has_taught;        /* the agent has heard what targets refuse */
+    bool has_additions;     /* some open run's steering is due */
+    /* Who is told of ends: those of the start, like the adapter that sends. NULL: nobody */
+    const struct sma_hook *hooks;
     size_t hook_count;
+    enum sma_err (*tell_hooks)(struct sma_store *store, const struct sma_state_finish *finish);
 };
 
 /* -- runs_load.c ------------------------------------------------------------------------------- */
@@ -175,8 +177,11 @@ void sma_store_forget_waits(struct sma_store *store); /* the end */
 
 /* -- hook.c ------------------------------------------------------------------------------------ */
 /** The run has ended in the open transaction, which has its row and result: hooks are told. */
-SMA_CHECKED enum sma_err sma_store_tell_hooks(struct sma_store *store,
-                                              const struct sma_state_finish *finish);
+static inline SMA_CHECKED enum sma_err sma_store_tell_hooks(struct sma_store *store,
+                                                            const struct sma_state_finish *finish)
+{
+    return store->runs->tell_hooks == NULL ? SMA_ERR_OK : store->runs->tell_hooks(store, finish);
+}
 
 /* -- usage.c, seen.c --------------------------------------------------------------------------- */
 /** Add to the sums and to the run's own. In the open transaction. */

@@ -102,6 +102,7 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
     store->adapter_count = (uint32_t)options->adapter_count;
     if (sma_store_create_parts(store) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    sma_store_set_hooks(store);
     if (hooks->disk != NULL)
         sma_store_set_disk(store, hooks->disk, hooks->disk_user);
     else

@@ -1,13 +1,13 @@
 /*
  * hook.c — the adapter `hooks`: a run's end, sent to whoever ship.json names. See sma/hooks.h.
  *
- * An attempt is one POST of the stored event, signed anew (the time is part of the signature), under
- * the id of its delivery, which stays the same however often it is tried and over restarts: the
- * receiver's key against doubles. 2xx is taken. 400, 410, 413, 415 and 422 refuse this event for
- * good. Anything else (no connection, no answer, 5xx, 429, also 401 and 404, which the owner may
- * mend) is tried again, later and later, until the event is a day old: the dispatcher keeps that
- * time, the store the row. No redirect is followed: an address that the owner did not write is never
- * asked.
+ * An attempt is one POST of the stored event, signed anew (the time is part of the signature),
+ * under the id of its delivery, which stays the same however often it is tried and over restarts:
+ * the receiver's key against doubles. 2xx is taken. 400, 410, 413, 415 and 422 refuse this event
+ * for good. Anything else (no connection, no answer, 5xx, 429, also 401 and 404, which the owner
+ * may mend) is tried again, later and later, until the event is a day old: the dispatcher keeps
+ * that time, the store the row. No redirect is followed: an address that the owner did not write is
+ * never asked.
  */
 #include "adapters/common/answers.h"
 #include "hook_priv.h"

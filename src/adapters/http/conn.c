@@ -57,13 +57,19 @@ static void on_closed(uv_handle_t *handle)
     conn->ops->place_free(http);
 }
 
+static void drop_guise(struct http_conn *conn)
+{
+    if (conn->guise != NULL)
+        conn->guise->drop(conn);
+}
+
 void http_conn_close(struct http_conn *conn)
 {
     if (conn->state == HTTP_CLOSING || conn->state == HTTP_FREE)
         return;
     http_watch_leave(conn);
     http_openai_drop(conn);
-    http_mcp_drop(conn);
+    drop_guise(conn);
     conn->state = HTTP_CLOSING;
     conn->generation++;
     conn->server->closing_count++;
@@ -274,7 +280,7 @@ void http_conn_finish(struct http_conn *conn)
         SMA_METRIC_TIME(http_request, now - conn->read_ns);
     http_watch_leave(conn);
     http_openai_drop(conn);
-    http_mcp_drop(conn);
+    drop_guise(conn);
     conn->dialect = HTTP_DIALECT_OWN;
     conn->state = HTTP_DONE;
     http_conn_deadline(conn, UINT64_MAX);

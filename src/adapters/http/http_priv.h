@@ -133,6 +133,14 @@ struct http_openai;
 struct http_mcp;
 struct http_openai_talk;
 struct sma_http;
+/* Who speaks for a request in place of the API's own answers; set while it is carried out. */
+struct http_guise
+{
+    void (*respond)(struct http_conn *conn, int status, struct sma_str body);
+    void (*event)(struct http_conn *conn, const char *name, struct sma_str json);
+    void (*progress)(struct http_conn *conn, const struct sma_progress *progress);
+    void (*drop)(struct http_conn *conn);
+};
 /* What conn.c leaves to whoever gave the connection its place. */
 struct http_conn_ops
 {
@@ -177,9 +185,10 @@ struct http_conn
     uint64_t webhook_ask_id; /* the webhook question waited for, 0 = none */
     size_t message_id_len;
     char message_id[SMA_ID_BYTES_MAX];
-    uint8_t dialect;            /* enum http_dialect, of this request */
-    struct http_openai *openai; /* of this request, from its body on; NULL in our own dialect */
-    struct http_mcp *mcp;       /* the tool call that this request is carried out for, or NULL */
+    uint8_t dialect;                /* enum http_dialect, of this request */
+    struct http_openai *openai;     /* of this request, from its body on; NULL in our own dialect */
+    const struct http_guise *guise; /* the API's answer goes through it; NULL: as it is */
+    struct http_mcp *mcp; /* the tool call that this request is carried out for, or NULL */
 };
 
 enum http_ask
@@ -584,14 +593,11 @@ struct http_openai *http_openai_begin(struct http_conn *conn);
 void http_openai_drop(struct http_conn *conn); /* accepts none */
 
 /* -- mcp.c: POST /mcp -------------------------------------------------------------------------- */
+typedef void http_run_fn(struct http_conn *conn, const struct sma_http_request *request,
+                         struct sma_str body);
+/** run: carries out the request that a tool call is. */
 void http_mcp_run(struct http_conn *conn, const struct sma_http_request *request,
-                  struct sma_str body);
-/** The API's answer to what conn->mcp asked for: the response of /mcp. */
-void http_mcp_respond(struct http_conn *conn, int status, struct sma_str body);
-/** The same for an event of POST /api/execute. */
-void http_mcp_event(struct http_conn *conn, const char *name, struct sma_str json);
-void http_mcp_progress(struct http_conn *conn, const struct sma_progress *progress);
-void http_mcp_drop(struct http_conn *conn); /* accepts none */
+                  struct sma_str body, http_run_fn *run);
 
 /* -- files.c: service.json, the token, the public folder --------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);

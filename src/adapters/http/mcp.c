@@ -2,9 +2,9 @@
  * mcp.c — POST /mcp: the Model Context Protocol over streamable HTTP.
  *
  * A tool call becomes the request to this API that runtime/mcp_serve makes of it and is carried out
- * like any other; what it answers is put into the tool's result on its way out (http_respond,
- * http_put_event). So a tool can do what a request with this token can do, and nothing else. There
- * are no sessions: GET and DELETE are not served, and no client notices a restart.
+ * like any other; what it answers is put into the tool's result on its way out (struct http_guise).
+ * So a tool can do what a request with this token can do, and nothing else. There are no sessions:
+ * GET and DELETE are not served, and no client notices a restart.
  */
 #include "http_priv.h"
 
@@ -19,13 +19,12 @@ struct http_mcp
     uint64_t told_count; /* of progress */
 };
 
-void http_mcp_drop(struct http_conn *conn)
+static void drop(struct http_conn *conn)
 {
-    if (conn->mcp == NULL)
-        return;
     sma_mcp_serve_end(&conn->mcp->step);
     free(conn->mcp);
     conn->mcp = NULL;
+    conn->guise = NULL;
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
@@ -46,7 +45,7 @@ static void tell(struct http_conn *conn, struct sma_str message)
     sma_buf_fini(&json);
 }
 
-void http_mcp_respond(struct http_conn *conn, int status, struct sma_str body)
+static void respond(struct http_conn *conn, int status, struct sma_str body)
 {
     struct sma_buf json;
     sma_buf_init(&json, SMA_MCP_SERVE_ANSWER_BYTES_MAX);
@@ -56,7 +55,7 @@ void http_mcp_respond(struct http_conn *conn, int status, struct sma_str body)
         sma_mcp_serve_put_error(&json, conn->mcp->step.id, SMA_MCP_INTERNAL_ERROR,
                                 "The result is too long to be told");
     }
-    http_mcp_drop(conn); /* from here on an answer is this request's own */
+    drop(conn); /* from here on an answer is this request's own */
     if (json.err != SMA_ERR_OK)
         http_conn_close(conn); /* no memory */
     else
@@ -64,7 +63,7 @@ void http_mcp_respond(struct http_conn *conn, int status, struct sma_str body)
     sma_buf_fini(&json);
 }
 
-void http_mcp_event(struct http_conn *conn, const char *name, struct sma_str json)
+static void put_event(struct http_conn *conn, const char *name, struct sma_str json)
 {
     if (strcmp(name, "waiting") == 0)
         tell(conn, SMA_STR("It waits until the question of this chat is answered"));
@@ -82,7 +81,7 @@ void http_mcp_event(struct http_conn *conn, const char *name, struct sma_str jso
     sma_buf_fini(&result);
 }
 
-void http_mcp_progress(struct http_conn *conn, const struct sma_progress *progress)
+static void put_progress(struct http_conn *conn, const struct sma_progress *progress)
 {
     char line[SMA_MCP_SERVE_PROGRESS_BYTES_MAX];
     if (conn->state != HTTP_STREAM || conn->out.len + conn->sending.len > HTTP_STREAM_BACKLOG_BYTES)
@@ -100,6 +99,8 @@ void http_mcp_progress(struct http_conn *conn, const struct sma_progress *progre
     }
     http_conn_flush(conn);
 }
+
+static const struct http_guise guise = {respond, put_event, put_progress, drop};
 
 /* -- requests ---------------------------------------------------------------------------------- */
 /* The value of the first header of this name. */
@@ -120,7 +121,7 @@ static bool find_header(struct sma_str headers, struct sma_str name, struct sma_
     return false;
 }
 
-static void call(struct http_conn *conn, const struct sma_http_request *request)
+static void call(struct http_conn *conn, const struct sma_http_request *request, http_run_fn *run)
 {
     const struct sma_mcp_serve_step *step = &conn->mcp->step;
     const struct sma_http_request inner = {
@@ -138,11 +139,11 @@ static void call(struct http_conn *conn, const struct sma_http_request *request)
     else if (step->is_ask && !http_watch_has_room(conn->server))
         http_respond_error(conn, 503, NULL, "Too many callers wait for answers: ask again later");
     else
-        http_route_run(conn, &inner, step->body.len == 0 ? SMA_STR("") : sma_buf_str(&step->body));
+        run(conn, &inner, step->body.len == 0 ? SMA_STR("") : sma_buf_str(&step->body));
 }
 
 void http_mcp_run(struct http_conn *conn, const struct sma_http_request *request,
-                  struct sma_str body)
+                  struct sma_str body, http_run_fn *run)
 {
     struct sma_mcp_serve_headers headers = {.has_version = false};
     struct http_mcp *mcp = malloc(sizeof *mcp);
@@ -159,7 +160,8 @@ void http_mcp_run(struct http_conn *conn, const struct sma_http_request *request
     enum sma_err err = sma_mcp_serve_read(body, &headers, &mcp->step);
     if (err == SMA_ERR_OK && mcp->step.kind == SMA_MCP_SERVE_CALL) {
         conn->mcp = mcp;
-        call(conn, request);
+        conn->guise = &guise;
+        call(conn, request, run);
         return;
     }
     if (err != SMA_ERR_OK)

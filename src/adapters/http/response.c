@@ -106,8 +106,8 @@ static void respond(struct http_conn *conn, int status, const char *type, struct
 void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
                   const char *extra)
 {
-    if (conn->mcp != NULL)
-        http_mcp_respond(conn, status, body);
+    if (conn->guise != NULL)
+        conn->guise->respond(conn, status, body);
     else
         respond(conn, status, type, body, API_POLICY, extra);
 }
@@ -181,8 +181,8 @@ void http_put_stream_head(struct http_conn *conn)
 
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json)
 {
-    if (conn->mcp != NULL) {
-        http_mcp_event(conn, name, json);
+    if (conn->guise != NULL) {
+        conn->guise->event(conn, name, json);
         return;
     }
     sma_buf_put_text(&conn->out, "event: ");

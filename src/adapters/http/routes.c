@@ -254,6 +254,26 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
 }
 
 /* -- carrying out ------------------------------------------------------------------------------ */
+/* What the agent, or a platform, is asked by. @return whether it was one of these */
+static bool run_message(struct http_conn *conn, enum http_route route,
+                        const struct sma_http_request *request, struct sma_str body)
+{
+    switch (route) {
+    case HTTP_ROUTE_WEBHOOK:
+        http_webhook_run(conn, request, body);
+        return true;
+    case HTTP_ROUTE_EXECUTE:
+    case HTTP_ROUTE_OPENAI:
+        http_execute(conn, request, body);
+        return true;
+    case HTTP_ROUTE_MCP:
+        http_mcp_run(conn, request, body, http_route_run);
+        return true;
+    default:
+        return false;
+    }
+}
+
 void http_route_run(struct http_conn *conn, const struct sma_http_request *request,
                     struct sma_str body)
 {
@@ -264,17 +284,9 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         http_query_ask(conn, route, request);
         return;
     }
+    if (run_message(conn, route, request, body))
+        return;
     switch (route) {
-    case HTTP_ROUTE_WEBHOOK:
-        http_webhook_run(conn, request, body);
-        return;
-    case HTTP_ROUTE_EXECUTE:
-    case HTTP_ROUTE_OPENAI:
-        http_execute(conn, request, body);
-        return;
-    case HTTP_ROUTE_MCP:
-        http_mcp_run(conn, request, body);
-        return;
     case HTTP_ROUTE_MODELS:
         http_openai_models(conn, value);
         return;

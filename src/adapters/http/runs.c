@@ -310,8 +310,8 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
             http_openai_progress(conn, progress);
             continue;
         }
-        if (conn->mcp != NULL) {
-            http_mcp_progress(conn, progress);
+        if (conn->guise != NULL) {
+            conn->guise->progress(conn, progress);
             continue;
         }
         /* Progress replaces progress: a client that reads too slowly misses some of it, never the

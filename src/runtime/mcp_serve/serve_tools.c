@@ -19,6 +19,10 @@
 #define KEY_SCHEMA                                                                              \
     "\"chatKey\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1024,\"description\":\"as " \
     "list_chats names it, e.g. telegram:chat:1001\"}"
+#define ID_SCHEMA                                                                           \
+    "\"messageId\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":512,\"description\":" \
+    "\"an id of your own for this message: a call that is repeated with it is not carried " \
+    "out again but gets the same answer, after a broken connection or a restart, too\"}"
 #define OBJECT(members, required)                                                    \
     "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "]," \
     "\"additionalProperties\":false}"
@@ -57,6 +61,18 @@ static void put_encoded(struct sma_buf *buf, struct sma_str text)
     }
 }
 
+/* The same id is one message, however often it comes. */
+static const char *put_message_id(struct sma_mcp_serve_step *step, const json_t *arguments)
+{
+    struct sma_str id = text_of(arguments, "messageId");
+    if (json_object_get(arguments, "messageId") == NULL)
+        return NULL;
+    if (!is_plain(id, SMA_ID_BYTES_MAX))
+        return "messageId must be a string of 1 to 512 bytes without NUL";
+    sma_buf_put_json_member(&step->body, "messageId", id);
+    return NULL;
+}
+
 static const char *make_ask(struct sma_mcp_serve_step *step, const json_t *arguments)
 {
     struct sma_str text = text_of(arguments, "text"), chat = text_of(arguments, "chat");
@@ -71,8 +87,10 @@ static const char *make_ask(struct sma_mcp_serve_step *step, const json_t *argum
     sma_buf_put_text(&step->body, "{\"instructions\":");
     sma_buf_put_json_string(&step->body, text);
     sma_buf_put_json_member(&step->body, "chatId", chat);
-    sma_buf_put_text(&step->body, ",\"userId\":\"mcp\"}");
-    return NULL;
+    sma_buf_put_text(&step->body, ",\"userId\":\"mcp\"");
+    const char *wrong = put_message_id(step, arguments);
+    sma_buf_put_char(&step->body, '}');
+    return wrong;
 }
 
 static const char *make_send(struct sma_mcp_serve_step *step, const json_t *arguments)
@@ -88,8 +106,9 @@ static const char *make_send(struct sma_mcp_serve_step *step, const json_t *argu
     sma_buf_put_text(&step->path, "/messages");
     sma_buf_put_text(&step->body, "{\"text\":");
     sma_buf_put_json_string(&step->body, text);
+    const char *wrong = put_message_id(step, arguments);
     sma_buf_put_char(&step->body, '}');
-    return NULL;
+    return wrong;
 }
 
 static const char *make_chats(struct sma_mcp_serve_step *step, const json_t *arguments)
@@ -150,7 +169,7 @@ static const struct tool
 {
     const char *name, *title, *description;
     const char *schema, *hints; /* JSON */
-    const char *arguments[3];
+    const char *arguments[4];   /* NULL behind the last */
     make_request *make;
 } tools[] = {
     {"ask_agent",
@@ -163,19 +182,19 @@ static const struct tool
      OBJECT(
          "\"text\":{" TEXT_SCHEMA ",\"description\":\"what to ask or to do\"},"
          "\"chat\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":512,\"description\":\"name "
-         "of the conversation; default: mcp\"}",
+         "of the conversation; default: mcp\"}," ID_SCHEMA,
          "\"text\""),
      HINTS("false", "true", "false", "true"),
-     {"text", "chat"},
+     {"text", "chat", "messageId"},
      make_ask},
     {"send_message",
      "Send a message to a chat",
      "Send a text to a chat of any platform, as the agent. It is accepted when it is safely "
      "stored; "
      "it is delivered then.",
-     OBJECT(KEY_SCHEMA ",\"text\":{" TEXT_SCHEMA "}", "\"chatKey\",\"text\""),
+     OBJECT(KEY_SCHEMA ",\"text\":{" TEXT_SCHEMA "}," ID_SCHEMA, "\"chatKey\",\"text\""),
      HINTS("false", "false", "false", "true"),
-     {"chatKey", "text"},
+     {"chatKey", "text", "messageId"},
      make_send},
     {"list_chats",
      "List the chats",

@@ -20,7 +20,7 @@ static void the_example_of_the_specification_is_signed_like_there(void)
 
 static void a_key_in_words_is_taken_as_its_bytes(void)
 {
-    /* printf '%s' 'a.1700000000.{}' | openssl dgst -sha256 -hmac 0123456789abcdef -binary | base64 */
+    /* printf 'a.1700000000.{}' | openssl dgst -sha256 -hmac 0123456789abcdef -binary | base64 */
     const struct hook_event event = {
         .id = SMA_STR("a"), .seconds = 1700000000, .body = SMA_STR("{}")};
     char signature[HOOK_SIGNATURE_BYTES];
