@@ -70,5 +70,5 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # libwebsockets opens its plugin for libuv by itself: no linker sees it
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "ca-certificates, libedit2, libwebsockets-evlib-uv, util-linux")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "bubblewrap")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "shipmyagent-simulators")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "shipmyagent-simulators, libarchive-tools")
 include(CPack)

@@ -128,7 +128,10 @@
 #define SMA_SKILL_SCAN_ENTRY_COUNT_MAX 20000   /* of one look; skills beyond it are broken */
 #define SMA_SKILL_SCAN_BYTES_MAX (256 * 1024 * 1024) /* read in one look; likewise */
 #define SMA_SKILL_LINE_COUNT_MAX 40                  /* of the prompt; then "and N more" */
-#define SMA_SKILL_RECORD_BYTES_MAX (1024 * 1024)     /* .ship/skills.json; longer is damaged */
+#define SMA_SKILL_SHOWN_COUNT_MAX 64    /* outside the project, found by commands; others are not */
+#define SMA_SKILL_LOADED_BYTES_MAX 4096 /* folders of those a run has loaded; more have no rules */
+#define SMA_SKILL_RULE_COUNT_MAX 32     /* of the skills of one run; the rest is asked about */
+#define SMA_SKILL_RECORD_BYTES_MAX (1024 * 1024) /* .ship/skills.json; longer is damaged */
 
 /* -- model ------------------------------------------------------------------------------------- */
 #define SMA_REQUEST_BYTES_MAX (8 * 1024 * 1024)

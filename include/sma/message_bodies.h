@@ -591,6 +591,7 @@ BODY(sma_tool_ask)
     FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
     LIST(sma_grant, grant_count, grants)
     TEXT(words) /* web_fetch: the person's own of the message that is answered; else empty */
+    TEXT(skills) /* exec_shell: folders of the skills that this run has loaded, a line each */
 END
 
 BODY(sma_tool_answer)

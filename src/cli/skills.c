@@ -340,14 +340,14 @@ const struct sma_cli_command sma_cli_command_skills = {
              "shipmyagent skills accept [ID|all] [FOLDER] [--yes]\n"
              "shipmyagent skills add PATH [FOLDER] [--yes]\n",
     .options = SKILLS_OPTIONS,
-    .text =
-        "A skill that is new or has changed is held back from the agent until `accept`, which "
-        "shows it first and accepts\n"
-        "only what it has shown. `add` copies a folder, or a .tar, .tar.gz, .tar.xz of one, into "
-        ".claude/skills and\n"
-        "accepts it. `check` ends with 0: all is well; 1: a skill is broken; 2: one is held "
-        "back or has warnings.\n"
-        "Otherwise 0: done; 1: not done.\n",
+    .text = "A skill that is new or has changed is held back from the agent until `accept`, which "
+            "shows it first and accepts\n"
+            "only what it has shown. `add` copies a folder, or a .tar, .tar.gz, .tar.xz, .zip of "
+            "one, into "
+            ".claude/skills and\n"
+            "accepts it. `check` ends with 0: all is well; 1: a skill is broken; 2: one is held "
+            "back or has warnings.\n"
+            "Otherwise 0: done; 1: not done.\n",
     .verbs = "list|check|accept|add",
     .first = SMA_VALUE_FOLDER,
     .second = SMA_VALUE_TEXT,

@@ -28,6 +28,7 @@
 
 #define ID_BYTES_MAX 64
 #define ROOT ".claude/skills"
+#define ZIP_READER "/usr/bin/bsdtar" /* tar reads none */
 #define CPU_LIMIT "--cpu=20"
 #define FILE_LIMIT "--fsize=16777216"
 _Static_assert(SMA_SKILL_BYTES_MAX == 16777216, "the limit of a file is that of a skill");
@@ -58,7 +59,7 @@ static bool ends_with(const char *name, const char *end)
 /* -- what it is called ------------------------------------------------------------------------- */
 static enum sma_err set_id(struct adding *adding, const char *name)
 {
-    static const char *const ends[] = {".tar.gz", ".tar.xz", ".tgz", ".txz", ".tar"};
+    static const char *const ends[] = {".tar.gz", ".tar.xz", ".tgz", ".txz", ".tar", ".zip"};
     size_t len = strlen(name);
     for (size_t i = 0; i < SMA_COUNT_OF(ends); i++)
         if (ends_with(name, ends[i])) {
@@ -106,7 +107,7 @@ static enum sma_err check_list(const struct adding *adding, char *text)
     return SMA_ERR_OK;
 }
 
-static enum sma_err list_archive(const struct adding *adding)
+static enum sma_err list_archive(const struct adding *adding, const char *file)
 {
     char index[PATH_MAX];
     SMA_AUTO(sma_freep) char *text = NULL;
@@ -126,7 +127,7 @@ static enum sma_err list_archive(const struct adding *adding)
                           "--force-local",
                           index_option,
                           "--file",
-                          adding->options->what,
+                          file,
                           NULL};
     SMA_TRY(sma_archive_tar((char *const *)(uintptr_t)argv, adding->error));
     enum sma_err err =
@@ -152,6 +153,19 @@ static enum sma_err unpack(const struct adding *adding, const char *file, const 
                           "-C",
                           to,
                           NULL};
+    return sma_archive_tar((char *const *)(uintptr_t)argv, adding->error);
+}
+
+/* As a tar archive of our own, which is then looked through like any other. */
+static enum sma_err convert_zip(const struct adding *adding, const char *to)
+{
+    char from[PATH_MAX + 1];
+    if (access(ZIP_READER, X_OK) != 0)
+        return fail(adding, "is a zip archive, and bsdtar is not installed: apt install "
+                            "libarchive-tools, or unpack it, look at it, and add the folder");
+    (void)snprintf(from, sizeof from, "@%s", adding->options->what);
+    const char *argv[] = {"prlimit", CPU_LIMIT, FILE_LIMIT, ZIP_READER, "--create", "--format",
+                          "ustar",   "--file",  to,         from,       NULL};
     return sma_archive_tar((char *const *)(uintptr_t)argv, adding->error);
 }
 
@@ -232,11 +246,13 @@ static enum sma_err bring(struct adding *adding)
     } else if (!S_ISREG(facts.st_mode)) {
         return fail(adding, "is neither a folder nor a file");
     } else {
-        if (ends_with(adding->options->what, ".zip"))
-            return fail(adding, "is a zip archive, which is not read here: unpack it, look at it, "
-                                "and add the folder");
-        SMA_TRY(list_archive(adding));
-        SMA_TRY(unpack(adding, adding->options->what, top));
+        const char *archive = adding->options->what;
+        if (ends_with(archive, ".zip")) {
+            SMA_TRY(convert_zip(adding, packed));
+            archive = packed;
+        }
+        SMA_TRY(list_archive(adding, archive));
+        SMA_TRY(unpack(adding, archive, top));
     }
     return find_skill(adding, top);
 }

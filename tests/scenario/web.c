@@ -3,8 +3,8 @@
  * are put to people first, inner networks never; what comes is marked as information, obeyed by
  * nobody without consent; no page and no server harms the service.
  * Method: the real binary between a Bot API server, a model server that calls what the user's text
- * says, and a web server of the test on 127.0.0.1, which web.allowPrivateHosts lets it reach. A host
- * written with \u escapes inside the call is one that the person did not name.
+ * says, and a web server of the test on 127.0.0.1, which web.allowPrivateHosts lets it reach. A
+ * host written with \u escapes inside the call is one that the person did not name.
  *   scenario_web BINARY FAKE_MODEL
  */
 #include "approval_world.h"
@@ -64,7 +64,7 @@ static void do_for(const struct platform_world *world, const char *text, const c
     free(result);
 }
 
-/* -- who may ------------------------------------------------------------------------------------ */
+/* -- who may ----------------------------------------------------------------------------------- */
 static void a_host_that_the_person_named_is_fetched(void)
 {
     struct platform_world world;
@@ -137,7 +137,7 @@ static void inner_networks_and_redirects_are_judged(void)
     platform_world_stop(&world);
 }
 
-/* -- what comes --------------------------------------------------------------------------------- */
+/* -- what comes -------------------------------------------------------------------------------- */
 static void hostile_pages_cost_little(void)
 {
     static const struct
@@ -232,7 +232,7 @@ static void secrets_are_sent_nowhere(void)
     platform_world_stop(&world);
 }
 
-/* -- ends --------------------------------------------------------------------------------------- */
+/* -- ends -------------------------------------------------------------------------------------- */
 static void await_open(size_t count)
 {
     for (long long until = process_now_ms() + AWAIT_MS;
@@ -294,7 +294,7 @@ static void without_its_helper_the_service_says_what_is_missing(void)
     platform_world_stop(&world);
 }
 
-/* -- searches ----------------------------------------------------------------------------------- */
+/* -- searches ---------------------------------------------------------------------------------- */
 static void each_search_provider_answers(void)
 {
     static const struct

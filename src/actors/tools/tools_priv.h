@@ -252,6 +252,25 @@ void tools_skills_work(struct tools_job *job);
 void tools_skills_done(struct tools_job *job);
 void tools_unref_look(struct tools_look *look); /* accepts NULL */
 
+/* -- tools_skills_files.c ---------------------------------------------------------------------- */
+/** May this job need the files of skills outside the project? Then it gets the newest look. */
+bool tools_skills_may_have_files(const struct tools_job *job);
+/** On a worker: tools that read the folder of the accepted skill that the call's path lies in;
+ *  NULL: it lies in none. The caller's to destroy. */
+struct sma_file_tools *tools_skills_view(struct tools_job *job);
+/** The folders of accepted skills outside the project, which live as long as the job's look.
+ *  @return how many */
+size_t tools_skills_put_shown(const struct tools_job *job, const char **folders, size_t max);
+/* A question with the rules of the skills that its run has loaded, beside people's grants. */
+struct tools_skill_rules
+{
+    struct sma_tool_ask ask;
+    struct sma_grant grants[SMA_GRANT_COUNT_MAX + SMA_SKILL_RULE_COUNT_MAX];
+    struct sma_buf lines; /* what the rules are slices of; fini it */
+};
+/** On a worker. Without such rules `ask` is the question as it is. */
+void tools_skills_add_rules(struct tools_job *job, struct tools_skill_rules *rules);
+
 /* -- tools_web.c ------------------------------------------------------------------------------- */
 /** tools_work.c: answer with the job's result, or with why there is none. */
 void tools_answer_run(struct tools_job *job);

@@ -51,11 +51,14 @@ static void fail_job(struct tools_job *job, const char *text)
 static void plan_command(struct tools_job *job, const char *command, const char *marker)
 {
     const struct tools_setup *setup = job->setup;
+    const char *shown[SMA_SKILL_SHOWN_COUNT_MAX];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct sma_sandbox_limits limits = {
         .cpu_s = (job->timeout_ms / 1000 + 1) * (processors < 1 ? 1 : processors) + 5,
         .is_by_owner = is_agreed(job) ? job->ask->is_by_owner : job->check.decision.is_owner_ruled,
-        .policy = sma_tool_rules_policy(setup->rules)};
+        .policy = sma_tool_rules_policy(setup->rules),
+        .shown = shown,
+        .shown_count = tools_skills_put_shown(job, shown, SMA_COUNT_OF(shown))};
     if (geteuid() != 0) {
         struct sma_process_table table = {.items = NULL};
         if (sma_processes_scan(&table) == SMA_ERR_OK)
@@ -93,6 +96,17 @@ static void plan(struct tools_job *job)
     json_decref(arguments);
 }
 
+static void run_file_tool(struct tools_job *job, struct sma_file_call call)
+{
+    struct sma_file_tools *view = tools_skills_view(job);
+    if (view != NULL)
+        call.seen = NULL; /* pictures go with a result by their path in the project */
+    job->is_success =
+        sma_file_tools_run(view == NULL ? job->setup->files : view, &call, &job->result);
+    job->is_done = true;
+    sma_file_tools_destroy(view);
+}
+
 static void work(uv_work_t *request)
 {
     struct tools_job *job = request->data;
@@ -105,8 +119,11 @@ static void work(uv_work_t *request)
         job->err = SMA_ERR_NOMEM;
         return;
     }
-    job->err = sma_tool_check(job->setup->rules, job->ask, sma_sys_real()->wall_ms(NULL), shell,
+    struct tools_skill_rules rules;
+    tools_skills_add_rules(job, &rules);
+    job->err = sma_tool_check(job->setup->rules, &rules.ask, sma_sys_real()->wall_ms(NULL), shell,
                               &job->check, &job->item, &job->why);
+    sma_buf_fini(&rules.lines);
     sma_shell_destroy(shell);
     if (job->err != SMA_ERR_OK || job->ask->mode == SMA_TOOL_CHECK ||
         (job->check.verdict != SMA_TOOL_ALLOWED && !is_agreed(job)))
@@ -127,8 +144,7 @@ static void work(uv_work_t *request)
             .is_stopped = &job->is_stopped,
             .seen = &job->seen,
         };
-        job->is_success = sma_file_tools_run(job->setup->files, &call, &job->result);
-        job->is_done = true;
+        run_file_tool(job, call);
     } else {
         fail_job(job, "this tool is not carried out here");
     }
@@ -151,7 +167,7 @@ void tools_work_start(struct tools_job *job)
         snprintf(job->command->marker, sizeof job->command->marker, "%s%016llx",
                  job->tools->marker_prefix, (unsigned long long)random);
     }
-    if (tools_skills_has(job) && job->tools->look != NULL) {
+    if ((tools_skills_has(job) || tools_skills_may_have_files(job)) && job->tools->look != NULL) {
         job->look = job->tools->look;
         job->look->refs++;
     }

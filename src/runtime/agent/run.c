@@ -66,6 +66,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->done_text, SMA_TEXT_BYTES_MAX + 4096);  /* and a notice behind it */
     sma_buf_init(&run->turn_data, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->scratch, SMA_STEP_BYTES_MAX);
+    sma_buf_init(&run->skills, SMA_SKILL_LOADED_BYTES_MAX);
     sma_buf_init(&run->request, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->notice, 4096);
     run_parts_init(&run->see);
@@ -89,7 +90,7 @@ void sma_run_destroy(struct sma_run *run)
     struct sma_buf *bufs[] = {
         &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
         &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch,
-        &run->request,    &run->masked,    &run->notice,    &run->parts};
+        &run->request,    &run->masked,    &run->notice,    &run->parts,        &run->skills};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);

@@ -73,6 +73,20 @@ static bool is_said_only(const struct sma_run *run, const struct run_round *roun
     return is_said;
 }
 
+/* Its folder is what the result says, not the model. What does not fit carries no rules. */
+static void note_skill(struct sma_run *run, struct sma_str result)
+{
+    json_t *root = json_loadb(result.ptr == NULL ? "" : result.ptr, result.len, 0, NULL);
+    const char *place =
+        json_string_value(json_object_get(json_object_get(root, "skill"), "directoryPath"));
+    if (place != NULL && strchr(place, '\n') == NULL &&
+        run->skills.len + strlen(place) + 1 < run->skills.max) {
+        sma_buf_put_text(&run->skills, place);
+        sma_buf_put_char(&run->skills, '\n');
+    }
+    json_decref(root);
+}
+
 void run_absorb(struct sma_run *run, struct sma_str results)
 {
     struct run_round *round = run_add_round(run, results);
@@ -89,6 +103,8 @@ void run_absorb(struct sma_run *run, struct sma_str results)
         run->has_shown |= !result->is_error && run_is_send(tool) && !run_goes_elsewhere(run, call);
         put_tool_call(run, call, result->content);
         run->child_total += tool == SMA_TOOL_AGENT_RUN;
+        if (tool == SMA_TOOL_SKILLS_LOAD && !result->is_error)
+            note_skill(run, result->content);
         if (tool == SMA_TOOL_LOAD_HISTORY)
             run_past_read(&run->past, result->content);
         run_count_result(run, call, result->is_error);

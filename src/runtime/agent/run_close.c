@@ -76,6 +76,13 @@ static struct sma_str own_words(const struct sma_run *run, struct sma_str tool)
     return has_some ? order->text : (struct sma_str){NULL, 0};
 }
 
+/* What the owner has allowed them counts in a run that has read them. */
+static struct sma_str loaded_skills(const struct sma_run *run, struct sma_str tool)
+{
+    return sma_tool_find(tool) == SMA_TOOL_EXEC_SHELL ? sma_buf_str(&run->skills)
+                                                      : (struct sma_str){NULL, 0};
+}
+
 void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
 {
     struct run_call *call = &run->calls[index];
@@ -102,7 +109,8 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
                               .is_receiver_doubtful = call->is_doubtful,
                               .grant_count = run->order->grant_count,
                               .grants = run->order->grants,
-                              .words = own_words(run, stored->name)};
+                              .words = own_words(run, stored->name),
+                              .skills = loaded_skills(run, stored->name)};
     if (call->is_approved) {
         memcpy(action->tool.digest, call->agreed->digest, sizeof action->tool.digest);
         action->tool.is_by_owner = call->agreed->is_by_owner;

@@ -254,6 +254,7 @@ struct sma_run
     struct sma_step_delivery done_delivery;
     bool has_done_delivery, done_is_asked;
     struct sma_buf scratch;
+    struct sma_buf skills; /* folders of those that were loaded, a line each */
     struct sma_str *session_ids;
     uint32_t session_id_room;
     struct run_recall recall;

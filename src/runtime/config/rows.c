@@ -241,7 +241,9 @@ static const struct sma_param ROWS[] = {
      .doc = "folders of `skills.paths` may lie outside the project"},
     {"skills.allowRules", .type = SMA_PARAM_TYPE_LIST, LIVE, KEPT(skill_rules),
      .words = "list of ids of skills", .text = "none",
-     .doc = "not used yet: `allowed-tools` of a skill grants nothing, whatever stands here"},
+     .doc =
+         "skills whose `allowed-tools` may let their own scripts run without a question, in runs "
+         "that have loaded them; other skills grant nothing"},
     {"llm", OBJECT, LIVE, .members = &config_llm_params},
     {"chats", OBJECT, .traits = SMA_PARAM_LIVE | SMA_PARAM_MAP, KEPT(chats),
      .members = &config_chat_params, .words = "object: pattern and what is different there",

@@ -381,21 +381,36 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-static void hide_secret(struct sma_sandbox_plan *plan, const struct sma_config *config,
-                        const char *path)
+/* What is to be read there; with a folder, which was hidden just now: what lies in it. */
+static void show_folders(struct sma_sandbox_plan *plan, const struct sma_sandbox_limits *limits,
+                         const char *folder)
+{
+    for (size_t i = 0; i < limits->shown_count; i++) {
+        const char *shown = limits->shown[i];
+        if (is_folder(shown) &&
+            (folder == NULL || (is_inside(shown, folder) && strcmp(shown, folder) != 0)))
+            add_bind(plan, "--ro-bind", shown, shown);
+    }
+}
+
+static void hide_secret(struct sma_sandbox_plan *plan, const struct sma_sandbox_limits *limits,
+                        const struct sma_config *config, const char *path)
 {
     char real[PATH_MAX], empty[PATH_MAX];
     struct stat facts;
     if (realpath(path, real) == NULL || stat(real, &facts) != 0 ||
         is_inside(config->project_dir, real) || !join(empty, config->state_dir, ".empty"))
         return;
-    if (S_ISDIR(facts.st_mode))
-        add_empty_folder(plan, real);
-    else if (S_ISREG(facts.st_mode))
+    if (S_ISDIR(facts.st_mode)) {
+        add_tmpfs(plan, real, "4096");
+        show_folders(plan, limits, real);
+        add_all(plan, (const char *const[]){"--remount-ro", real, NULL});
+    } else if (S_ISREG(facts.st_mode))
         add_bind(plan, "--ro-bind", empty, real);
 }
 
-static void hide_secrets(struct sma_sandbox_plan *plan, const struct sma_config *config)
+static void hide_secrets(struct sma_sandbox_plan *plan, const struct sma_sandbox_limits *limits,
+                         const struct sma_config *config)
 {
     static const char *const of_home[] = {".ssh",
                                           ".aws",
@@ -450,11 +465,11 @@ static void hide_secrets(struct sma_sandbox_plan *plan, const struct sma_config 
     for (size_t i = 0; home != NULL && home[0] == '/' && i < SMA_COUNT_OF(of_home); i++) {
         char path[PATH_MAX];
         if (join(path, home, of_home[i]))
-            hide_secret(plan, config, path);
+            hide_secret(plan, limits, config, path);
     }
     for (size_t i = 0; i < SMA_COUNT_OF(of_system); i++)
         if (access(of_system[i], R_OK) == 0)
-            hide_secret(plan, config, of_system[i]);
+            hide_secret(plan, limits, config, of_system[i]);
 }
 
 /* The names of hosts are often described in a file under /run. */
@@ -537,8 +552,9 @@ static enum sma_err fill(struct sma_sandbox_plan *plan, const struct sma_config 
     add_machine(plan, options, sandbox);
     SMA_TRY(add_project(plan, config, sandbox->secrets, error));
     if (!limits->is_by_owner)
-        SMA_TRY(sandbox_keep_owner_files(plan, config->project_dir, limits->policy, error));
-    hide_secrets(plan, config);
+        SMA_TRY(sandbox_keep_owner_files(plan, config, limits->policy, error));
+    show_folders(plan, limits, NULL); /* before what is hidden, which may lie in them */
+    hide_secrets(plan, limits, config);
     char info_fd[16];
     snprintf(info_fd, sizeof info_fd, "%d", SMA_SANDBOX_INFO_FD);
     add_all(plan, (const char *const[]){"--chdir", config->project_dir, "--info-fd", info_fd, "--",

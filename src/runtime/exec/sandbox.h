@@ -89,6 +89,9 @@ struct sma_sandbox_limits
          * ship.json */
         is_by_owner;
     const struct sma_policy *policy; /* whose scripts are kept; may be NULL */
+    /* folders outside the project that are there to be read, wherever they lie; real paths */
+    const char *const *shown;
+    size_t shown_count;
 };
 
 /**

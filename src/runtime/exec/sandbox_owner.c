@@ -10,6 +10,7 @@
  */
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy.h"
+#include "runtime/skills/places.h"
 #include "sandbox_priv.h"
 #include "sma/text.h"
 
@@ -156,13 +157,27 @@ static enum sma_err keep_scripts(struct keeping *keeping, const struct sma_polic
     return err;
 }
 
-enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan, const char *project_dir,
+/* Folders of skills.paths in the project: what lies there guides the agent. */
+static enum sma_err keep_skills(struct keeping *keeping, const struct sma_config *config)
+{
+    char place[PATH_MAX];
+    for (size_t i = 0; sma_skill_place(config, i, place, sizeof place); i++)
+        if (place[0] != '\0')
+            SMA_TRY(keep(keeping, place));
+    return SMA_ERR_OK;
+}
+
+enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan,
+                                      const struct sma_config *config,
                                       const struct sma_policy *policy, struct sma_error *error)
 {
-    struct keeping keeping = {
-        .plan = plan, .project_dir = project_dir, .left = SANDBOX_KEPT_COUNT_MAX, .error = error};
+    struct keeping keeping = {.plan = plan,
+                              .project_dir = config->project_dir,
+                              .left = SANDBOX_KEPT_COUNT_MAX,
+                              .error = error};
     SMA_TRY(keep_repository(&keeping));
     SMA_TRY(keep_top(&keeping));
+    SMA_TRY(keep_skills(&keeping, config));
     if (policy != NULL)
         SMA_TRY(keep_scripts(&keeping, policy));
     return SMA_ERR_OK;

@@ -15,7 +15,7 @@ void sandbox_pin(struct sma_sandbox_plan *plan, const char *path);
 /* Whatever only an owner may change (owner_files.h) in the project's folder, hooks and
  * configuration of its repository, and the scripts that rules run: see sandbox_owner.c. */
 SMA_CHECKED enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan,
-                                                  const char *project_dir,
+                                                  const struct sma_config *config,
                                                   const struct sma_policy *policy,
                                                   struct sma_error *error);
 

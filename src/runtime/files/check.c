@@ -85,7 +85,8 @@ void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf 
 /* -- commands and files ------------------------------------------------------------------------ */
 static struct sma_write_rules write_rules(const struct checking *checking)
 {
-    return (struct sma_write_rules){.policy = checking->rules->policy,
+    return (struct sma_write_rules){.config = checking->rules->config,
+                                    .policy = checking->rules->policy,
                                     .files = checking->rules->files->rules,
                                     .grants = checking->ask->grants,
                                     .grant_count = checking->ask->grant_count,
@@ -366,7 +367,9 @@ static void put_command_grant(struct checking *checking, const struct sma_policy
 static size_t collect_rules(const struct checking *checking, struct sma_str *ret_rules)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < checking->ask->grant_count && count < SMA_GRANT_COUNT_MAX; i++) {
+    for (uint32_t i = 0;
+         i < checking->ask->grant_count && count < SMA_GRANT_COUNT_MAX + SMA_SKILL_RULE_COUNT_MAX;
+         i++) {
         const struct sma_grant *grant = &checking->ask->grants[i];
         if (sma_str_is_equal(grant->tool, SMA_STR("exec_shell")) &&
             check_holds_now(checking, grant))
@@ -379,7 +382,7 @@ static enum sma_err check_command(struct checking *checking)
 {
     const struct sma_tool_rules *rules = checking->rules;
     struct sma_policy_query query = make_query(checking, checking->args.command);
-    struct sma_str grants[SMA_GRANT_COUNT_MAX];
+    struct sma_str grants[SMA_GRANT_COUNT_MAX + SMA_SKILL_RULE_COUNT_MAX];
     sma_policy_decide_granted(rules->policy, checking->shell, &query, grants,
                               collect_rules(checking, grants), &checking->check.decision);
     enum sma_policy_verdict verdict = checking->check.decision.verdict;

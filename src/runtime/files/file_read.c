@@ -49,7 +49,7 @@ static void put_text_result(const struct sma_file_tools *tools, struct sma_buf *
     struct sma_str shown = {rest.ptr, len};
     size_t count = count_lines(shown);
     sma_buf_put_text(result, "{\"success\":true,\"path\":\"");
-    file_tools_put_json(tools, result, (struct sma_str){path.ptr, file_tools_fit(path, 1000)});
+    file_tools_put_path(tools, result, (struct sma_str){path.ptr, file_tools_fit(path, 1000)});
     sma_buf_put_text(result, "\",\"content\":");
     sma_buf_put_json_string(result, shown);
     sma_buf_printf(result, ",\"firstLine\":%llu,\"lines\":%zu,\"totalLines\":%zu",
@@ -79,7 +79,7 @@ static void put_seen_result(const struct sma_file_tools *tools, const struct sma
                             const struct stat *stat, struct sma_str path, struct sma_buf *result)
 {
     sma_buf_put_text(result, "{\"success\":true,\"path\":\"");
-    file_tools_put_json(tools, result, (struct sma_str){path.ptr, file_tools_fit(path, 1000)});
+    file_tools_put_path(tools, result, (struct sma_str){path.ptr, file_tools_fit(path, 1000)});
     sma_buf_printf(result, "\",\"type\":\"%s\",\"bytes\":%lld", sma_media_mime(media->type),
                    (long long)stat->st_size);
     if (media->width > 0)

@@ -78,6 +78,21 @@ void file_tools_put_json(const struct sma_file_tools *tools, struct sma_buf *buf
     sma_buf_fini(&clean);
 }
 
+void file_tools_put_path(const struct sma_file_tools *tools, struct sma_buf *buf,
+                         struct sma_str path)
+{
+    if (tools->place != NULL) {
+        file_tools_put_json(tools, buf, sma_str(tools->place));
+        sma_buf_put_text(buf, path.len > 0 ? "/" : "");
+    }
+    file_tools_put_json(tools, buf, path);
+}
+
+size_t file_tools_path_cost(const struct sma_file_tools *tools, struct sma_str path)
+{
+    return 6 * (path.len + (tools->place == NULL ? 0 : strlen(tools->place) + 1));
+}
+
 enum sma_err file_tools_redact(const struct sma_file_tools *tools, char **bytes, size_t *len)
 {
     struct sma_str text = {*bytes, *len};

@@ -85,12 +85,13 @@ static enum sma_guard_step list_entry(void *user, const struct sma_guard_entry *
         (!is_folder && sma_file_rules_read(listing->tools->rules, entry->path) != SMA_FILE_ALLOW))
         return step;
     if (listing->count == SMA_FILE_LIST_COUNT_MAX ||
-        listing->result->len + 6 * entry->path.len + 80 > listing->limit) {
+        listing->result->len + file_tools_path_cost(listing->tools, entry->path) + 80 >
+            listing->limit) {
         listing->is_full = true;
         return SMA_GUARD_END;
     }
     sma_buf_put_text(listing->result, listing->count++ == 0 ? "\"" : ",\"");
-    file_tools_put_json(listing->tools, listing->result, entry->path);
+    file_tools_put_path(listing->tools, listing->result, entry->path);
     sma_buf_put_text(listing->result, is_folder ? "/\"" : "\"");
     return step;
 }
@@ -186,12 +187,13 @@ static void put_match(struct search *search, struct sma_str path, size_t number,
                       struct sma_str shown)
 {
     if (search->count == SMA_FILE_SEARCH_COUNT_MAX ||
-        search->result->len + 6 * (path.len + shown.len) + 120 > search->limit) {
+        search->result->len + file_tools_path_cost(search->tools, path) + 6 * shown.len + 120 >
+            search->limit) {
         search->is_full = true;
         return;
     }
     sma_buf_put_text(search->result, search->count++ == 0 ? "{\"path\":\"" : ",{\"path\":\"");
-    file_tools_put_json(search->tools, search->result, path);
+    file_tools_put_path(search->tools, search->result, path);
     sma_buf_printf(search->result, "\",\"line\":%zu,\"text\":", number);
     sma_buf_put_json_string(search->result, shown);
     sma_buf_put_char(search->result, '}');

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define WHY_BYTES_MAX 4000
+#define VIEW_PATH_BYTES_MAX 200
 
 enum sma_err sma_file_tools_create(const struct sma_config *config,
                                    struct sma_file_tools **ret_tools, struct sma_error *error)
@@ -38,8 +39,35 @@ void sma_file_tools_destroy(struct sma_file_tools *tools)
         return;
     sma_guard_destroy(tools->guard);
     sma_file_rules_destroy(tools->rules);
-    sma_secrets_destroy(tools->secrets);
+    if (tools->place == NULL) /* else they are another's */
+        sma_secrets_destroy(tools->secrets);
+    free(tools->place);
     free(tools);
+}
+
+/* Patterns of read_repo name files of the project; what is outside is all or nothing. */
+enum sma_err sma_file_tools_create_view(const struct sma_file_tools *tools, const char *folder,
+                                        struct sma_file_tools **ret_view, struct sma_error *error)
+{
+    if (sma_file_rules_reads_nothing(tools->rules))
+        return sma_fail(error, SMA_ERR_BADINPUT, "permissions.read_repo lets no file be read");
+    if (strlen(folder) > VIEW_PATH_BYTES_MAX) /* it stands before every path of a result */
+        return sma_fail(error, SMA_ERR_BADINPUT, "the path of its folder is too long");
+    struct sma_file_tools *view = calloc(1, sizeof *view);
+    if (view == NULL || (view->place = strdup(folder)) == NULL) {
+        free(view);
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    }
+    view->secrets = tools->secrets;
+    enum sma_err err = sma_guard_create(folder, &view->guard, error);
+    if (err == SMA_ERR_OK)
+        err = sma_file_rules_parse(NULL, &view->rules, error);
+    if (err != SMA_ERR_OK) {
+        sma_file_tools_destroy(view);
+        return err;
+    }
+    *ret_view = view;
+    return SMA_ERR_OK;
 }
 
 /* -- paths ------------------------------------------------------------------------------------- */

@@ -22,6 +22,16 @@ SMA_CHECKED enum sma_err sma_file_tools_create(const struct sma_config *config,
                                                struct sma_file_tools **ret_tools,
                                                struct sma_error *error);
 void sma_file_tools_destroy(struct sma_file_tools *tools); /* accepts NULL */
+/**
+ * The same tools for reading a folder outside the project, and nothing beside it: the guard's rules
+ * hold from there on. `folder`: its real path. `tools` outlive the view.
+ * @return OK | BADINPUT: no file is to be read at all (permissions.read_repo), or the path is too
+ * long | NOTFOUND | IO | NOMEM
+ */
+SMA_CHECKED enum sma_err sma_file_tools_create_view(const struct sma_file_tools *tools,
+                                                    const char *folder,
+                                                    struct sma_file_tools **ret_view,
+                                                    struct sma_error *error);
 
 /** Is this one of the tools of this file? */
 bool sma_file_tools_has(struct sma_str name);

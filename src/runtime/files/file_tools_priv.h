@@ -14,6 +14,9 @@ struct sma_file_tools
     struct sma_guard *guard;
     struct sma_file_rules *rules;
     struct sma_secrets *secrets;
+    /* of a view: its folder, which its paths are shown with; NULL: the project. Its rules and
+     * secrets are those of the tools it was made of. */
+    char *place;
 };
 
 /* Room for what stands around the text of a result. */
@@ -57,6 +60,11 @@ size_t file_tools_fit(struct sma_str text, size_t budget);
 /* Append text between the quotes of a JSON string, with its secrets replaced. */
 void file_tools_put_json(const struct sma_file_tools *tools, struct sma_buf *buf,
                          struct sma_str text);
+/* The same for a path, with the folder of a view before it. */
+void file_tools_put_path(const struct sma_file_tools *tools, struct sma_buf *buf,
+                         struct sma_str path);
+/* At most so many bytes. */
+size_t file_tools_path_cost(const struct sma_file_tools *tools, struct sma_str path);
 /* Replace secrets in malloc'ed text: *bytes may become another one. OK | NOMEM. */
 SMA_CHECKED enum sma_err file_tools_redact(const struct sma_file_tools *tools, char **bytes,
                                            size_t *len);

@@ -3,6 +3,7 @@
 
 #include "runtime/files/served.h"
 #include "runtime/policy/owner_files.h"
+#include "runtime/skills/places.h"
 
 #include <fnmatch.h>
 
@@ -97,6 +98,9 @@ struct sma_write_judgement sma_write_judge(const struct sma_write_rules *rules, 
         return (struct sma_write_judgement){
             SMA_POLICY_WRITE_OWNER, "",
             "it changes what this agent is and may do, or what programs run"};
+    if (sma_skill_place_holds(rules->config, path))
+        return (struct sma_write_judgement){SMA_POLICY_WRITE_OWNER, "skills.paths",
+                                            "it changes what guides this agent"};
     enum sma_policy_write script = judge_script(rules, path);
     if (script != SMA_POLICY_WRITE_FREE)
         return (struct sma_write_judgement){script, "", "it writes a script that a rule lets run"};

@@ -5,6 +5,7 @@
 #include "runtime/skills/places.h"
 #include "runtime/skills/record.h"
 #include "runtime/skills/roots.h"
+#include "runtime/skills/rules.h"
 #include "runtime/skills/scan.h"
 #include "runtime/skills/show.h"
 #include "sma/limits.h"
@@ -554,6 +555,64 @@ static void texts_are_one_clean_line(void)
     forget();
 }
 
+/* -- rules ------------------------------------------------------------------------------------- */
+/* What the front matter asks for, and what it gets. */
+static void only_own_scripts_become_rules(void)
+{
+    static const struct
+    {
+        const char *tools, *rules;
+    } rows[] = {
+        {"Bash(scripts/a.sh:*)", ".claude/skills/s/scripts/a.sh\n"},
+        {"Bash(python3 scripts/a.sh -v), Read", "python3 .claude/skills/s/scripts/a.sh -v\n"},
+        {"exec_shell(sh scripts/a.sh *),Bash(a.sh)",
+         "sh .claude/skills/s/scripts/a.sh\n.claude/skills/s/a.sh\n"},
+        {"[\"Bash(sh scripts/a.sh)\", 7, \"Write\"]", "sh .claude/skills/s/scripts/a.sh\n"},
+        {"Bash(git:*), Bash, Bash(), Bash(*), Read(scripts/a.sh)", ""},
+        {"Bash(sh -c scripts/a.sh)", ""},    /* not behind a program's name */
+        {"Bash(sh scripts/none.sh)", ""},    /* no such file */
+        {"Bash(sh ../s/scripts/a.sh)", ""},  /* a way out and in again */
+        {"Bash(sh /etc/passwd)", ""},        /* not in the skill */
+        {"Bash(sh scripts)", ""},            /* a folder */
+        {"Bash(sh scripts/link.sh)", ""},    /* a link */
+        {"Bash(/bin/sh scripts/a.sh)", ""},  /* a program by its path */
+        {"Bash(sh scripts/a.sh $(id))", ""}, /* no plain words */
+        {"Bash(sh scripts/a.sh; rm -rf x)", ""},
+        {"Bash(sh scripts/a.sh", ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char text[1000];
+        struct sma_buf rules;
+        begin();
+        snprintf(text, sizeof text, "---\nname: s\ndescription: d\nallowed-tools: %s%s%s\n---\nx\n",
+                 rows[i].tools[0] == '[' ? "" : "'", rows[i].tools,
+                 rows[i].tools[0] == '[' ? "" : "'");
+        put_file(at("p/.claude/skills/s/SKILL.md"), text);
+        put_file(at("p/.claude/skills/s/scripts/a.sh"), "x");
+        put_file(at("p/.claude/skills/s/a.sh"), "x");
+        CHECK(symlink("a.sh", at("p/.claude/skills/s/scripts/link.sh")) == 0);
+        begin_record(1);
+        scan();
+        sma_buf_init(&rules, 10000);
+        sma_skill_put_rules(&rules, &config, find("s"));
+        CHECK_INT(0, rules.len); /* nobody has allowed it */
+        config.skill_rules = "other\ns-name\nss\n";
+        sma_skill_put_rules(&rules, &config, find("s"));
+        CHECK_INT(0, rules.len);
+        config.skill_rules = "other\ns\n";
+        sma_skill_put_rules(&rules, &config, find("s"));
+        sma_buf_put_char(&rules, '\0');
+        CHECK_TEXT(rows[i].rules, rules.ptr);
+        sma_buf_clear(&rules);
+        put_file(at("p/.claude/skills/s/a.sh"), "changed");
+        scan();
+        sma_skill_put_rules(&rules, &config, find("s"));
+        CHECK_INT(0, rules.len);
+        sma_buf_fini(&rules);
+        forget();
+    }
+}
+
 int main(void)
 {
     snprintf(top, sizeof top, "%s/sma-skills-XXXXXX",
@@ -578,6 +637,7 @@ int main(void)
     RUN(a_skill_is_loaded_with_what_was_accepted);
     RUN(a_long_skill_is_cut_and_said);
     RUN(texts_are_one_clean_line);
+    RUN(only_own_scripts_become_rules);
     (void)nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

@@ -101,6 +101,15 @@ void sma_file_tools_destroy(struct sma_file_tools *tools)
     free(tools);
 }
 
+enum sma_err sma_file_tools_create_view(const struct sma_file_tools *tools, const char *folder,
+                                        struct sma_file_tools **ret_view, struct sma_error *error)
+{
+    (void)tools;
+    (void)folder;
+    (void)ret_view;
+    return sma_fail(error, SMA_ERR_NOTFOUND, "no skills here");
+}
+
 bool sma_file_tools_has(struct sma_str name)
 {
     return sma_str_is_equal(name, SMA_STR("read_file")) ||
