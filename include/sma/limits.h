@@ -233,7 +233,7 @@
 #define SMA_MCP_PING_MS 10000
 /* lines in a row that are no message; then the server is started anew */
 #define SMA_MCP_GARBAGE_COUNT_MAX 10000
-/* servers over HTTP: requests of one under way, the standing stream with them; over it, it is lost */
+/* servers over HTTP: requests of one under way, with the standing stream; over it, it is lost */
 #define SMA_MCP_HTTP_OPEN_COUNT_MAX 96
 /* what of one server's answers is kept until it is whole; who goes over it is too large */
 #define SMA_MCP_HTTP_HELD_BYTES_MAX (8 * 1024 * 1024)

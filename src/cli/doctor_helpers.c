@@ -1,6 +1,6 @@
 /*
- * doctor_helpers.c — the programs beside this one that read what strangers made, and the skills that
- * guide the agent.
+ * doctor_helpers.c — the programs beside this one that read what strangers made, and the skills
+ * that guide the agent.
  */
 #include "doctor_priv.h"
 

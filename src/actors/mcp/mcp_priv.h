@@ -119,7 +119,7 @@ struct sma_mcp
     bool is_telling; /* MCP_TAKEN has not come */
     bool is_draining, has_drained, has_children;
     unsigned placeholders;
-    uv_signal_t children; /* SIGCHLD */
+    uv_signal_t children;  /* SIGCHLD */
     struct mcp_http *http; /* what servers over HTTP share; NULL before the first */
     char marker_prefix[20];
 };

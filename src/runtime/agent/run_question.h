@@ -34,10 +34,10 @@ struct run_questions
 {
     struct run_question list[SMA_MCP_ELICIT_COUNT_MAX]; /* the first is asked */
     uint32_t count;
-    bool is_asked;       /* its note is durable */
-    bool is_storing;     /* a note is on its way ... */
-    bool is_first_asked; /* ... and asks the first */
-    bool was_asked;      /* resumed: one was open when the program ended */
+    bool is_asked;         /* its note is durable */
+    bool is_storing;       /* a note is on its way ... */
+    bool is_first_asked;   /* ... and asks the first */
+    bool was_asked;        /* resumed: one was open when the program ended */
     char over_server[201]; /* whose question ended while its note was on its way; empty: none */
     struct sma_buf text;
     struct sma_step_delivery delivery;

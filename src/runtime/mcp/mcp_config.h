@@ -12,8 +12,8 @@
  * A remote server may have "oauth": {"clientId","clientSecret","scope","grant"}: grant is
  * "authorization_code" (a person logs in: `shipmyagent mcp login`) or "client_credentials".
  *
- * `${NAME}` anywhere in the values of env, headers and oauth and in url is what the environment says; a
- * variable that is not set is empty, which is warned of. Nothing else is replaced.
+ * `${NAME}` anywhere in the values of env, headers and oauth and in url is what the environment
+ * says; a variable that is not set is empty, which is warned of. Nothing else is replaced.
  * Source: docs/protocols/project.md §2.5. A server that is wrong is there with its trouble, so that
  * people see it; the others are not concerned.
  * Threads: an instance is constant. Blocks: load reads a file.
@@ -48,11 +48,11 @@ struct sma_mcp_config_server
     const char *name;
     const char *trouble; /* not NULL: it cannot be started, and this says why and what to do */
     enum sma_mcp_transport transport;
-    const char *command;              /* STDIO */
-    struct sma_mcp_words args;        /* STDIO */
-    struct sma_mcp_words env;         /* STDIO: "NAME=value" */
-    const char *url;                  /* HTTP, SSE: http:// or https:// */
-    struct sma_mcp_words headers;     /* HTTP, SSE: "Name: value" */
+    const char *command;          /* STDIO */
+    struct sma_mcp_words args;    /* STDIO */
+    struct sma_mcp_words env;     /* STDIO: "NAME=value" */
+    const char *url;              /* HTTP, SSE: http:// or https:// */
+    struct sma_mcp_words headers; /* HTTP, SSE: "Name: value" */
     /* HTTP, SSE: oauth.clientId, clientSecret, scope, grant; NULL = not said */
     const char *client_id, *client_secret, *scope;
     bool has_credentials_grant;       /* grant is "client_credentials": nobody has to log in */

@@ -106,9 +106,8 @@ static bool add_tool(struct sma_mcp_session *session, const json_t *item, struct
                                 .is_allowed = true};
     SMA_AUTO(sma_freep)
     char *schema = sma_mcp_is_name(tool.name) && !is_task_only(item) ? read_schema(item) : NULL;
-    if (schema == NULL ||
-        (session->options.has_headers &&
-         !sma_mcp_header_marks_are_good(sma_json_get(item, "inputSchema"))))
+    if (schema == NULL || (session->options.has_headers &&
+                           !sma_mcp_header_marks_are_good(sma_json_get(item, "inputSchema"))))
         return false;
     struct sma_str title = sma_json_str(item, "title");
     if (title.len == 0)

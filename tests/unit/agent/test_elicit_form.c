@@ -1,5 +1,5 @@
 /*
- * Aim: a form that a server asks people to fill in: the question as it is read, and what words mean;
+ * Aim: a form that a server asks people to fill in: the question as it is read, what words mean;
  *      nothing that the form does not take is ever sent, and refusing is always possible.
  * Method: tables of forms and words.
  */
