@@ -1,7 +1,7 @@
 /*
  * tools_skills_files.c — the files of accepted skills: outside the project they are read by
- * the file tools and found by commands; scripts run by the rules of their skill where the owner says
- * so.
+ * the file tools and found by commands; scripts run by the rules of their skill where the owner
+ * says so.
  *
  * What is not accepted as it is now is not there: before a file is read or a rule counts the skills
  * are looked at again, which reads only what has changed.
