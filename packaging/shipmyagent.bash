@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp simulate bench chaos alias completion help version"
+    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -80,6 +80,9 @@ _shipmyagent() {
     mcp)
         options="--json --device --scope --port --help" valued="--scope --port"
         verbs="list login logout" first=folder second=text ;;
+    memory)
+        options="--user --folder --yes --help" valued="--user --folder"
+        verbs="list search forget path" first=folder second=text ;;
     simulate)
         options="--port --talk --help" valued="--port"
         verbs="telegram feishu qq model" first=none second=none ;;
@@ -97,7 +100,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp simulate bench chaos alias completion help version" first=words second=none ;;
+        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;
@@ -161,6 +164,8 @@ _shipmyagent() {
         "usage --by") kind=words list="day chat person platform model" ;;
         "mcp --scope") kind=text list="" ;;
         "mcp --port") kind=text list="" ;;
+        "memory --user") kind=text list="" ;;
+        "memory --folder") kind=folder list="" ;;
         "simulate --port") kind=text list="" ;;
         "bench --platform") kind=words list="telegram feishu qq http" ;;
         "bench --rate") kind=text list="" ;;

@@ -41,6 +41,7 @@ _shipmyagent() {
         'policy:may this shell command run? (nothing is run)'
         'skills:which skills the agent has; accept or add one'
         'mcp:the MCP servers of the project, and logins to them'
+        'memory:what the agent remembers of people'
         'simulate:a stand-in for telegram, feishu, qq or a model, to try a bot on'
         'bench:how fast a copy of this project is, under load from a simulated platform'
         'chaos:kill a copy of this project again and again, and count the answers'
@@ -226,6 +227,14 @@ _shipmyagent() {
             '1:what: _shipmyagent_first folder list login logout' \
             '2:text: ' \
             '*:folder:_files -/' ;;
+    memory)
+        _arguments '(- *)--help[say what it does]' \
+            '--user=[of one person, as /whoami shows (telegram\:1001), or project]:text: ' \
+            '--folder=[the project; default\: this folder]:folder:_files -/' \
+            '--yes[forget all\: without a question]' \
+            '1:what: _shipmyagent_first folder list search forget path' \
+            '2:text: ' \
+            '*:folder:_files -/' ;;
     simulate)
         _arguments '(- *)--help[say what it does]' \
             '--port=[listen there (default\: any free port)]:text: ' \
@@ -261,7 +270,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp simulate bench chaos alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

@@ -4,6 +4,7 @@
  *
  * Paths: /json (legacy, answers in JSON) /sse (legacy, answers as events, with a priming event)
  *   /modern (2026-07-28; tool `mark` repeats "region" in a header)   /stateless (no session)
+ *   /late (is slow to take notifications/initialized)
  *   /old (HTTP+SSE: GET; POST goes to /message?s=1)   /oldaway (names an address elsewhere)
  *   /plain (HTTP+SSE behind a url of type "http")  /key (wants "Authorization: Bearer let-me-in")
  *   /moved (307 to /json)  /away (307 to another port)  /forgets (404 after the first call)

@@ -138,6 +138,13 @@ static void the_session_is_ended_at_the_end(void)
     http_mcp_stop(fake);
 }
 
+static void nothing_overtakes_initialized(void)
+{
+    struct world *world = begin_connected("/late");
+    check_echo(world, "a");
+    end(world);
+}
+
 static void headers_of_the_file_are_sent(void)
 {
     struct world *world =
@@ -354,6 +361,7 @@ int main(int argc, char **argv)
         a_list_that_changes_is_heard_of("/modern");
         the_session_is_ended_at_the_end();
         headers_of_the_file_are_sent();
+        nothing_overtakes_initialized();
     } else if (strcmp(group, "breaks") == 0) {
         a_broken_stream_is_asked_to_go_on();
         a_call_is_not_sent_twice();
