@@ -8,6 +8,7 @@
 
 #include "adapters.h"
 #include "adapters/http/http.h"
+#include "bot_lock.h"
 #include "chat_screen.h"
 #include "lock.h"
 #include "private.h"
@@ -33,6 +34,7 @@ struct sma_service
     size_t reloaded_count;
     struct sma_config_overrides overrides;
     int lock_fd;
+    struct sma_bot_locks bot_locks;
     struct sma_buf start_lines; /* what was warned of before there was a log */
     struct sma_adapter adapters[SMA_ADAPTER_COUNT_MAX];
     struct sma_actor_ops actors[SMA_ADAPTER_COUNT_MAX]; /* the adapters', each under its name */
@@ -306,6 +308,8 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     if (err != SMA_ERR_OK)
         return err;
     sma_private_close(service->config, warn_at_start, service);
+    sma_bot_locks_take(&service->bot_locks, service->config, sma_cli_platforms(), warn_at_start,
+                       service);
     /* The first mailbox registers for membarrier(), which takes the kernel 8 ms once there is a
      * second thread, and the store brings one. */
     struct sma_system_options system = {.sys = sma_sys_real()};
@@ -443,6 +447,7 @@ void sma_service_destroy(struct sma_service *service)
     sma_model_destroy(service->model);
     sma_store_destroy(service->store);
     sma_log_destroy(service->log);
+    sma_bot_locks_release(&service->bot_locks);
     if (service->lock_fd >= 0)
         close(service->lock_fd);
     for (size_t i = 0; i < service->reloaded_count; i++)

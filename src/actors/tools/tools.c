@@ -7,6 +7,7 @@
 #include "runtime/approval/request.h"
 #include "runtime/exec/helper.h"
 #include "runtime/files/guard.h"
+#include "sma/health.h"
 #include "sma/labels.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
@@ -212,6 +213,9 @@ static void say_belts(struct sma_tools *tools)
         sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s cannot be written", path);
     bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
     SMA_METRIC_SET(sandbox_on, !is_open);
+    /* Switched off is the owner's word; this is not. */
+    bool has_fallen = is_open && setup->options.mode == SMA_SANDBOX_AUTO;
+    sma_health_set("sandbox", has_fallen ? sma_str(setup->sandbox.why) : SMA_STR(""));
     const char *more =
         is_open ? "; commands can read what this user can read, and reach the network" : "";
     for (char *at = lines.ptr, *end; at != NULL && (end = strchr(at, '\n')) != NULL; at = end + 1) {
