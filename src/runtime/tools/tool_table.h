@@ -51,7 +51,7 @@
       "to report.", \
       ARG_OBJECT( \
         ARG_TEXT("instructions", "the whole task") "," \
-        ARG_NAMES("tools", "names of your tools that it may use, \"server:*\" for those of a " \
+        ARG_NAMES("tools", "names of your tools that it may use, server:* for those of a " \
             "server; default those that read and change the project and those of servers, none " \
             "that writes to people") "," \
         ARG_TEXT("model", "name of a configured model, default the one of this chat"), \
