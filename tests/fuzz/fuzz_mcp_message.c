@@ -55,14 +55,26 @@ static void on_log(void *user, enum sma_log_level level, struct sma_str text)
     require(text.len == 0 || memchr(text.ptr, '\n', text.len) == NULL);
 }
 
+static bool on_elicit(void *user, const struct sma_mcp_question *question)
+{
+    (void)user;
+    require(question != NULL);
+    return false; /* there is nobody to ask */
+}
+
 static void on_failed(void *user, const char *why)
 {
     (void)user;
     require(why[0] != '\0');
 }
 
-static const struct sma_mcp_session_ops ops = {on_send,     on_listed, on_answered,
-                                               on_progress, on_log,    on_failed};
+static const struct sma_mcp_session_ops ops = {.send = on_send,
+                                               .listed = on_listed,
+                                               .answered = on_answered,
+                                               .progress = on_progress,
+                                               .log = on_log,
+                                               .elicit = on_elicit,
+                                               .failed = on_failed};
 
 static void hear(struct sma_mcp_session *session, const char *text)
 {

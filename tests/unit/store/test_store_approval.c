@@ -350,7 +350,7 @@ static void words_in_a_talk_do_not_decide_for_another_chat(void)
                  &(struct saying){.chat = "home", .id = "3", .text = "ok", .user = "boss"});
     run(&w);
     CHECK_INT(1, w.store->consent->count); /* the agent speaks with him */
-    done(&w, talk, "shall I?", (struct delivery[]){{"test:chat:home", "shall I?", 0, 0}}, 1);
+    done(&w, talk, "shall I?", (struct delivery[]){{"test:chat:home", "shall I?", 0, 0, false}}, 1);
     run(&w);
     CHECK(run_seq(&w) != 0); /* the "ok" is an ordinary message */
     crash_world(&w);
@@ -397,7 +397,8 @@ static void a_superseded_card_is_no_rival(void)
     open_with_boss_at_home();
     uint64_t foreign = ask_the_boss_at_home();
     say_as_boss("home", "2", "hello");
-    done(&w, run_seq(&w), "good day", (struct delivery[]){{"test:chat:home", "good day", 0, 0}}, 1);
+    done(&w, run_seq(&w), "good day",
+         (struct delivery[]){{"test:chat:home", "good day", 0, 0, false}}, 1);
     run(&w);
     show_all(&w);
     drop_kept(&w.test);

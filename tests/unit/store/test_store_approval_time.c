@@ -115,7 +115,7 @@ static void a_request_that_still_waits_to_be_sent_is_withdrawn(void)
     say(&w, "a", "1", "do it");
     run(&w);
     uint64_t seq = run_seq(&w);
-    step(&w, seq, 1, (struct delivery[]){{CHAT_A, "first this", 0, 0}}, 1);
+    step(&w, seq, 1, (struct delivery[]){{CHAT_A, "first this", 0, 0, false}}, 1);
     run(&w);
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
     park_step(&w, seq, 2, one_command, 1);

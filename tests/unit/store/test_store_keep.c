@@ -113,7 +113,7 @@ static void open_work_stays_whatever_its_age(void)
     run(&w);
     uint64_t open = run_seq(&w);
     CHECK(open != 0);
-    step(&w, open, 1, &(struct delivery){"test:chat:a", "sent in time", 0, TEST}, 1);
+    step(&w, open, 1, &(struct delivery){"test:chat:a", "sent in time", 0, TEST, false}, 1);
     run(&w);
     say(&w, "a", "m2", "second");
     run(&w);
