@@ -361,9 +361,9 @@
     X(ELICIT_MAY, " (optional)", "（可选）") \
     X(ELICIT_OVER, "The question of the server \"%s\" was not answered in time and is over.", \
       "服务器“%s”的提问超时未答，已结束。") \
-    X(ELICIT_LOST, "I was restarted while a server waited for your answer. Its question is over " \
-      "and nothing was passed on to it.", \
-      "等待您回答服务器提问时程序重启了。该提问已结束，没有向服务器转交任何内容。")
+    X(ELICIT_LOST, "I was restarted while a server that had asked you something was at work. Its " \
+      "question is over; an answer may not have reached it.", \
+      "服务器向您提问之后、处理完成之前，程序重启了。该提问已结束，您的回答可能没有送达。")
 /* clang-format on */
 
 enum sma_notice

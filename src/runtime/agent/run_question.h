@@ -14,7 +14,7 @@
  *   the run ends.
  * - A round is not over while a NOTE of this is on its way: numbers of steps stay in order.
  * - After a restart the server's request is gone: the call says "interrupted", and the chat is told
- *   that the question is over. Nothing that people wrote is passed on then.
+ *   once that the question is over. Nothing is passed on any more.
  * Limits: SMA_MCP_ELICIT_COUNT_MAX that wait, RUN_QUESTION_TRY_COUNT answers that do not fit.
  */
 #ifndef SMA_RUNTIME_AGENT_RUN_QUESTION_H

@@ -200,6 +200,28 @@ static void what_is_remembered_comes_to_it(void)
     driver_fini(&d);
 }
 
+static void skills_are_looked_up_for_it(void)
+{
+    static const struct driver_call loads[] = {{"s0", "skills_load", "{\"name\":\"pdf\"}"}, {0}};
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.config.agent_helpers = 4;
+    d.config.has_skills = true;
+    driver_start(&d);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "- pdf: reads PDFs");
+    driver_answer(&d, "", SMA_FINISH_TOOLS, one);
+    driver_durable(&d);
+    CHECK_INT(SMA_TOOL_SKILLS, driver_tool_ask(&d, CHILD(1))->mode);
+    driver_tool(&d, CHILD(1), SMA_TOOL_ALLOWED, "- pdf: reads PDFs");
+    driver_check_kinds(&d, "M");
+    CHECK(child_sends(&d, 1, "- pdf: reads PDFs"));
+    answer(&d, 1, "", loads);
+    driver_durable(&d);
+    CHECK_STR("skills_load", driver_tool_ask(&d, CHILD(1))->name);
+    CHECK_INT(SMA_TOOL_RUN, driver_tool_ask(&d, CHILD(1))->mode);
+    driver_fini(&d);
+}
+
 /* By what the person wrote a page may be fetched without a question. Its instructions were written
  * by a model: nothing of them counts. */
 static void its_instructions_are_not_the_persons_words(void)
@@ -229,6 +251,7 @@ int main(void)
     RUN(people_are_asked_for_it_once);
     RUN(a_stop_ends_its_call);
     RUN(what_is_remembered_comes_to_it);
+    RUN(skills_are_looked_up_for_it);
     RUN(its_instructions_are_not_the_persons_words);
     return check_summary();
 }

@@ -530,6 +530,23 @@ static void many_tools_are_searched(void)
     driver_fini(&d);
 }
 
+/* What is searched for is no part of what providers cache: a server may add tools as it likes. */
+static void more_tools_change_no_byte_of_the_prefix(void)
+{
+    static const int counts[] = {SMA_MCP_DIRECT_COUNT_MAX + 1, 90};
+    char *bytes[2];
+    struct sma_model_ask ask;
+    for (size_t i = 0; i < SMA_COUNT_OF(counts); i++) {
+        struct driver d;
+        begin_with(&d, ALLOWED, &(struct offer){.count = counts[i]}, NULL);
+        bytes[i] = driver_request(&d, &ask);
+        driver_fini(&d);
+    }
+    CHECK_TEXT(bytes[0], bytes[1]);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+
 static void large_schemas_are_searched_too(void)
 {
     char *schema = malloc(30000);
@@ -671,6 +688,7 @@ int main(void)
     RUN(a_stored_result_is_kept);
     RUN(stop_and_drain_end_the_call);
     RUN(many_tools_are_searched);
+    RUN(more_tools_change_no_byte_of_the_prefix);
     RUN(large_schemas_are_searched_too);
     RUN(a_search_finds_by_name_and_words);
     RUN(resources_are_listed_and_read);

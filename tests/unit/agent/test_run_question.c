@@ -235,7 +235,7 @@ static void a_restart_says_that_it_is_over_once(void)
     driver_durable(&d);
     driver_cut(&d);
     driver_start(&d);
-    check_note(&d, "I was restarted while a server waited", false);
+    check_note(&d, "I was restarted while a server", false);
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP)); /* and nothing is called again */
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MODEL));
     driver_store(&d);

@@ -107,6 +107,21 @@ static void end_run(uint64_t seq)
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
 }
 
+/* The run asks its person something. */
+static void ask_person(uint64_t seq, uint32_t number)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
+    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
+    *body = (struct sma_step){.seq = seq,
+                              .number = number,
+                              .kind = SMA_STEP_NOTE,
+                              .data = sma_msg_dup(msg, SMA_STR("question")),
+                              .asks_words = true};
+    ask_as_agent(&w, msg);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+}
+
 /* -- the way of one message -------------------------------------------------------------------- */
 static void an_addition_is_told_and_answered_by_the_run_that_took_it(void)
 {
@@ -416,8 +431,57 @@ static void a_failed_commit_leaves_it_waiting(void)
     end_world(&w);
 }
 
+/* -- questions --------------------------------------------------------------------------------- */
+static void words_behind_a_question_are_told_in_any_mode(void)
+{
+    static const enum sma_queue_mode modes[] = {SMA_QUEUE_SERIAL, SMA_QUEUE_COLLECT, SMA_QUEUE_STEER};
+    for (size_t i = 0; i < SMA_COUNT_OF(modes); i++) {
+        bool has_mode = modes[i] == SMA_QUEUE_STEER;
+        begin_world();
+        w.config.queue_mode = modes[i];
+        uint64_t seq = begin_run("a", "1"), before = say_in("a", "2", "and the cat");
+        CHECK_INT(has_mode, (int)count_kept(&w.agent, SMA_MSG_STEER));
+        if (has_mode)
+            expect_steer(seq, before, "and the cat");
+        ask_person(seq, 1);
+        expect_no_steer(); /* what was said before is no answer */
+        (void)say_it(&(struct saying){.chat = "a", .id = "3", .text = "not me", .user = "u2"});
+        expect_no_steer();
+        uint64_t answer = say_in("a", "4", "seven");
+        struct sma_msg *msg = take(&w.agent, SMA_MSG_STEER);
+        CHECK(msg != NULL);
+        CHECK(SMA_MSG_BODY(msg, struct sma_steer)->is_answer);
+        CHECK(SMA_MSG_BODY(msg, struct sma_steer)->messages[0].seq == answer);
+        sma_msg_destroy(msg);
+        CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 2, &answer, 1));
+        CHECK_INT(SMA_RUN_RUNNING, state_of(answer));
+        CHECK_INT(SMA_RUN_WAITING, state_of(before));
+        (void)say_in("a", "5", "later");
+        CHECK_INT(has_mode, (int)count_kept(&w.agent, SMA_MSG_STEER));
+        end_world(&w);
+    }
+}
+
+static void a_run_that_asks_leaves_its_place(void)
+{
+    begin_world();
+    w.config.agent_concurrency = 1;
+    uint64_t seq = begin_run("a", "1");
+    uint64_t other = say_in("b", "2", "hello");
+    CHECK(run_seq(&w) == 0);
+    ask_person(seq, 1);
+    CHECK(run_seq(&w) == other);
+    uint64_t third = say_in("c", "3", "hello");
+    CHECK(run_seq(&w) == 0); /* one place was left, not two */
+    end_run(other);
+    CHECK(run_seq(&w) == third);
+    end_world(&w);
+}
+
 int main(void)
 {
+    RUN(words_behind_a_question_are_told_in_any_mode);
+    RUN(a_run_that_asks_leaves_its_place);
     RUN(an_addition_is_told_and_answered_by_the_run_that_took_it);
     RUN(what_a_run_did_not_take_has_a_run_of_its_own);
     RUN(a_step_that_is_asked_again_takes_nothing_twice);
