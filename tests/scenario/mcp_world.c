@@ -17,23 +17,34 @@ static void make_dir(const struct world *world, const char *name)
     (void)mkdir(path, 0700); /* there already: as well */
 }
 
-void mcp_write(const struct world *world, const char *const *servers, const char *more)
+static void write_json(const struct world *world, const char *text)
 {
-    char text[16384];
-    int len = snprintf(text, sizeof text, "{\"servers\":{");
-    for (size_t i = 0; servers[i] != NULL; i += 2)
-        len +=
-            snprintf(text + len, sizeof text - (size_t)len,
-                     "%s\"%s\":{\"type\":\"stdio\",\"command\":\"%s\",\"args\":[\"%s\",\"%s\"]%s}",
-                     i == 0 ? "" : ",", servers[i], programs.fake_mcp, servers[i + 1],
-                     world->folder.path, more);
-    snprintf(text + len, sizeof text - (size_t)len, "}}");
     make_dir(world, ".ship");
     make_dir(world, ".ship/mcp");
     folder_write(&world->folder, ".ship/mcp/mcp.json", text);
 }
 
-void mcp_begin(struct world *world, const char *const *servers, const char *permissions)
+static void put_servers(char *text, size_t size, const char *dir, const char *const *servers,
+                        const char *more)
+{
+    int len = snprintf(text, size, "{\"servers\":{");
+    for (size_t i = 0; servers[i] != NULL; i += 2)
+        len +=
+            snprintf(text + len, size - (size_t)len,
+                     "%s\"%s\":{\"type\":\"stdio\",\"command\":\"%s\",\"args\":[\"%s\",\"%s\"]%s}",
+                     i == 0 ? "" : ",", servers[i], programs.fake_mcp, servers[i + 1], dir, more);
+    len += snprintf(text + len, size - (size_t)len, "}}");
+    CHECK(len < (int)size);
+}
+
+void mcp_write(const struct world *world, const char *const *servers, const char *more)
+{
+    char text[16384];
+    put_servers(text, sizeof text, world->folder.path, servers, more);
+    write_json(world, text);
+}
+
+static void begin(struct world *world, const char *permissions)
 {
     char json[2048];
     *world = (struct world){.may_prefix_move = true};
@@ -45,7 +56,19 @@ void mcp_begin(struct world *world, const char *const *servers, const char *perm
              "\"baseUrl\":\"http://127.0.0.1:%d/openai/v1\",\"apiKey\":\"" WORLD_API_KEY "\"}}",
              permissions, world->fake_port);
     folder_write(&world->folder, "ship.json", json);
+}
+
+void mcp_begin(struct world *world, const char *const *servers, const char *permissions)
+{
+    begin(world, permissions);
     mcp_write(world, servers, "");
+    service_start(&world->service, programs.service, &world->folder);
+}
+
+void mcp_begin_with(struct world *world, const char *mcp_json, const char *permissions)
+{
+    begin(world, permissions);
+    write_json(world, mcp_json);
     service_start(&world->service, programs.service, &world->folder);
 }
 

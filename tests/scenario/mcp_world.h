@@ -22,6 +22,8 @@ extern struct mcp_programs programs;
 void mcp_write(const struct world *world, const char *const *servers, const char *more);
 /** permissions: members of it in ship.json. The service has been started. */
 void mcp_begin(struct world *world, const char *const *servers, const char *permissions);
+/** The same with a file of one's own. */
+void mcp_begin_with(struct world *world, const char *mcp_json, const char *permissions);
 /** Waits until /api/status says so; NULL: until it knows no such server. */
 void mcp_await_state(const struct world *world, const char *server, const char *state);
 /** A number of a server in /api/status; -1: it is not there. */

@@ -479,41 +479,6 @@ static void begin_reading(struct driver *driver, enum sma_llm_api api)
     driver_durable(driver);
 }
 
-/* A server's picture is a part where the model has eyes; its words name it either way. */
-static void a_server_shows_its_picture(void)
-{
-    static const struct driver_call calls[] = {{"c1", "mcp__files__read", "{}"}, {NULL}};
-    for (int has_eyes = 0; has_eyes < 2; has_eyes++) {
-        struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
-                                     .provider = "deepseek",
-                                     .model = "deepseek-chat",
-                                     .base_url = "https://api.deepseek.com",
-                                     .api_key = "k",
-                                     .effort = ""};
-        const struct sma_config_llm *llms[] = {&llm};
-        struct sma_part part = photo;
-        const struct sma_mcp_answer answer = {.outcome = SMA_MCP_OK,
-                                              .text = SMA_STR("look:\n[Image: image/png]"),
-                                              .part_count = 1,
-                                              .parts = &part};
-        struct driver driver;
-        init(&driver, SMA_LLM_CHAT, NULL, 0);
-        if (!has_eyes)
-            driver_targets(&driver, llms, 1);
-        driver_offer(&driver, "{\"mcp\":{\"allow\":[\"files:*\"]}}");
-        driver_start(&driver);
-        driver_answer(&driver, "", SMA_FINISH_TOOLS, calls);
-        driver_durable(&driver);
-        driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MCP, .mcp = &answer});
-        driver_check_kinds(&driver, "N");
-        driver_encoded(&driver, "aaaa", NULL);
-        driver_check_kinds(&driver, "PM");
-        CHECK(driver_sends(&driver, "[Image: image/png]"));
-        CHECK(driver_sends(&driver, "<aaaa>") == (has_eyes == 1));
-        driver_fini(&driver);
-    }
-}
-
 static void a_result_shows_its_picture(void)
 {
     static const char *const wanted[] = {
@@ -798,7 +763,6 @@ int main(void)
     RUN(a_conversation_that_is_refused_costs_no_picture);
     RUN(a_request_that_is_too_large_leaves_old_pictures_out);
     RUN(a_refused_data_url_goes_bare);
-    RUN(a_server_shows_its_picture);
     RUN(a_result_shows_its_picture);
     RUN(a_result_that_failed_shows_its_picture_behind_all_results);
     RUN(a_pdf_goes_as_each_wire_wants_it);

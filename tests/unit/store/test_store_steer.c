@@ -434,7 +434,8 @@ static void a_failed_commit_leaves_it_waiting(void)
 /* -- questions --------------------------------------------------------------------------------- */
 static void words_behind_a_question_are_told_in_any_mode(void)
 {
-    static const enum sma_queue_mode modes[] = {SMA_QUEUE_SERIAL, SMA_QUEUE_COLLECT, SMA_QUEUE_STEER};
+    static const enum sma_queue_mode modes[] = {SMA_QUEUE_SERIAL, SMA_QUEUE_COLLECT,
+                                                SMA_QUEUE_STEER};
     for (size_t i = 0; i < SMA_COUNT_OF(modes); i++) {
         bool has_mode = modes[i] == SMA_QUEUE_STEER;
         begin_world();

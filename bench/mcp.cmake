@@ -1,0 +1,6 @@
+add_executable(bench_mcp bench_mcp.c ${PROJECT_SOURCE_DIR}/tests/unit/mcp/actor_world.c)
+target_link_libraries(bench_mcp PRIVATE sma_flags sma_actor_mcp sma_kernel PkgConfig::JANSSON Threads::Threads m)
+target_compile_definitions(bench_mcp PRIVATE SMA_FAKE_MCP="$<TARGET_FILE:fake_mcp>")
+add_dependencies(bench_mcp fake_mcp)
+add_test(NAME bench_mcp COMMAND bench_mcp --quick)
+set_tests_properties(bench_mcp PROPERTIES LABELS bench TIMEOUT 120 RUN_SERIAL ON)
