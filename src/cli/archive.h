@@ -8,12 +8,19 @@
 
 #include <limits.h>
 
-/* A new folder, only ours, beside what will be made: on its disk, and renamed from there. */
+/* A new folder, only ours, beside what will be made: on its disk, and renamed from there. It is
+ * locked while somebody works on it, tar included, so that what a killed one has left is known. */
 struct sma_stage
 {
     char path[PATH_MAX];
+    int lock_fd; /* open until the process ends */
 };
-/** From here to its removal Ctrl-C and its like end tar, not us.
+#define SMA_STAGE_MARK ".unfinished-" /* what will be made, this, and six letters: its name */
+#define SMA_STAGE_LEFT_S 60           /* a folder that nobody locks and that is younger is let be */
+/** Is this a folder that a killed backup or restore of this user has left? Changes nothing. */
+bool sma_stage_is_left(const char *path);
+/** Removes first what was left of making the same.
+ *  From here to its removal Ctrl-C and its like end tar, not us.
  * @param beside  the file or folder that will be made. OK | IO, NOTFOUND, TOOBIG with *error */
 SMA_CHECKED enum sma_err sma_stage_make(const char *beside, struct sma_stage *ret_stage,
                                         struct sma_error *error);

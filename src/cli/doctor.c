@@ -23,6 +23,7 @@ static void look_at_all(struct doctor *doctor, bool is_offline)
     doctor_look_at_project(doctor);
     doctor_look_at_service(doctor);
     doctor_look_at_files(doctor);
+    doctor_look_for_left(doctor);
     doctor_look_at_disk(doctor);
     doctor_look_at_port(doctor);
     doctor_look_at_sandbox(doctor);

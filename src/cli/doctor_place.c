@@ -2,15 +2,18 @@
 #include "doctor_priv.h"
 
 #include "adapters.h"
+#include "archive.h"
 #include "runtime/exec/sandbox.h"
 #include "runtime/secrets/secrets.h"
 #include "sma/limits.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -136,6 +139,45 @@ void doctor_look_at_files(struct doctor *doctor)
     if (is_fine)
         doctor_say(&doctor->report, SMA_PROBE_OK, "files", "",
                    "secrets and chats are for you alone");
+}
+
+/* -- what killed commands have left ------------------------------------------------------------ */
+#define ENTRIES_LOOKED_AT_MAX 20000
+
+static void look_for_left(struct doctor *doctor, const char *folder)
+{
+    char path[PATH_MAX], remedy[PATH_MAX + 32];
+    DIR *open_folder = opendir(folder);
+    const struct dirent *entry;
+    for (int i = 0; open_folder != NULL && i < ENTRIES_LOOKED_AT_MAX; i++) {
+        if ((entry = readdir(open_folder)) == NULL)
+            break;
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= PATH_MAX ||
+            !sma_stage_is_left(path))
+            continue;
+        bool is_quotable = strchr(path, '\'') == NULL;
+        (void)snprintf(remedy, sizeof remedy, "rm -r %s%s%s", is_quotable ? "'" : "",
+                       is_quotable ? path : "THAT", is_quotable ? "'" : "");
+        doctor_say(&doctor->report, SMA_PROBE_WARNING, "left over", remedy,
+                   "%s is what a killed backup, restore or skills add has left; keys may be in it",
+                   path);
+    }
+    if (open_folder != NULL)
+        (void)closedir(open_folder); /* was only read */
+}
+
+/* Where backups and restored projects mostly are made: in the project's folder and beside it. */
+void doctor_look_for_left(struct doctor *doctor)
+{
+    char project[PATH_MAX];
+    if (!find_project(doctor, project))
+        return;
+    look_for_left(doctor, project);
+    char *slash = strrchr(project, '/');
+    if (slash == project)
+        return; /* of the root nothing is beside */
+    *slash = '\0';
+    look_for_left(doctor, project);
 }
 
 /* -- disk -------------------------------------------------------------------------------------- */

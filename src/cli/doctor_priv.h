@@ -26,6 +26,7 @@ struct doctor
 /* doctor_place.c: the folder, what lies in it, the disk below it. */
 void doctor_look_at_project(struct doctor *doctor); /* sets config */
 void doctor_look_at_files(struct doctor *doctor);
+void doctor_look_for_left(struct doctor *doctor);
 void doctor_look_at_disk(struct doctor *doctor);
 /** What so much room means; level: see there. Also for start. */
 struct doctor_disk

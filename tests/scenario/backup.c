@@ -8,12 +8,17 @@
 #include "support/check.h"
 #include "talk.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHAT_COUNT 4
@@ -365,6 +370,112 @@ static void a_chat_can_be_read(void)
     folder_remove(&project);
 }
 
+/* A folder as a killed one leaves it, so many seconds ago. */
+static void leave(const char *path, int seconds, mode_t mode)
+{
+    char file[300];
+    CHECK_INT(0, mkdir(path, 0700));
+    snprintf(file, sizeof file, "%s/archive", path);
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && close(fd) == 0);
+    CHECK_INT(0, chmod(path, mode));
+    struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+    CHECK_INT(0, utimensat(AT_FDCWD, path, times, 0));
+}
+
+static void doctor_names(const char *path, const char *folder, bool is_named)
+{
+    char *output = NULL, command[300];
+    (void)RUN_SMA(&output, "doctor", "--offline", folder);
+    snprintf(command, sizeof command, "rm -r '%s'", path);
+    if ((strstr(output, command) != NULL) != is_named)
+        fprintf(stderr, "%s: %s", command, output);
+    CHECK((strstr(output, command) != NULL) == is_named);
+    free(output);
+}
+
+static void what_killed_ones_left_is_told_and_taken_away(void)
+{
+    char left[200], kept[200], busy[200], young[200], open_to_all[200], project[200];
+    struct folder folder;
+    folder_create(&folder, "{\"name\":\"left\",\"llm\":{\"provider\":\"offline\"}}");
+    CHECK_INT(0, RUN_SMA(NULL, "backup", at("base.tar.gz"), folder.path));
+    CHECK_INT(0, RUN_SMA(NULL, "restore", at("base.tar.gz"), at("project")));
+    snprintf(project, sizeof project, "%s", at("project"));
+    snprintf(left, sizeof left, "%s", at("l.tar.gz.unfinished-aaaaaa"));
+    snprintf(kept, sizeof kept, "%s", at("other.tar.gz.unfinished-aaaaaa")); /* another's */
+    snprintf(busy, sizeof busy, "%s", at("l.tar.gz.unfinished-bbbbbb"));
+    snprintf(young, sizeof young, "%s", at("l.tar.gz.unfinished-cccccc"));
+    snprintf(open_to_all, sizeof open_to_all, "%s", at("l.tar.gz.unfinished-dddddd"));
+    leave(left, 3600, 0700);
+    leave(kept, 3600, 0700);
+    leave(busy, 3600, 0700);
+    leave(young, 0, 0700);
+    leave(open_to_all, 3600, 0755); /* not as ours are made */
+    int fd = open(busy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(fd >= 0 && flock(fd, LOCK_SH) == 0);
+    doctor_names(left, project, true);
+    doctor_names(kept, project, true);
+    doctor_names(busy, project, false);
+    doctor_names(young, project, false);
+    doctor_names(open_to_all, project, false);
+    CHECK(is_there(left)); /* doctor changes nothing */
+    CHECK_INT(0, RUN_SMA(NULL, "backup", at("l.tar.gz"), project));
+    CHECK(!is_there(left) && is_there(kept) && is_there(busy) && is_there(young));
+    CHECK(is_there(open_to_all));
+    close(fd);
+    leave(at("again.unfinished-aaaaaa"), 3600, 0700);
+    CHECK_INT(0, RUN_SMA(NULL, "restore", at("l.tar.gz"), at("again")));
+    CHECK(!is_there(at("again.unfinished-aaaaaa")) && is_there(at("again")));
+    doctor_names(project, project, false);
+    folder_remove(&folder);
+}
+
+/* Killed in the middle, for real: what it leaves is what the next one takes away. */
+static void a_killed_restore_leaves_what_the_next_one_takes(void)
+{
+    struct folder folder;
+    char fifo[200], path[200];
+    folder_create(&folder, "{\"name\":\"killed\",\"llm\":{\"provider\":\"offline\"}}");
+    snprintf(fifo, sizeof fifo, "%s", at("slow.tar.gz"));
+    CHECK_INT(0, mkfifo(fifo, 0600)); /* tar waits for a writer that does not come */
+    char word[] = "restore", folder_path[200];
+    snprintf(folder_path, sizeof folder_path, "%s", at("slow"));
+    char *argv[] = {binary, word, fifo, folder_path, NULL};
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        (void)execv(binary, argv);
+        _exit(127);
+    }
+    bool has_stage = false;
+    for (int i = 0; i < 2000 && !has_stage; i++) {
+        DIR *dir = opendir(place);
+        const struct dirent *entry;
+        while ((entry = readdir(dir)) != NULL)
+            if (strncmp(entry->d_name, "slow.unfinished-", 16) == 0) {
+                snprintf(path, sizeof path, "%s/%.60s", place, entry->d_name);
+                has_stage = true;
+            }
+        closedir(dir);
+        process_pause_ms(5);
+    }
+    CHECK(has_stage);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - 3600}, {.tv_sec = time(NULL) - 3600}};
+    CHECK_INT(0, utimensat(AT_FDCWD, path, times, 0));
+    REFUSES("tar has failed", "restore", at("../../dev/null"), at("slow"));
+    CHECK(is_there(path)); /* somebody works on it */
+    CHECK(kill(-pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+    CHECK(is_there(path));
+    for (int i = 0; i < 400 && is_there(path); i++) { /* until its tar is gone, too */
+        REFUSES("tar has failed", "restore", at("../../dev/null"), at("slow"));
+        process_pause_ms(20);
+    }
+    CHECK(!is_there(path));
+    folder_remove(&folder);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_INT(2, argc);
@@ -381,6 +492,8 @@ int main(int argc, char **argv)
     RUN(what_would_be_missing_is_refused);
     RUN(a_damaged_database_is_refused);
     RUN(a_chat_can_be_read);
+    RUN(what_killed_ones_left_is_told_and_taken_away);
+    RUN(a_killed_restore_leaves_what_the_next_one_takes);
     struct folder folder;
     snprintf(folder.path, sizeof folder.path, "%s", place);
     folder_remove(&folder);

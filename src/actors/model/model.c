@@ -113,6 +113,7 @@ static void cancel(struct model_request *request)
 {
     struct model_outcome outcome = {
         .status = SMA_MODEL_CANCELLED, .retry_after_ms = -1, .error = SMA_STR("cancelled")};
+    model_count_attempt(request);
     model_end(request, &outcome);
 }
 

@@ -57,6 +57,14 @@ static void answer_so_far(struct model_request *request, struct model_outcome *o
     model_answer(request->model, request->target, request->question, outcome);
 }
 
+/* A provider bills what it has read and said, although the attempt failed or is not wanted any
+ * more. While a repeat is waited for, the last attempt has been counted. */
+void model_count_attempt(struct model_request *request)
+{
+    if (request->state == MODEL_RUNNING)
+        sma_usage_add(&request->usage, &sma_decoder_finish(request->decoder)->usage);
+}
+
 void model_end(struct model_request *request, struct model_outcome *outcome)
 {
     outcome->usage = request->usage;
@@ -267,8 +275,7 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
     struct sma_str text = said.err == SMA_ERR_OK && line.err == SMA_ERR_OK
                               ? sma_buf_str(&line)
                               : SMA_STR("the model request failed");
-    /* a provider bills what it has read, although the attempt failed */
-    sma_usage_add(&request->usage, &sma_decoder_finish(request->decoder)->usage);
+    model_count_attempt(request);
     if (verdict.retry != SMA_RETRY_CONTEXT_LENGTH && is_of_key(request, verdict.trouble)) {
         change_key(request, &verdict, text);
     } else if (verdict.retry == SMA_RETRY_YES && try_again(request, &verdict)) {

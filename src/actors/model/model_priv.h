@@ -191,6 +191,8 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
 void model_conclude(struct model_request *request, bool is_network_done);
 /** A file of the body cannot be sent. */
 void model_end_lost(struct model_request *request);
+/** Add what the provider has said so far of this attempt to the usage; once, before its end. */
+void model_count_attempt(struct model_request *request);
 /** Answer with what is known about the request so far, and release it. */
 void model_end(struct model_request *request, struct model_outcome *outcome);
 /** An error status has come, and as much of its body as will be read. */

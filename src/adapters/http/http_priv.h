@@ -105,6 +105,7 @@ enum http_route
     HTTP_ROUTE_TICKETS,
     HTTP_ROUTE_SAY,
     HTTP_ROUTE_FILE,
+    HTTP_ROUTE_FILES,
     HTTP_ROUTE_OLD_WEBHOOK,
     HTTP_ROUTE_OPENAPI,
     HTTP_ROUTE_DELIVERY,
@@ -485,6 +486,7 @@ void http_said(struct sma_http *http, const struct http_pending *pending, struct
 
 /* -- project_files.c: routes that pages of the old program ask for ----------------------------- */
 void http_project_file(struct http_conn *conn, struct sma_str part);
+void http_project_files(struct http_conn *conn, struct sma_str query);
 void http_old_webhook(struct http_conn *conn, struct sma_str type, size_t body_bytes);
 
 /* -- webhooks.c -------------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ static const struct http_route_row rows[] = {
     {GET, "/api/status", HTTP_ROUTE_STATUS, 0},
     {GET, "/api/history", HTTP_ROUTE_HISTORY, 0},
     {GET, "/api/logs", HTTP_ROUTE_LOGS, 0},
+    {GET, "/api/files", HTTP_ROUTE_FILES, 0},
     {GET, "/api/files/*path", HTTP_ROUTE_FILE, 0},
     {POST, "/webhook/:type", HTTP_ROUTE_OLD_WEBHOOK, HTTP_ROUTE_IS_WORK},
     {POST, "/v1/chat/completions", HTTP_ROUTE_OPENAI, HTTP_ROUTE_IS_WORK},

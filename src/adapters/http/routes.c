@@ -304,6 +304,9 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
     case HTTP_ROUTE_FILE:
         http_project_file(conn, value);
         return;
+    case HTTP_ROUTE_FILES:
+        http_project_files(conn, request->query);
+        return;
     case HTTP_ROUTE_OLD_WEBHOOK:
         http_old_webhook(conn, value, body.len);
         return;

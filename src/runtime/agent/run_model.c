@@ -158,11 +158,21 @@ static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
         run_finish_too_long(run);
 }
 
+/* What a failed answer has used counts like any other, as the target's when none has answered. */
+static void add_usage(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    const struct sma_usage *usage = &answer->usage;
+    bool has_tokens = usage->input + usage->cached + usage->written + usage->output > 0;
+    sma_usage_add(&run->usage, usage);
+    if (run->usage_target == NULL && has_tokens)
+        run->usage_target = run->target;
+}
+
 /* The summary, or none: then the run goes on as if it had not been asked for. */
 static void on_summary(struct sma_run *run, const struct sma_model_answer *answer)
 {
     bool is_ok = answer->status == SMA_MODEL_OK;
-    sma_usage_add(&run->usage, &answer->usage);
+    add_usage(run, answer);
     if (is_ok) {
         sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
         run->usage_target = run->target;
@@ -236,7 +246,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
         run->stamps.model_out_ns = answer->out_ns;
         run->stamps.first_token_ns = answer->first_token_ns;
     }
-    sma_usage_add(&run->usage, &answer->usage);
+    add_usage(run, answer);
     if (answer->status == SMA_MODEL_OK) {
         note_success(run, answer);
         if (imitates_part(answer))

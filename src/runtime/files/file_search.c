@@ -131,6 +131,76 @@ enum sma_err file_tools_list(const struct sma_file_tools *tools, const struct sm
     return err == SMA_ERR_OK ? result->err : err;
 }
 
+/* -- names alone ------------------------------------------------------------------------------- */
+struct names
+{
+    const struct sma_file_tools *tools;
+    struct sma_str pattern;
+    struct sma_buf *result;
+    size_t limit, count, looked_at;
+    int64_t deadline_ms;
+    bool is_full;
+};
+
+static enum sma_guard_step name_entry(void *user, const struct sma_guard_entry *entry)
+{
+    struct names *names = user;
+    if (names->looked_at++ == SMA_FILE_NAMES_LOOK_COUNT_MAX || now_ms() > names->deadline_ms) {
+        names->is_full = true;
+        return SMA_GUARD_END;
+    }
+    if (S_ISDIR(entry->stat->st_mode))
+        return is_made_by_others(entry->name) ? SMA_GUARD_SKIP : SMA_GUARD_GO_ON;
+    if (!S_ISREG(entry->stat->st_mode) || !sma_glob_fits(names->pattern, entry->path) ||
+        sma_file_rules_read(names->tools->rules, entry->path) != SMA_FILE_ALLOW)
+        return SMA_GUARD_SKIP;
+    if (names->count == SMA_FILE_LIST_COUNT_MAX ||
+        names->result->len + file_tools_path_cost(names->tools, entry->path) + 80 > names->limit) {
+        names->is_full = true;
+        return SMA_GUARD_END;
+    }
+    sma_buf_put_text(names->result, names->count++ == 0 ? "\"" : ",\"");
+    file_tools_put_path(names->tools, names->result, entry->path);
+    sma_buf_put_char(names->result, '"');
+    return SMA_GUARD_SKIP;
+}
+
+/* The folders that the pattern names before its first star: nothing else need be walked. */
+static struct sma_str named_folder(struct sma_str pattern)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < pattern.len && strchr("*?{", pattern.ptr[i]) == NULL; i++)
+        if (pattern.ptr[i] == '/')
+            len = i;
+    return (struct sma_str){pattern.ptr, len};
+}
+
+enum sma_err sma_file_tools_put_names(const struct sma_file_tools *tools, struct sma_str pattern,
+                                      struct sma_buf *result, bool *ret_is_cut, struct sma_buf *why)
+{
+    struct sma_buf folder;
+    bool is_cut = false;
+    struct names names = {.tools = tools,
+                          .pattern = pattern,
+                          .result = result,
+                          .limit = result->len + FILE_RESULT_TEXT_BYTES_MAX,
+                          .deadline_ms = now_ms() + SMA_FILE_NAMES_MS};
+    sma_buf_init(&folder, SMA_GUARD_PATH_BYTES_MAX + 1);
+    enum sma_err err = sma_guard_clean(tools->guard, named_folder(pattern), &folder, why);
+    if (err == SMA_ERR_OK && sma_file_rules_reads_nothing(tools->rules))
+        err = file_tools_say(why, SMA_STR("Reading files"),
+                             " is switched off (permissions.read_repo in ship.json).");
+    if (err == SMA_ERR_OK &&
+        sma_guard_classify(sma_buf_str(&folder), SMA_GUARD_LIST) != SMA_GUARD_PROTECTED) {
+        err = sma_guard_walk(tools->guard, sma_buf_str(&folder), name_entry, &names, &is_cut, why);
+        if (err == SMA_ERR_NOTFOUND) /* nothing is there: nothing fits */
+            err = SMA_ERR_OK;
+    }
+    sma_buf_fini(&folder);
+    *ret_is_cut = is_cut || names.is_full;
+    return err == SMA_ERR_OK ? result->err : err;
+}
+
 /* -- search_files ------------------------------------------------------------------------------ */
 struct search
 {

@@ -67,6 +67,21 @@ struct sma_file_call
 bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_file_call *call,
                         struct sma_buf *result);
 
+/* Of one list of names; then there may be more. */
+#define SMA_FILE_NAMES_LOOK_COUNT_MAX 20000 /* entries that are looked at */
+#define SMA_FILE_NAMES_MS 200
+/**
+ * The files whose path fits the pattern (file_rules.h), as members of a JSON array: "a","b/c". As
+ * read_file sees them: what may not be read is not there, links and folders are not named, and what
+ * others made (node_modules, build, ...) is looked into only when the pattern begins with it.
+ * Folder by folder in order of name. At most SMA_FILE_LIST_COUNT_MAX files, SMA_FILE_NAMES_LOOK_COUNT_MAX
+ * entries and SMA_FILE_NAMES_MS; *ret_is_cut: there may be more.
+ * @return OK | BADINPUT (no path of the project, or nothing may be read) | IO | NOMEM | TOOBIG
+ */
+SMA_CHECKED enum sma_err sma_file_tools_put_names(const struct sma_file_tools *tools,
+                                                  struct sma_str pattern, struct sma_buf *result,
+                                                  bool *ret_is_cut, struct sma_buf *why);
+
 /** May this file of the project be sent or read? Opens it beneath the root; the caller closes
  *  *ret_fd. */
 SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,

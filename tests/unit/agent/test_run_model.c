@@ -682,6 +682,34 @@ static void usage_goes_with_the_next_step_once(void)
     driver_fini(&d);
 }
 
+/* A stream that broke after its tokens were counted; nobody else answers. */
+static void a_failed_answer_counts_for_who_was_asked(void)
+{
+    struct sma_model_answer broken = {.seq = 10,
+                                      .status = SMA_MODEL_FAILED,
+                                      .trouble = SMA_MODEL_FAILURE_REQUEST,
+                                      .retry_after_ms = -1,
+                                      .error = SMA_STR("broken")};
+    for (int is_counted = 0; is_counted < 2; is_counted++) {
+        struct driver d;
+        begin(&d, 1, 900);
+        if (is_counted == 0)
+            broken.usage = (struct sma_usage){.request_count = 3};
+        else
+            broken.usage =
+                (struct sma_usage){.request_count = 3, .input = 120, .output = 9, .cost_nano = 7};
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &broken});
+        const struct sma_done *done = &driver_find(&d, SMA_RUN_STORE_DONE)->done;
+        CHECK_INT(SMA_OUTCOME_FAILED, done->outcome);
+        CHECK_INT(3, done->usage.request_count);
+        CHECK_INT(is_counted * 120, done->usage.input);
+        CHECK_INT(is_counted * 9, done->usage.output);
+        CHECK_INT(is_counted * 7, done->usage.cost_nano);
+        CHECK_STR(is_counted ? "chat one m-1" : "", done->target);
+        driver_fini(&d);
+    }
+}
+
 int main(void)
 {
     RUN(the_next_target_is_asked_at_once);
@@ -705,5 +733,6 @@ int main(void)
     RUN(who_has_been_sent_something_is_not_told_to_wait);
     RUN(who_waits_for_more_than_was_sent_is_told);
     RUN(usage_goes_with_the_next_step_once);
+    RUN(a_failed_answer_counts_for_who_was_asked);
     return check_summary();
 }

@@ -6,8 +6,10 @@
 
 #include "adapters/http/http_priv.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct harness *harness;
@@ -261,6 +263,120 @@ static void texts_of_the_project_are_shown_and_nothing_else(void)
     }
 }
 
+static void make_folder(const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", harness_dir(harness), name);
+    CHECK(mkdir(path, 0700) == 0);
+}
+
+static void check_names(const char *query, const char *expected)
+{
+    char line[400];
+    snprintf(line, sizeof line, "GET /api/files%s", query);
+    struct reply reply = request_once(harness, line, "", NULL);
+    CHECK_INT(200, reply.status);
+    CHECK_TEXT(expected, reply.body);
+    reply_free(&reply);
+}
+#define FILES(list) "{\"success\":true,\"files\":[" list "]}"
+
+static void make_tree(void)
+{
+    char link[300];
+    static const char *const folders[] = {"src", "src/deep", "build", ".ship/secret"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++)
+        make_folder(folders[i]);
+    static const char *const files[] = {"b.md",        "a.md", "src/z.c",    "src/deep/y.c",
+                                        "build/out.c", ".env", ".env.local", ".ship/secret/key",
+                                        "src/.env"};
+    for (size_t i = 0; i < SMA_COUNT_OF(files); i++)
+        write_file(files[i], "x");
+    snprintf(link, sizeof link, "%s/src/link.c", harness_dir(harness));
+    CHECK(symlink("/etc/passwd", link) == 0);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    return place->level == 0 ? 0 : remove(path);
+}
+
+/* All that the test has put into the project, before the harness takes away its own. */
+static void clear_project(void)
+{
+    static const char *const names[] = {"src",  "build", "many", ".ship/secret",
+                                        "b.md", "a.md",  ".env", ".env.local"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        char path[300];
+        snprintf(path, sizeof path, "%s/%s", harness_dir(harness), names[i]);
+        (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        (void)remove(path); /* not every test makes each of them */
+    }
+}
+
+static void names_of_the_project_are_shown_and_no_secret_is(void)
+{
+    make_tree();
+    check_names("?pattern=*.md", FILES("\"a.md\",\"b.md\""));
+    check_names("?pattern=src/**", FILES("\"src/deep/y.c\",\"src/z.c\""));
+    check_names("?pattern=**/*.c", FILES("\"src/deep/y.c\",\"src/z.c\""));
+    check_names("?pattern=%73rc%2F*.c", FILES("\"src/z.c\""));
+    check_names("?pattern=build/*", FILES("\"build/out.c\""));
+    check_names("?pattern=nowhere/*", FILES(""));
+    check_names("?pattern=.ship/**", FILES(""));
+    check_names("?pattern=.ship/secret/key", FILES(""));
+    check_names("?pattern=**/.env*", FILES(""));
+    check_names("?pattern=", FILES("\"a.md\",\"b.md\",\"src/deep/y.c\",\"src/z.c\""));
+    check_names("", FILES("\"a.md\",\"b.md\",\"src/deep/y.c\",\"src/z.c\""));
+    static const char *const wrong[] = {
+        "?patern=*",     "?pattern=*&limit=1",   "?limit=1",          "?pattern",
+        "?pattern=../*", "?pattern=/etc/*",      "?pattern=a%2F../*", "?pattern=%00",
+        "?pattern=%ff",  "?pattern=*&pattern=*", "?pattern=%zz"};
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++) {
+        char line[100];
+        snprintf(line, sizeof line, "GET /api/files%s", wrong[i]);
+        CHECK_INT(400, request_status(harness, line, "", NULL));
+    }
+    for (int len = 200; len <= 201; len++) {
+        char line[300] = "GET /api/files?pattern=";
+        size_t at = strlen(line);
+        memset(line + at, 'x', (size_t)len);
+        line[at + (size_t)len] = '\0';
+        CHECK_INT(len == 200 ? 200 : 400, request_status(harness, line, "", NULL));
+    }
+    clear_project();
+}
+
+static void names_are_as_many_as_may_be_and_allowed(void)
+{
+    make_folder("many");
+    for (int i = 0; i < 1001; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "many/%04d", i);
+        write_file(name, "");
+        if (i < 999)
+            continue;
+        struct reply reply = request_once(harness, "GET /api/files?pattern=many/*", "", NULL);
+        CHECK_INT(200, reply.status);
+        CHECK((strstr(reply.body, ",\"truncated\":true}") != NULL) == (i == 1000));
+        CHECK(strstr(reply.body, "many/0999") != NULL && strstr(reply.body, "many/1000") == NULL);
+        reply_free(&reply);
+    }
+    clear_project();
+    harness_stop(harness);
+    harness = harness_start(&(struct harness_options){.permissions = "{\"read_repo\":false}"});
+    CHECK_INT(400, request_status(harness, "GET /api/files?pattern=*", "", NULL));
+    harness_stop(harness);
+    harness = harness_start(
+        &(struct harness_options){.permissions = "{\"read_repo\":{\"paths\":[\"src/**\"]}}"});
+    make_tree();
+    check_names("?pattern=**/*", FILES("\"src/deep/y.c\",\"src/z.c\""));
+    check_names("?pattern=*.md", FILES(""));
+    clear_project();
+}
+
 static void pages_of_the_old_program_find_what_they_ask_for(void)
 {
     struct reply reply = request_once(harness, "POST /webhook/github", "", "{\"a\":1}");
@@ -280,6 +396,8 @@ int main(void)
     a_run_is_cancelled_by_its_number();
     a_message_to_a_chat_is_taken();
     texts_of_the_project_are_shown_and_nothing_else();
+    names_of_the_project_are_shown_and_no_secret_is();
+    names_are_as_many_as_may_be_and_allowed();
     pages_of_the_old_program_find_what_they_ask_for();
     harness_stop(harness);
     return 0;

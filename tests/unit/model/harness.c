@@ -457,6 +457,15 @@ const struct harness_record *harness_wait(struct harness *harness, size_t record
     return &harness->records[record];
 }
 
+void harness_wait_delta(struct harness *harness, size_t record)
+{
+    struct timespec until = deadline();
+    pthread_mutex_lock(&harness->lock);
+    while (harness->records[record].delta_count == 0)
+        CHECK(pthread_cond_timedwait(&harness->changed, &harness->lock, &until) == 0);
+    pthread_mutex_unlock(&harness->lock);
+}
+
 size_t harness_requests(struct harness *harness, size_t *ret_connections)
 {
     bool seen[4096] = {false};

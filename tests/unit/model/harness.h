@@ -66,6 +66,8 @@ size_t harness_ask_files(struct harness *harness, const struct sma_config_llm *l
 void harness_cancel(struct harness *harness, size_t record);
 /** Wait (with a deadline of 20 s, failing the test) until answered; borrowed. */
 const struct harness_record *harness_wait(struct harness *harness, size_t record);
+/** Until some of its answer was shown. */
+void harness_wait_delta(struct harness *harness, size_t record);
 const struct harness_record *harness_get(struct harness *harness, size_t record);
 /** Wait until fake_model has logged this many requests. */
 void harness_wait_requests(struct harness *harness, size_t count);

@@ -441,6 +441,70 @@ static void usage_is_of_all_attempts_together(void)
     raw_server_destroy(server);
 }
 
+/* Half an answer, with this event at its end, and no end of the body but for a break. */
+struct half
+{
+    const char *last;
+    bool is_broken;
+};
+
+static void say_half(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    const struct half *half = user;
+    (void)number;
+    (void)request;
+    static const char part[] =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half of it\"}}]}\n\n";
+    snprintf(
+        response, size,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n%s%s",
+        strlen(part) + strlen(half->last) + (half->is_broken ? 0 : 1000), part, half->last);
+}
+
+#define COUNTED \
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":40,\"completion_tokens\":3}}\n\n"
+#define REFUSED \
+    "data: "    \
+    "{\"error\":{\"code\":\"server_error\",\"type\":\"server_error\",\"message\":\"x\"}}\n\n"
+
+static void check_half(const struct half *half, bool is_cancelled, uint64_t input, uint64_t output)
+{
+    struct raw_server *server = raw_server_create(say_half, (void *)(uintptr_t)half);
+    char url[64];
+    struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
+    llm.has_prices = true;
+    llm.price_input = llm.price_output = 1;
+    llm.idle_ms = is_cancelled ? 60000 : 300;
+    llm.total_ms = is_cancelled ? 60000 : 600; /* no time for a repeat that stalls, too */
+    struct harness *harness = harness_create(&llm, NULL);
+    size_t asked = harness_ask(harness, "hi");
+    if (is_cancelled) {
+        harness_wait_delta(harness, asked);
+        harness_cancel(harness, asked);
+    }
+    const struct harness_record *record = harness_wait(harness, asked);
+    CHECK_INT(is_cancelled ? SMA_MODEL_CANCELLED : SMA_MODEL_FAILED, record->status);
+    CHECK(record->usage.request_count >= 1);
+    CHECK_INT(input * record->usage.request_count, record->usage.input);
+    CHECK_INT(output * record->usage.request_count, record->usage.output);
+    CHECK((record->usage.cost_nano > 0) == (input > 0));
+    CHECK_INT(record->usage.request_count, raw_server_count(server));
+    harness_destroy(harness);
+    raw_server_destroy(server);
+}
+
+static void what_a_failed_attempt_has_used_is_what_was_said(void)
+{
+    check_half(&(struct half){COUNTED, true}, false, 40, 3);  /* broken */
+    check_half(&(struct half){COUNTED, false}, false, 40, 3); /* stalled */
+    check_half(&(struct half){COUNTED, false}, true, 40, 3);  /* not wanted any more */
+    check_half(&(struct half){COUNTED REFUSED, true}, false, 40, 3);
+    check_half(&(struct half){COUNTED "data: {\n\n", true}, false, 40, 3);
+    check_half(&(struct half){"", true}, false, 0, 0); /* nothing was said: nothing is guessed */
+    check_half(&(struct half){"", false}, false, 0, 0);
+    check_half(&(struct half){REFUSED, true}, false, 0, 0);
+}
+
 static void say_without_counts(void *user, size_t number, const char *request, char *response,
                                size_t size)
 {
@@ -591,6 +655,7 @@ int main(void)
     RUN(a_hang_is_repeated_once_on_a_new_connection);
     RUN(an_error_without_an_end_is_an_error_all_the_same);
     RUN(usage_is_of_all_attempts_together);
+    RUN(what_a_failed_attempt_has_used_is_what_was_said);
     RUN(what_a_provider_does_not_count_is_guessed);
     RUN(every_call_leaves_one_line);
     return check_summary();
