@@ -202,9 +202,10 @@ static bool is_inner_name(const char *host)
     static const char *const ends[] = {"localhost", ".localhost", ".local", ".internal",
                                        ".home.arpa"};
     size_t len = strlen(host);
+    len -= len > 0 && host[len - 1] == '.'; /* the same name, spelt from the root */
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t end = strlen(ends[i]);
-        if (len >= end && strcasecmp(host + len - end, ends[i]) == 0 &&
+        if (len >= end && strncasecmp(host + len - end, ends[i], end) == 0 &&
             (len == end || ends[i][0] == '.'))
             return true;
     }

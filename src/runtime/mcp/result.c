@@ -36,12 +36,21 @@ static void begin_part(struct rendering *rendering)
     rendering->has_any = true;
 }
 
+/* A type is one word; more than that would be words of the server outside of what it said. */
+static bool is_type(struct sma_str mime)
+{
+    for (size_t i = 0; i < mime.len; i++)
+        if ((unsigned char)mime.ptr[i] <= ' ' || mime.ptr[i] == ']')
+            return false;
+    return mime.len > 0 && mime.len <= 100;
+}
+
 static void put_named(struct rendering *rendering, const char *what, struct sma_str mime)
 {
     put(rendering, SMA_STR("["));
     put(rendering, sma_str(what));
     put(rendering, SMA_STR(": "));
-    put(rendering, mime.len == 0 || mime.len > 100 ? SMA_STR("unknown") : mime);
+    put(rendering, is_type(mime) ? mime : SMA_STR("unknown"));
     put(rendering, SMA_STR("]"));
 }
 

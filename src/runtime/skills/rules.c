@@ -107,7 +107,7 @@ static bool read_entry(struct sma_str entry, struct sma_str *ret_command)
     return false;
 }
 
-/* Entries stand behind commas, those in brackets apart. */
+/* Entries stand behind commas or blanks, as both are written; what stands in brackets is one. */
 static void put_entries(struct sma_buf *buf, const struct sma_config *config,
                         const struct sma_skill *skill, struct sma_str text)
 {
@@ -115,7 +115,8 @@ static void put_entries(struct sma_buf *buf, const struct sma_config *config,
     for (size_t i = 0, begin = 0; i <= text.len; i++) {
         char byte = i == text.len ? ',' : text.ptr[i];
         depth += byte == '(' ? 1 : byte == ')' ? -1 : 0;
-        if (i < text.len && (byte != ',' || depth > 0))
+        bool separates = byte == ',' || byte == ' ' || byte == '\t' || byte == '\n';
+        if (i < text.len && (!separates || depth > 0))
             continue;
         struct sma_str command;
         if (read_entry((struct sma_str){text.ptr + begin, i - begin}, &command))

@@ -343,7 +343,9 @@ enum sma_err sma_skill_tree_list(int folder, size_t max, struct sma_buf *buf,
     for (uint32_t i = 0; err == SMA_ERR_OK && i < walk.count; i++) {
         if (S_ISDIR(walk.list[i].stat.st_mode) || ++shown > max)
             continue;
-        sma_buf_put_text(buf, walk.list[i].path);
+        /* one line a file, whatever its name: a name with a line in it would look like two files */
+        for (const char *at = walk.list[i].path; *at != '\0'; at++)
+            sma_buf_put_char(buf, *at == '\n' ? '?' : *at);
         sma_buf_put_char(buf, '\n');
     }
     fini_walk(&walk);

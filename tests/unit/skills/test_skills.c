@@ -567,6 +567,8 @@ static void only_own_scripts_become_rules(void)
         {"Bash(python3 scripts/a.sh -v), Read", "python3 .claude/skills/s/scripts/a.sh -v\n"},
         {"exec_shell(sh scripts/a.sh *),Bash(a.sh)",
          "sh .claude/skills/s/scripts/a.sh\n.claude/skills/s/a.sh\n"},
+        {"Bash(scripts/a.sh:*) Read Bash(sh scripts/a.sh)",
+         ".claude/skills/s/scripts/a.sh\nsh .claude/skills/s/scripts/a.sh\n"},
         {"[\"Bash(sh scripts/a.sh)\", 7, \"Write\"]", "sh .claude/skills/s/scripts/a.sh\n"},
         {"Bash(git:*), Bash, Bash(), Bash(*), Read(scripts/a.sh)", ""},
         {"Bash(sh -c scripts/a.sh)", ""},    /* not behind a program's name */
