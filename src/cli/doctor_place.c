@@ -159,8 +159,7 @@ static void look_for_left(struct doctor *doctor, const char *folder)
         (void)snprintf(remedy, sizeof remedy, "rm -r %s%s%s", is_quotable ? "'" : "",
                        is_quotable ? path : "THAT", is_quotable ? "'" : "");
         doctor_say(&doctor->report, SMA_PROBE_WARNING, "left over", remedy,
-                   "%s is what a killed backup, restore or skills add has left; keys may be in it",
-                   path);
+                   "%s is what a killed backup or restore has left; keys may be in it", path);
     }
     if (open_folder != NULL)
         (void)closedir(open_folder); /* was only read */

@@ -74,8 +74,8 @@ bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_fil
  * The files whose path fits the pattern (file_rules.h), as members of a JSON array: "a","b/c". As
  * read_file sees them: what may not be read is not there, links and folders are not named, and what
  * others made (node_modules, build, ...) is looked into only when the pattern begins with it.
- * Folder by folder in order of name. At most SMA_FILE_LIST_COUNT_MAX files, SMA_FILE_NAMES_LOOK_COUNT_MAX
- * entries and SMA_FILE_NAMES_MS; *ret_is_cut: there may be more.
+ * Folder by folder in order of name, at most SMA_FILE_LIST_COUNT_MAX files; *ret_is_cut: there may
+ * be more.
  * @return OK | BADINPUT (no path of the project, or nothing may be read) | IO | NOMEM | TOOBIG
  */
 SMA_CHECKED enum sma_err sma_file_tools_put_names(const struct sma_file_tools *tools,
