@@ -1,4 +1,4 @@
-/* Aim: pictures in results of MCP servers reach models with eyes, and are named to those without. */
+/* Aim: pictures in results of MCP servers reach models with eyes, and are named to those without */
 #include "runtime/agent/run_priv.h"
 #include "unit/agent/run_driver.h"
 
