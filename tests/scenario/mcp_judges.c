@@ -28,10 +28,12 @@ static void server_everything_is_used_over_stdio(void)
     CHECK(mcp_number(&world, "every", "tools") >= 12);
     talk_expect(world.service.port, "c1",
                 "[[do: call mcp__every__echo {\"message\":\"hi\"}; call mcp__every__get-sum "
-                "{\"a\":2,\"b\":3}; call mcp__every__get-tiny-image {}; call "
-                "mcp__every__trigger-long-running-operation {\"duration\":1,\"steps\":2}; call "
-                "mcp_list_resources {}; text done]]",
+                "{\"a\":2,\"b\":3}; call mcp__every__trigger-long-running-operation "
+                "{\"duration\":1,\"steps\":2}; call mcp_list_resources {}; text done]]",
                 "done");
+    /* alone: the message that brings the picture counts as a step of the model */
+    talk_expect(world.service.port, "c2", "[[do: call mcp__every__get-tiny-image {}; text seen]]",
+                "");
     CHECK(world_asked_count(&world, "Echo: hi") > 0);
     CHECK(world_asked_count(&world, "The sum of 2 and 3 is 5.") > 0);
     CHECK(world_asked_count(&world, "[Image: image/png]") > 0);
@@ -46,7 +48,7 @@ static void a_server_of_the_sdk_is_used_in_the_modern_era(void)
 {
     struct world world;
     char *output = NULL;
-    char *copy[] = {(char *)(uintptr_t) "cp",
+    char *copy[] = {(char *)(uintptr_t) "/bin/cp",
                     (char *)(uintptr_t)SMA_SOURCE_DIR "/tests/judges/sdk_stdio.mjs",
                     (char *)(uintptr_t)CACHE "/sdk_stdio.mjs", NULL};
     CHECK_INT(0, run_to_end(copy, "", &output, WAIT_MS)); /* it finds its packages beside it */

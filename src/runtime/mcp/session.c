@@ -314,6 +314,23 @@ static void on_call_result(struct sma_mcp_session *session, struct session_reque
                    result, SMA_STR(""));
 }
 
+/* The probe was given up and a handshake begun, and now it is answered: a server that starts slowly
+ * speaks the modern era all the same. @return is it that? */
+static bool take_late_discovery(struct sma_mcp_session *session, uint64_t id, const json_t *result)
+{
+    if (session->state != SESSION_INITIALIZING || id != session->probe_id ||
+        !speaks_modern(sma_json_get(result, "supportedVersions")))
+        return false;
+    for (size_t i = 0; i < SMA_COUNT_OF(session->open); i++)
+        if (session->open[i].kind == SESSION_INITIALIZE)
+            session_close(session, &session->open[i]); /* its answer is to nothing */
+    session->has_answered = true;
+    session->is_modern = true;
+    (void)snprintf(session->version, sizeof session->version, "%s", SESSION_MODERN_VERSION);
+    begin_work(session, result);
+    return true;
+}
+
 static void on_answer(struct sma_mcp_session *session, const json_t *message)
 {
     const json_t *id = sma_json_get(message, "id");
@@ -322,6 +339,9 @@ static void on_answer(struct sma_mcp_session *session, const json_t *message)
                                           : NULL;
     const json_t *error = sma_json_get(message, "error");
     const json_t *result = error == NULL ? sma_json_get(message, "result") : NULL;
+    if (request == NULL && json_is_integer(id) && json_integer_value(id) > 0 &&
+        take_late_discovery(session, (uint64_t)json_integer_value(id), result))
+        return;
     if (request == NULL) {
         session->counts.stray++;
         if (error != NULL)
@@ -539,6 +559,8 @@ static void time_out(struct sma_mcp_session *session, struct session_request *re
         return;
     }
     enum session_kind kind = request->kind;
+    if (kind == SESSION_DISCOVER)
+        session->probe_id = request->id; /* it may just be slow to start */
     session_close(session, request);
     if (kind == SESSION_DISCOVER)
         on_discover(session, NULL);

@@ -88,6 +88,7 @@ struct sma_mcp_session
     uint64_t last_question;
     size_t call_count;
     uint64_t last_id;
+    uint64_t probe_id;     /* of a server/discover that was not answered in time */
     uint64_t handshake_ns; /* until when it has to be ready; UINT64_MAX = it was */
     uint64_t listen_ns;    /* when to listen to changes again; UINT64_MAX = not */
     uint64_t now_ns;       /* of the entry that is at work */

@@ -122,6 +122,24 @@ static void whoever_does_not_know_discovery_is_legacy(void)
     talk_end(&talk);
 }
 
+static void a_modern_server_that_starts_slowly_is_modern(void)
+{
+    struct talk talk;
+    talk_begin(&talk, true);
+    sma_mcp_session_tick(talk.session, talk.now + SMA_MCP_PROBE_MS * MS);
+    CHECK_INT(1, talk_count(&talk, "initialize"));
+    CHECK(!sma_mcp_session_is_modern(talk.session));
+    talk_answer(&talk, "server/discover", DISCOVERED); /* both lie in its stdin */
+    CHECK(sma_mcp_session_is_modern(talk.session));
+    talk_answer(&talk, "initialize", "\"error\":{\"code\":-32601,\"message\":\"no\"}");
+    CHECK_INT(0, talk.failed_count);
+    talk_answer(&talk, "tools/list", "\"result\":{\"tools\":[" TOOL("echo") "]}");
+    CHECK(sma_mcp_session_is_ready(talk.session));
+    CHECK_TEXT("2026-07-28", sma_mcp_session_version(talk.session));
+    CHECK_INT(0, talk_count(&talk, "notifications/initialized"));
+    talk_end(&talk);
+}
+
 static void a_result_that_is_not_the_end_is_asked_for_again(void)
 {
     struct talk talk;
@@ -430,6 +448,7 @@ int main(void)
     RUN(a_silent_server_is_given_up);
     RUN(the_modern_era_has_meta_everywhere_and_no_handshake);
     RUN(whoever_does_not_know_discovery_is_legacy);
+    RUN(a_modern_server_that_starts_slowly_is_modern);
     RUN(a_result_that_is_not_the_end_is_asked_for_again);
     RUN(a_call_is_answered_once_in_any_order);
     RUN(errors_say_what_they_are);
