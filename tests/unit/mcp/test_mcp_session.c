@@ -137,6 +137,9 @@ static void a_modern_server_that_starts_slowly_is_modern(void)
     CHECK(sma_mcp_session_is_ready(talk.session));
     CHECK_TEXT("2026-07-28", sma_mcp_session_version(talk.session));
     CHECK_INT(0, talk_count(&talk, "notifications/initialized"));
+    talk_answer(&talk, "server/discover", DISCOVERED); /* once */
+    CHECK_INT(1, talk_count(&talk, "tools/list"));
+    CHECK_INT(2, sma_mcp_session_count(talk.session).stray);
     talk_end(&talk);
 }
 
