@@ -6,7 +6,6 @@
 #include "store.h"
 
 /* what the adapter says, the mark of an aside, whose words they are */
-#define META_BYTES_MAX (SMA_META_BYTES_MAX + 128 + 6 * 3 * SMA_ID_BYTES_MAX)
 
 static struct sma_str message_id_of(const struct sma_ingress *in)
 {
@@ -193,16 +192,17 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
         sma_buf_clear(&store->scratch.line);
         return SMA_ERR_OK;
     }
-    SMA_AUTO(sma_buf_fini) struct sma_buf marked, meta;
+    struct sma_buf *meta = &store->scratch.meta;
+    SMA_AUTO(sma_buf_fini) struct sma_buf marked;
     sma_buf_init(&marked, SMA_META_BYTES_MAX + 64);
-    sma_buf_init(&meta, META_BYTES_MAX);
+    sma_buf_clear(meta);
     bool is_aside = how->is_aside || in->kind == SMA_EVENT_CONTROL;
     if (is_aside)
         put_aside_meta(&marked, in->meta_json,
                        in->kind == SMA_EVENT_CONTROL ? in->control : SMA_CONTROL_NONE);
-    put_actor_meta(&meta, in, is_aside ? sma_buf_str(&marked) : in->meta_json);
-    if (marked.err != SMA_ERR_OK || meta.err != SMA_ERR_OK)
-        return marked.err != SMA_ERR_OK ? marked.err : meta.err;
+    put_actor_meta(meta, in, is_aside ? sma_buf_str(&marked) : in->meta_json);
+    if (marked.err != SMA_ERR_OK || meta->err != SMA_ERR_OK)
+        return marked.err != SMA_ERR_OK ? marked.err : meta->err;
     return sma_store_place_line(store, chat,
                                 &(struct sma_history_entry){.wall_ms = in->wall_ms,
                                                             .channel = in->route.channel,
@@ -212,7 +212,7 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
                                                             .message_id = message_id_of(in),
                                                             .role = SMA_STR("user"),
                                                             .text = in->text,
-                                                            .meta_json = sma_buf_str(&meta)},
+                                                            .meta_json = sma_buf_str(meta)},
                                 ret_offset);
 }
 

@@ -40,6 +40,7 @@ static bool read_free_space(void *user, uint64_t *ret_free_bytes)
 static void init_buffers(struct sma_store *store)
 {
     sma_buf_init(&store->scratch.line, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->scratch.meta, SCRATCH_BYTES_MAX);
     sma_buf_init(&store->scratch.facts, SCRATCH_BYTES_MAX);
     sma_buf_init(&store->scratch.text, SCRATCH_BYTES_MAX);
     sma_buf_init(&store->scratch.load, 4 * SCRATCH_BYTES_MAX);
@@ -184,6 +185,7 @@ void sma_store_destroy(struct sma_store *store)
     sma_state_close(store->state, store->is_drained || is_untouched);
     sma_queue_destroy(store->queue);
     sma_buf_fini(&store->scratch.line);
+    sma_buf_fini(&store->scratch.meta);
     sma_buf_fini(&store->scratch.facts);
     sma_buf_fini(&store->scratch.text);
     sma_buf_fini(&store->scratch.load);

@@ -50,7 +50,7 @@ struct store_chats
 /* Bytes of the moment, kept for their memory. */
 struct store_scratch
 {
-    struct sma_buf line, facts, parts, text, load, model;
+    struct sma_buf line, meta, facts, parts, text, load, model;
 };
 
 struct sma_store

@@ -5,6 +5,7 @@
  * with their file again, claims look a little younger.
  */
 #include "runtime/chat/state_priv.h"
+#include "sma/text.h"
 
 enum
 {
@@ -13,8 +14,10 @@ enum
     MARK_HISTORY_FLUSHED,
     MARK_LOW, /* open rows below it are listed, all others below it are finished */
     MARK_OPEN_COUNT,
-    MARK_FIXED_COUNT
+    MARK_FIXED_COUNT /* then the open rows, then a hash of it all: a seq that a damaged byte changed
+                        would be a message that is never answered */
 };
+#define MARK_BYTES_MAX (8 * (MARK_FIXED_COUNT + SMA_STATE_OPEN_LIST_MAX + 1))
 
 static void put_u64(uint8_t *bytes, uint64_t number)
 {
@@ -34,7 +37,7 @@ static uint64_t get_u64(const char *bytes)
 
 static enum sma_err write_marks(struct sma_state *state)
 {
-    uint8_t bytes[8 * (MARK_FIXED_COUNT + SMA_STATE_OPEN_LIST_MAX)];
+    uint8_t bytes[MARK_BYTES_MAX];
     const uint64_t *open = state->open.items + state->open_head;
     size_t open_count = state->open.count - state->open_head;
     uint64_t low = state->next_seq;
@@ -49,9 +52,10 @@ static enum sma_err write_marks(struct sma_state *state)
     put_u64(bytes + 8 * MARK_OPEN_COUNT, open_count);
     for (size_t i = 0; i < open_count; i++)
         put_u64(bytes + 8 * (MARK_FIXED_COUNT + i), open[i]);
-    return sma_state_meta_write(
-        state, SMA_STR("state.marks"),
-        (struct sma_str){(const char *)bytes, 8 * (MARK_FIXED_COUNT + open_count)});
+    size_t len = 8 * (MARK_FIXED_COUNT + open_count);
+    put_u64(bytes + len, sma_siphash(state->key, bytes, len));
+    return sma_state_meta_write(state, SMA_STR("state.marks"),
+                                (struct sma_str){(const char *)bytes, len + 8});
 }
 
 enum sma_err sma_state_marks_write(struct sma_state *state, bool is_forced)
@@ -112,10 +116,16 @@ static enum sma_err load_open_list(struct sma_state *state, const char *bytes, s
     return err;
 }
 
-static bool are_marks_sound(const char *bytes, size_t len)
+/* Marks without a hash at their end were written by a program that did not write one. */
+static bool are_marks_sound(const struct sma_state *state, const char *bytes, size_t len)
 {
-    if (len < 8 * MARK_FIXED_COUNT ||
-        len != 8 * (MARK_FIXED_COUNT + get_u64(bytes + 8 * MARK_OPEN_COUNT)))
+    if (len < 8 * MARK_FIXED_COUNT)
+        return false;
+    uint64_t open_count = get_u64(bytes + 8 * MARK_OPEN_COUNT);
+    size_t hashed = len - 8;
+    bool has_hash = len == 8 * (MARK_FIXED_COUNT + open_count + 1);
+    if (has_hash ? get_u64(bytes + hashed) != sma_siphash(state->key, bytes, hashed)
+                 : len != 8 * (MARK_FIXED_COUNT + open_count))
         return false;
     uint64_t next = get_u64(bytes + 8 * MARK_NEXT_SEQ);
     return next > 0 && next <= SMA_STATE_SEQ_MAX / 2 && get_u64(bytes + 8 * MARK_LOW) <= next &&
@@ -124,7 +134,7 @@ static bool are_marks_sound(const char *bytes, size_t len)
 
 static enum sma_err load_marks(struct sma_state *state)
 {
-    char bytes[8 * (MARK_FIXED_COUNT + SMA_STATE_OPEN_LIST_MAX)];
+    char bytes[MARK_BYTES_MAX];
     size_t len = 0;
     enum sma_err err =
         sma_state_meta_read(state, SMA_STR("state.marks"), bytes, sizeof bytes, &len);
@@ -133,14 +143,14 @@ static enum sma_err load_marks(struct sma_state *state)
         return SMA_ERR_OK; /* nothing was committed yet, or not enough to need marks */
     if (err != SMA_ERR_OK)
         return err;
-    if (!are_marks_sound(bytes, len))
+    if (!are_marks_sound(state, bytes, len))
         /* damaged: as if there were none. All rows are read, all lines looked at */
         return SMA_ERR_OK;
     state->uptime_base_ms = get_u64(bytes + 8 * MARK_UPTIME_MS);
     state->next_seq = get_u64(bytes + 8 * MARK_NEXT_SEQ);
     state->history_flushed = get_u64(bytes + 8 * MARK_HISTORY_FLUSHED);
     state->marks_seq = get_u64(bytes + 8 * MARK_LOW); /* for the scan of the tail */
-    return load_open_list(state, bytes, len / 8 - MARK_FIXED_COUNT);
+    return load_open_list(state, bytes, get_u64(bytes + 8 * MARK_OPEN_COUNT));
 }
 
 enum sma_err sma_state_marks_load(struct sma_state *state)
