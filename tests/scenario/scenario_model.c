@@ -33,7 +33,8 @@ static void start(struct world *world, bool is_stream, const char *api_key)
              "\"idleMs\":%d},"
              "\"patienceS\":0,\"apiKey\":\"%s\"",
              wire, is_stream ? "true" : "false", IDLE_MS, IDLE_MS, api_key);
-    world_start(world, binary, fake_model, llm, ",\"agent\":{\"concurrency\":32}");
+    world_start(world, binary, fake_model, llm,
+                ",\"agent\":{\"concurrency\":32},\"memory\":{\"extract\":false}");
     world->is_stream = is_stream;
 }
 

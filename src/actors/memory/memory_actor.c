@@ -102,6 +102,11 @@ static void scrub(struct sma_memory_actor *actor)
     actor->scrub_ns = is_done ? UINT64_MAX : sma_ctx_now(actor->ctx) + SCRUB_REST_NS;
 }
 
+static bool wants_scrub(const struct sma_memory *memory)
+{
+    return memory != NULL && sma_memory_wants_scrub(memory);
+}
+
 static void act_and_set_wake(struct sma_memory_actor *actor)
 {
     uint64_t now = sma_ctx_now(actor->ctx);
@@ -116,6 +121,9 @@ static void act_and_set_wake(struct sma_memory_actor *actor)
     }
     if (actor->scrub_ns <= now)
         scrub(actor);
+    else if (actor->scrub_ns == UINT64_MAX &&
+             (wants_scrub(actor->facts) || wants_scrub(actor->proposed)))
+        actor->scrub_ns = now + SCRUB_DELAY_NS;
     uint64_t at = read_next(actor);
     const uint64_t others[] = {actor->old_ns, actor->guard_ns, actor->scrub_ns};
     for (size_t i = 0; i < SMA_COUNT_OF(others); i++)

@@ -72,7 +72,8 @@ bool sma_memory_has_any(struct sma_memory *memory, uint64_t now_ns);
 
 /**
  * What of this scope fits the text best, at most limit: by words (bm25) and importance; what is of
- * importance 8 and more fills up. Follows the files of the scope first.
+ * importance 8 and more fills up. Of words that very many facts hold, the newest of these count.
+ * Follows the files of the scope first.
  */
 SMA_CHECKED enum sma_err sma_memory_recall(struct sma_memory *memory,
                                            const struct sma_memory_scope *scope,
@@ -127,6 +128,8 @@ SMA_CHECKED enum sma_err sma_memory_has(struct sma_memory *memory,
                                         bool *ret_is_there);
 /** Something was deleted here or by a guest: what is left of it in the index is to go, too. */
 void sma_memory_want_scrub(struct sma_memory *memory);
+/** Is there such work? Also after many facts were added: a merged index is asked faster. */
+bool sma_memory_wants_scrub(const struct sma_memory *memory);
 /**
  * A short piece of that work. *ret_is_done: there is nothing left to do. What is deleted is gone
  * from tables and WAL then, as far as SQLite can tell (secure_delete).

@@ -363,10 +363,15 @@ void sma_memory_want_scrub(struct sma_memory *memory)
     memory->wants_scrub = true;
 }
 
+bool sma_memory_wants_scrub(const struct sma_memory *memory)
+{
+    return memory->index.db != NULL &&
+           (memory->wants_scrub || memory->is_scrubbing || memory->index.wants_merge);
+}
+
 enum sma_err sma_memory_scrub(struct sma_memory *memory, bool *ret_is_done)
 {
-    bool is_done = memory->index.db == NULL ||
-                   (!memory->wants_scrub && !memory->is_scrubbing && !memory->index.has_dropped);
+    bool is_done = !sma_memory_wants_scrub(memory);
     enum sma_err err = SMA_ERR_OK;
     if (!is_done) {
         bool is_first = !memory->is_scrubbing;

@@ -1,7 +1,6 @@
 /* memory_find.c — questions to the memory: recall, search, lists. See memory.h. */
 #include "runtime/memory/memory_priv.h"
 
-#include "runtime/memory/memory_words.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 
@@ -146,31 +145,39 @@ static SMA_CHECKED enum sma_err give(struct giving *giving, sqlite3_stmt *rows)
     return err;
 }
 
-static SMA_CHECKED enum sma_err give_fitting(struct giving *giving, const struct audience *audience,
-                                             struct sma_str text)
+static SMA_CHECKED enum sma_err give_best(struct giving *giving, const struct audience *audience,
+                                          struct sma_str text)
 {
     struct sma_memory *memory = giving->memory;
-    struct sma_buf question;
     int64_t audiences[MEMORY_AUDIENCE_COUNT_MAX];
     uint32_t count = 0;
     if (audience->own != NO_AUDIENCE)
         audiences[count++] = audience->own;
     if (audience->project != NO_AUDIENCE)
         audiences[count++] = audience->project;
-    sma_buf_init(&question, 64 * 1024);
-    bool has_words = sma_memory_put_question(&question, audiences, count, text);
-    enum sma_err err = question.err;
-    if (err == SMA_ERR_OK && has_words) {
-        sqlite3_stmt *rows = memory_statement(&memory->index, MEMORY_FIND, &memory->error);
-        if (rows != NULL) {
-            memory_bind(rows, 1, sma_buf_str(&question));
-            sqlite3_bind_int64(rows, 2, audience->own);
-            sqlite3_bind_int64(rows, 3, audience->project);
-            sqlite3_bind_int64(rows, 4, giving->limit);
-        }
-        err = rows == NULL ? memory->error.code : give(giving, rows);
+    int64_t best[MEMORY_BEST_COUNT_MAX];
+    uint32_t best_count = giving->limit < SMA_COUNT_OF(best) ? giving->limit : SMA_COUNT_OF(best);
+    enum sma_err err = memory_rank(memory, audiences, count, text, best, &best_count);
+    for (uint32_t i = 0; err == SMA_ERR_OK && i < best_count; i++) {
+        sqlite3_stmt *row = memory_statement(&memory->index, MEMORY_ROW, &memory->error);
+        if (row == NULL)
+            return memory->error.code;
+        sqlite3_bind_int64(row, 1, best[i]);
+        sqlite3_bind_int64(row, 2, audience->own);
+        sqlite3_bind_int64(row, 3, audience->project);
+        err = give(giving, row);
     }
-    sma_buf_fini(&question);
+    return err;
+}
+
+/* In one transaction: its many short questions lock the file once. */
+static SMA_CHECKED enum sma_err give_fitting(struct giving *giving, const struct audience *audience,
+                                             struct sma_str text)
+{
+    struct sma_memory *memory = giving->memory;
+    SMA_TRY(memory_index_run(&memory->index, "BEGIN", &memory->error));
+    enum sma_err err = give_best(giving, audience, text);
+    sqlite3_exec(memory->index.db, "END", NULL, NULL, NULL); /* it has read only */
     return err;
 }
 
@@ -279,7 +286,7 @@ enum sma_err sma_memory_has(struct sma_memory *memory, const struct sma_memory_s
         return memory->error.code;
     sqlite3_bind_int64(row, 1, (int64_t)id);
     int code = sqlite3_step(row);
-    int64_t found = code == SQLITE_ROW ? sqlite3_column_int64(row, 0) : NO_AUDIENCE;
+    int64_t found = code == SQLITE_ROW ? sqlite3_column_int64(row, 1) : NO_AUDIENCE;
     sqlite3_reset(row);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return memory_index_fail(&memory->index, code, &memory->error);

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define VERSION 1
+#define VERSION 2
 #define GUEST_WAIT_MS 200
+#define MERGE_COUNT_MIN 1000 /* facts that were added: a word stands in many segments by then */
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
@@ -22,9 +23,9 @@ static const char schema[] =
     "CREATE TABLE files(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, person TEXT NOT NULL,"
     " stamp TEXT NOT NULL);"
     "CREATE TABLE audiences(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-    "CREATE TABLE facts(id INTEGER PRIMARY KEY, audience INTEGER NOT NULL, file INTEGER NOT NULL,"
-    " place INTEGER NOT NULL, kind INTEGER NOT NULL, importance INTEGER NOT NULL,"
-    " grp TEXT NOT NULL, tags TEXT NOT NULL, text TEXT NOT NULL);"
+    "CREATE TABLE facts(number INTEGER PRIMARY KEY, id INTEGER NOT NULL UNIQUE, audience"
+    " INTEGER NOT NULL, file INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " importance INTEGER NOT NULL, grp TEXT NOT NULL, tags TEXT NOT NULL, text TEXT NOT NULL);"
     "CREATE INDEX facts_audience ON facts(audience, importance);"
     "CREATE INDEX facts_file ON facts(file, place);"
     "CREATE VIRTUAL TABLE words USING fts5(w, content='', tokenize='porter unicode61');"
@@ -34,7 +35,6 @@ static const char schema[] =
 #define FACT "f.id, f.kind, f.importance, f.text, f.tags, l.person, f.grp"
 #define OF_FILE " FROM facts f JOIN files l ON l.id=f.file "
 
-/* bm25 is less the better. A point of importance is worth a quarter of a rare word. */
 static const char *const sql[MEMORY_STATEMENT_COUNT] = {
     [MEMORY_GET_FILE] = "SELECT id, stamp FROM files WHERE name=?1",
     [MEMORY_PUT_FILE] = "INSERT INTO files(name, person, stamp) VALUES(?1, ?2, ?3)"
@@ -46,18 +46,20 @@ static const char *const sql[MEMORY_STATEMENT_COUNT] = {
     [MEMORY_GET_AUDIENCE] = "SELECT id FROM audiences WHERE name=?1",
     [MEMORY_ADD_AUDIENCE] = "INSERT INTO audiences(name) VALUES(?1)",
     [MEMORY_UNPLACE] = "UPDATE facts SET place=-1 WHERE file=?1",
-    [MEMORY_MISSING] = "SELECT id FROM facts WHERE file=?1 AND place<0 LIMIT 1",
-    [MEMORY_FACT] = "SELECT audience, tags, text FROM facts WHERE id=?1",
-    [MEMORY_ADD_FACT] = "INSERT INTO facts(id, audience, file, place, kind, importance, grp, tags,"
-                        " text) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [MEMORY_SET_FACT] = "UPDATE facts SET place=?2, kind=?3, importance=?4 WHERE id=?1",
-    [MEMORY_DROP_FACT] = "DELETE FROM facts WHERE id=?1",
+    [MEMORY_MISSING] = "SELECT number FROM facts WHERE file=?1 AND place<0 LIMIT 1",
+    [MEMORY_FACT] = "SELECT number, audience, tags FROM facts WHERE id=?1",
+    [MEMORY_FACT_AT] = "SELECT audience, tags, text FROM facts WHERE number=?1",
+    [MEMORY_LAST] = "SELECT max(number) FROM facts",
+    [MEMORY_ADD_FACT] = "INSERT INTO facts(number, id, audience, file, place, kind, importance,"
+                        " grp, tags, text) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [MEMORY_SET_FACT] = "UPDATE facts SET place=?2, kind=?3 WHERE number=?1",
+    [MEMORY_DROP_FACT] = "DELETE FROM facts WHERE number=?1",
     [MEMORY_ADD_WORDS] = "INSERT INTO words(rowid, w) VALUES(?1, ?2)",
     [MEMORY_DROP_WORDS] = "INSERT INTO words(words, rowid, w) VALUES('delete', ?1, ?2)",
-    [MEMORY_FIND] = "SELECT " FACT " FROM words w JOIN facts f ON f.id=w.rowid"
-                    " JOIN files l ON l.id=f.file"
-                    " WHERE words MATCH ?1 AND f.audience IN (?2, ?3)"
-                    " ORDER BY bm25(words) - f.importance * 0.5, f.id LIMIT ?4",
+    [MEMORY_POSTINGS] = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid<?2"
+                        " ORDER BY rowid DESC LIMIT ?3",
+    [MEMORY_SIZE] = "SELECT count(*) FROM (SELECT 1 FROM facts WHERE audience=?1 LIMIT ?2)",
+    [MEMORY_ROW] = "SELECT " FACT OF_FILE "WHERE f.number=?1 AND f.audience IN (?2, ?3)",
     [MEMORY_FIND_IMPORTANT] = "SELECT " FACT OF_FILE "WHERE f.audience=?1 AND f.importance>=?2"
                               " ORDER BY f.importance DESC, f.place DESC LIMIT ?3",
     [MEMORY_LIST] = "SELECT " FACT OF_FILE "WHERE f.audience IN (?1, ?2)"
@@ -254,6 +256,7 @@ enum sma_err memory_index_audience(struct memory_index *index, struct sma_str na
 }
 
 /* Deleted words stay in old segments of FTS5 until those are merged: all of them are, page by page.
+ * A question looks into every segment, so that one alone is also what makes it fast.
  * A call that changes nothing but its own row was the last. */
 enum sma_err memory_index_scrub(struct memory_index *index, bool is_first, bool *ret_is_done,
                                 struct sma_error *error)
@@ -266,7 +269,8 @@ enum sma_err memory_index_scrub(struct memory_index *index, bool is_first, bool 
     *ret_is_done = !is_first && sqlite3_total_changes(index->db) - before < 2;
     if (!*ret_is_done)
         return SMA_ERR_OK;
-    index->has_dropped = false;
+    index->wants_merge = false;
+    index->added_count = 0;
     /* busy: a reader is at it, and what it reads goes with the next checkpoint */
     (void)sqlite3_wal_checkpoint_v2(index->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return SMA_ERR_OK;
@@ -284,7 +288,7 @@ uint64_t memory_fact_id(struct sma_str person, struct sma_str group, struct sma_
 
 /* -- a file's rows ----------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err put_words(struct memory_index *index, enum memory_statement which,
-                                          int64_t id, int64_t audience, struct sma_str text,
+                                          int64_t number, int64_t audience, struct sma_str text,
                                           struct sma_str tags, struct sma_error *error)
 {
     struct sma_buf words;
@@ -294,7 +298,7 @@ static SMA_CHECKED enum sma_err put_words(struct memory_index *index, enum memor
     sqlite3_stmt *statement = memory_statement(index, which, error);
     enum sma_err err = statement == NULL ? error->code : words.err;
     if (err == SMA_ERR_OK) {
-        sqlite3_bind_int64(statement, 1, id);
+        sqlite3_bind_int64(statement, 1, number);
         memory_bind(statement, 2, sma_buf_str(&words));
         err = memory_index_step(index, statement, error);
     }
@@ -305,33 +309,51 @@ static SMA_CHECKED enum sma_err put_words(struct memory_index *index, enum memor
 struct putting
 {
     struct memory_index *index;
-    int64_t file;
+    int64_t file, order; /* order: of the last row, 0 = not yet asked */
     struct sma_str person;
     struct sma_error *error;
 };
 
+static SMA_CHECKED enum sma_err next_number(struct putting *put, const struct sma_memory_line *line,
+                                            int64_t *ret_number)
+{
+    if (put->order == 0) {
+        sqlite3_stmt *last = memory_statement(put->index, MEMORY_LAST, put->error);
+        if (last == NULL)
+            return put->error->code;
+        int code = sqlite3_step(last);
+        if (code == SQLITE_ROW)
+            put->order = sqlite3_column_int64(last, 0) >> MEMORY_NUMBER_BITS;
+        sqlite3_reset(last);
+        if (code != SQLITE_ROW)
+            return memory_index_fail(put->index, code, put->error);
+    }
+    *ret_number = memory_number(++put->order, line->text.len, line->importance);
+    return SMA_ERR_OK;
+}
+
 /* What is taken out of the words must be said as it was put in: of the row itself. */
-static SMA_CHECKED enum sma_err drop_fact(struct memory_index *index, int64_t id,
+static SMA_CHECKED enum sma_err drop_fact(struct memory_index *index, int64_t number,
                                           struct sma_error *error)
 {
-    sqlite3_stmt *get = memory_statement(index, MEMORY_FACT, error);
+    sqlite3_stmt *get = memory_statement(index, MEMORY_FACT_AT, error);
     if (get == NULL)
         return error->code;
-    sqlite3_bind_int64(get, 1, id);
+    sqlite3_bind_int64(get, 1, number);
     int code = sqlite3_step(get);
     if (code != SQLITE_ROW) {
         sqlite3_reset(get);
         return code == SQLITE_DONE ? SMA_ERR_OK : memory_index_fail(index, code, error);
     }
-    enum sma_err err = put_words(index, MEMORY_DROP_WORDS, id, sqlite3_column_int64(get, 0),
+    enum sma_err err = put_words(index, MEMORY_DROP_WORDS, number, sqlite3_column_int64(get, 0),
                                  memory_column(get, 2), memory_column(get, 1), error);
     sqlite3_reset(get);
     SMA_TRY(err);
     sqlite3_stmt *drop = memory_statement(index, MEMORY_DROP_FACT, error);
     if (drop == NULL)
         return error->code;
-    sqlite3_bind_int64(drop, 1, id);
-    index->has_dropped = true;
+    sqlite3_bind_int64(drop, 1, number);
+    index->wants_merge = true;
     return memory_index_step(index, drop, error);
 }
 
@@ -347,20 +369,24 @@ static SMA_CHECKED enum sma_err add_fact(struct putting *put, int64_t id,
         err = memory_index_audience(put->index, sma_buf_str(&name), true, &audience, put->error);
     sma_buf_fini(&name);
     SMA_TRY(err);
+    int64_t number;
+    SMA_TRY(next_number(put, line, &number));
     sqlite3_stmt *add = memory_statement(put->index, MEMORY_ADD_FACT, put->error);
     if (add == NULL)
         return put->error->code;
-    sqlite3_bind_int64(add, 1, id);
-    sqlite3_bind_int64(add, 2, audience);
-    sqlite3_bind_int64(add, 3, put->file);
-    sqlite3_bind_int64(add, 4, (int64_t)line->start);
-    sqlite3_bind_int(add, 5, (int)line->kind);
-    sqlite3_bind_int(add, 6, line->importance);
-    memory_bind(add, 7, line->group);
-    memory_bind(add, 8, line->tags);
-    memory_bind(add, 9, line->text);
+    sqlite3_bind_int64(add, 1, number);
+    sqlite3_bind_int64(add, 2, id);
+    sqlite3_bind_int64(add, 3, audience);
+    sqlite3_bind_int64(add, 4, put->file);
+    sqlite3_bind_int64(add, 5, (int64_t)line->start);
+    sqlite3_bind_int(add, 6, (int)line->kind);
+    sqlite3_bind_int(add, 7, line->importance);
+    memory_bind(add, 8, line->group);
+    memory_bind(add, 9, line->tags);
+    memory_bind(add, 10, line->text);
     SMA_TRY(memory_index_step(put->index, add, put->error));
-    return put_words(put->index, MEMORY_ADD_WORDS, id, audience, line->text, line->tags,
+    put->index->wants_merge |= ++put->index->added_count >= MERGE_COUNT_MIN;
+    return put_words(put->index, MEMORY_ADD_WORDS, number, audience, line->text, line->tags,
                      put->error);
 }
 
@@ -375,21 +401,22 @@ static SMA_CHECKED enum sma_err put_fact(struct putting *put, const struct sma_m
     sqlite3_bind_int64(get, 1, id);
     int code = sqlite3_step(get);
     bool is_there = code == SQLITE_ROW;
-    bool is_same = is_there && sma_str_is_equal(memory_column(get, 1), line->tags);
+    int64_t number = is_there ? sqlite3_column_int64(get, 0) : 0;
+    bool is_same = is_there && sma_str_is_equal(memory_column(get, 2), line->tags) &&
+                   memory_number_importance(number) == line->importance;
     sqlite3_reset(get);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return memory_index_fail(put->index, code, put->error);
     if (is_there && !is_same)
-        SMA_TRY(drop_fact(put->index, id, put->error));
+        SMA_TRY(drop_fact(put->index, number, put->error));
     if (!is_same)
         return add_fact(put, id, line);
     sqlite3_stmt *set = memory_statement(put->index, MEMORY_SET_FACT, put->error);
     if (set == NULL)
         return put->error->code;
-    sqlite3_bind_int64(set, 1, id);
+    sqlite3_bind_int64(set, 1, number);
     sqlite3_bind_int64(set, 2, (int64_t)line->start);
     sqlite3_bind_int(set, 3, (int)line->kind);
-    sqlite3_bind_int(set, 4, line->importance);
     return memory_index_step(put->index, set, put->error);
 }
 
@@ -412,12 +439,12 @@ static SMA_CHECKED enum sma_err drop_missing(struct putting *put)
             return put->error->code;
         sqlite3_bind_int64(next, 1, put->file);
         int code = sqlite3_step(next);
-        int64_t id = code == SQLITE_ROW ? sqlite3_column_int64(next, 0) : 0;
+        int64_t number = code == SQLITE_ROW ? sqlite3_column_int64(next, 0) : 0;
         sqlite3_reset(next);
         if (code != SQLITE_ROW)
             return code == SQLITE_DONE ? SMA_ERR_OK
                                        : memory_index_fail(put->index, code, put->error);
-        SMA_TRY(drop_fact(put->index, id, put->error));
+        SMA_TRY(drop_fact(put->index, number, put->error));
     }
 }
 

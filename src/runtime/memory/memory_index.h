@@ -29,12 +29,16 @@ enum memory_statement
     MEMORY_UNPLACE,
     MEMORY_MISSING,
     MEMORY_FACT,
+    MEMORY_FACT_AT,
+    MEMORY_LAST,
     MEMORY_ADD_FACT,
     MEMORY_SET_FACT,
     MEMORY_DROP_FACT,
     MEMORY_ADD_WORDS,
     MEMORY_DROP_WORDS,
-    MEMORY_FIND,
+    MEMORY_POSTINGS,
+    MEMORY_SIZE,
+    MEMORY_ROW,
     MEMORY_FIND_IMPORTANT,
     MEMORY_LIST,
     MEMORY_LIST_OWN,
@@ -50,7 +54,8 @@ struct memory_index
     sqlite3_stmt *statements[MEMORY_STATEMENT_COUNT];
     bool is_damaged;  /* found while asking: it is made anew before the next question */
     bool is_guest;    /* another one keeps it: nothing is thrown away */
-    bool has_dropped; /* facts, since it was scrubbed */
+    bool wants_merge; /* facts were dropped since it was scrubbed, or many were added */
+    uint32_t added_count;
 };
 
 /** Open, or make; a damaged one and one of another version is thrown away first.
@@ -90,6 +95,25 @@ SMA_CHECKED enum sma_err memory_index_drop_file(struct memory_index *index, stru
 /** A piece of throwing away what is left of deleted facts. */
 SMA_CHECKED enum sma_err memory_index_scrub(struct memory_index *index, bool is_first,
                                             bool *ret_is_done, struct sma_error *error);
+
+/* The number of a row holds what ranking asks of it, so that no row is read for one that is not
+ * given: where it comes in the order of writing, its length in eighths, its importance. Numbers
+ * grow, since FTS5 ends a segment whenever one does not. */
+#define MEMORY_NUMBER_BITS 12
+static inline int64_t memory_number(int64_t order, size_t len, uint8_t importance)
+{
+    return order << MEMORY_NUMBER_BITS | (int64_t)(len / 8 > 255 ? 255 : len / 8) << 4 |
+           (importance & 15);
+}
+static inline uint32_t memory_number_len(int64_t number)
+{
+    return (uint32_t)(number >> 4 & 255) * 8;
+}
+static inline uint32_t memory_number_importance(int64_t number)
+{
+    return (uint32_t)(number & 15);
+}
+
 uint64_t memory_fact_id(struct sma_str person, struct sma_str group, struct sma_str text);
 /** The audience of a line of a person's file, as text. */
 void memory_put_audience(struct sma_buf *buf, struct sma_str person, struct sma_str group);

@@ -7,6 +7,7 @@
 #include "runtime/memory/memory_index.h"
 
 #define MEMORY_PATH_BYTES_MAX 4096
+#define MEMORY_BEST_COUNT_MAX 256
 #define MEMORY_PROJECT_FILE "project.md"
 
 struct sma_memory
@@ -28,6 +29,13 @@ SMA_CHECKED enum sma_err memory_open(struct sma_memory *memory);
 /** Follow one file: name relative to the folder. */
 SMA_CHECKED enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name,
                                        struct sma_str person);
+/**
+ * The rows of these audiences that fit a text best, best first: memory_rank.c. best has room for
+ * *count, at most MEMORY_BEST_COUNT_MAX; *count becomes how many there are.
+ */
+SMA_CHECKED enum sma_err memory_rank(struct sma_memory *memory, const int64_t *audiences,
+                                     uint32_t audience_count, struct sma_str text, int64_t *best,
+                                     uint32_t *count);
 /** "project.md", "users/telegram%3A1001.md" */
 void memory_put_name(struct sma_buf *buf, struct sma_str person);
 /**

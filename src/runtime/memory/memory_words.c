@@ -4,6 +4,8 @@
 #include "sma/limits.h"
 #include "sma/text.h"
 
+#include <string.h>
+
 #define WORD_BYTES_MAX 60 /* a longer run is cut: nobody asks for it whole */
 
 /* One character; 0 at the end. Invalid bytes are blanks. */
@@ -179,16 +181,17 @@ static void choose_words(struct choice *choice, struct sma_str text)
         choose(choice, single);
 }
 
-bool sma_memory_put_question(struct sma_buf *buf, const int64_t *audiences, uint32_t count,
-                             struct sma_str text)
+uint32_t sma_memory_choose_words(struct sma_str text, struct sma_str *words)
 {
     struct choice choice = {.count = 0};
     choose_words(&choice, text);
-    for (uint32_t i = 0; i < choice.count; i++)
-        for (uint32_t k = 0; k < count; k++) {
-            sma_buf_put_text(buf, i + k == 0 ? "\"" : " OR \"");
-            put_word(buf, audiences[k], choice.words[i]);
-            sma_buf_put_char(buf, '"');
-        }
-    return choice.count > 0 && count > 0;
+    memcpy(words, choice.words, choice.count * sizeof *words);
+    return choice.count;
+}
+
+void sma_memory_put_question(struct sma_buf *buf, int64_t audience, struct sma_str word)
+{
+    sma_buf_put_char(buf, '"');
+    put_word(buf, audience, word);
+    sma_buf_put_char(buf, '"');
 }

@@ -18,12 +18,13 @@
 void sma_memory_put_words(struct sma_buf *buf, int64_t audience, struct sma_str text);
 
 /**
- * Append the question of FTS5 that finds what shares a word with text: "12zcoffee" OR ...
- * The words of a long text are those at its begin and its end, SMA_MEMORY_QUERY_WORD_COUNT_MAX
- * altogether; a word counts once, and the commonest English ones not at all.
- * @return false: there is no word in it
+ * The words of a text that are asked for, into words[SMA_MEMORY_QUERY_WORD_COUNT_MAX]; they point
+ * into it. Of a long text those at its begin and its end; a word counts once, and the commonest
+ * English ones not at all.
+ * @return how many
  */
-bool sma_memory_put_question(struct sma_buf *buf, const int64_t *audiences, uint32_t count,
-                             struct sma_str text);
+uint32_t sma_memory_choose_words(struct sma_str text, struct sma_str *words);
+/** Append the question of FTS5 for one of them: "12zcoffee" with its quotation marks. */
+void sma_memory_put_question(struct sma_buf *buf, int64_t audience, struct sma_str word);
 
 #endif

@@ -262,6 +262,75 @@ static void the_most_fitting_and_the_important_come_first(void)
     teardown(&given);
 }
 
+/* As many as one file may hold, all of the same words: what is rare is found, however old, and
+ * among words of which not every row can be read. */
+static void a_rare_word_is_found_among_many_common_ones(void)
+{
+    struct given given;
+    setup(&given);
+    struct sma_buf text;
+    sma_buf_init(&text, 1024 * 1024);
+    sma_buf_put_text(&text, "- the boat is called Anneliese\n- 绿茶放在仓库里\n");
+    for (int i = 2; i < SMA_MEMORY_FILE_FACT_COUNT_MAX; i++)
+        sma_buf_printf(&text,
+                       "- boat harbour water sail wind rope mast deck %s number%d <!-- memory: "
+                       "importance %d -->\n",
+                       i % 2 == 0 ? "天气很好" : "keel hull", i, 4 + i % 3);
+    write_file(&given, ANNS_FILE, text.ptr, text.len);
+    write_file(&given, "project.md", text.ptr, text.len);
+    static const struct
+    {
+        const char *question, *wanted;
+    } rows[] = {
+        {"boat harbour water sail wind rope mast deck keel hull 天气很好 Anneliese", "the boat is"},
+        {"boat harbour water sail wind rope mast deck keel hull 天气很好 仓库", "绿茶放在"},
+        {"anneliese", "the boat is"},
+        {"天气很好，绿茶呢", "绿茶放在"},
+        {"which water wind number4321", "boat harbour water sail wind rope mast deck keel hull "
+                                        "number4321"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        (void)recall(&given, in_private(ANN), rows[i].question);
+        CHECK_INT(i == 2 ? 2 : SMA_MEMORY_RECALL_COUNT_MAX, given.count);
+        if (strncmp(given.texts.ptr, rows[i].wanted, strlen(rows[i].wanted)) != 0)
+            fprintf(stderr, "row %zu: %s\n", i, given.texts.ptr);
+        CHECK(strncmp(given.texts.ptr, rows[i].wanted, strlen(rows[i].wanted)) == 0);
+    }
+    CHECK(sma_memory_wants_scrub(given.memory)); /* many were added: the index is merged */
+    for (bool is_done = false; !is_done;)
+        CHECK_OK(sma_memory_scrub(given.memory, &is_done));
+    CHECK(!sma_memory_wants_scrub(given.memory));
+    CHECK(strncmp("绿茶放在仓库里", recall(&given, in_private(ANN), "仓库 boat").ptr, 21) == 0);
+    sma_buf_fini(&text);
+    teardown(&given);
+}
+
+static void the_order_is_of_rarity_brevity_importance_and_age(void)
+{
+    struct given given;
+    setup(&given);
+    write_text(&given, ANNS_FILE,
+               "- a garden with very many things in it of which roses are only one of them\n"
+               "- garden shed\n"
+               "- garden gate\n"
+               "- garden roses, white\n");
+    CHECK_STR("garden roses, white\n"
+              "a garden with very many things in it of which roses are only one of them\n"
+              "garden gate\n"
+              "garden shed\n",
+              recall(&given, in_private(ANN), "garden roses"));
+    /* what somebody has changed of a line counts, too */
+    write_text(&given, ANNS_FILE,
+               "- garden shed <!-- memory: importance 7 -->\n"
+               "- garden gate\n");
+    CHECK_STR("garden shed\ngarden gate\n", recall(&given, in_private(ANN), "garden"));
+    write_text(&given, ANNS_FILE,
+               "- garden shed <!-- memory: importance 2 -->\n"
+               "- garden gate\n");
+    CHECK_STR("garden gate\ngarden shed\n", recall(&given, in_private(ANN), "garden"));
+    teardown(&given);
+}
+
 static void a_damaged_index_is_made_anew(void)
 {
     struct given given;
@@ -361,6 +430,8 @@ int main(void)
     RUN(a_fact_is_replaced_and_forgotten_in_its_own_place_only);
     RUN(words_are_found_in_many_languages);
     RUN(the_most_fitting_and_the_important_come_first);
+    RUN(a_rare_word_is_found_among_many_common_ones);
+    RUN(the_order_is_of_rarity_brevity_importance_and_age);
     RUN(a_damaged_index_is_made_anew);
     RUN(nothing_is_opened_while_there_is_nothing);
     RUN(lists_have_pages_and_owners);
