@@ -24,7 +24,7 @@
 #define LIFE_MS 300      /* of a life that became ready, at most */
 #define START_LIFE_MS 30 /* of one that is killed while it starts, at most */
 #define START_RARITY 4   /* one life in so many is */
-#define QUIET_MS 60000   /* for what is open at the end */
+#define QUIET_MS 60000   /* without one more answer while something is open at the end */
 #define LOOK_MS 500      /* between two looks then */
 #define QUIET_LOOKS 6    /* so often nothing was under way: nothing more comes */
 
@@ -154,12 +154,26 @@ static bool live_once(struct chaos *chaos)
     return !chaos->is_broken;
 }
 
-/* Everybody has an answer, and nothing is under way; or nothing has been under way for a while. */
+static size_t answered_count(const struct chaos *chaos)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < chaos->run.count; i++)
+        count += chaos->run.samples[i].outcome == LOAD_ANSWERED;
+    return count;
+}
+
+/* Everybody has an answer, and nothing is under way; or nothing has been under way for a while. A
+ * slow machine works off what waits for as long as it takes: what is late is not lost. */
 static void await_quiet(struct chaos *chaos)
 {
     unsigned quiet = 0;
+    size_t answered = answered_count(chaos);
     for (uint64_t until = load_now_ns() + QUIET_MS * 1000000ull;
          load_now_ns() < until && !load_is_interrupted && quiet < QUIET_LOOKS;) {
+        size_t now_answered = answered_count(chaos);
+        if (now_answered != answered)
+            until = load_now_ns() + QUIET_MS * 1000000ull;
+        answered = now_answered;
         bool is_all = load_chats_await_all(chaos->chats, &chaos->run, LOOK_MS),
              is_quiet = load_is_quiet(&chaos->place) && load_chats_is_drained(chaos->chats);
         if (is_all && is_quiet)
