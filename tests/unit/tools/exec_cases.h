@@ -417,7 +417,6 @@ static void run_ends(void)
     RUN(a_polite_command_may_finish);
     RUN(daemons_do_not_survive);
     RUN(the_end_of_the_service_ends_commands);
-    RUN(an_end_at_once_leaves_nothing_either);
 }
 
 static void run_limits(void)
@@ -427,9 +426,11 @@ static void run_limits(void)
     RUN(further_ones_wait_for_a_place);
 }
 
-/* By themselves: nothing beside them is to pay for it. */
+/* By themselves: nothing beside them is to pay for it, nor to take the two seconds that are left
+ * to a thread when the time to end is over. */
 static void run_floods(void)
 {
+    RUN(an_end_at_once_leaves_nothing_either);
     RUN(a_fork_bomb_is_contained);
     RUN(a_memory_hog_is_contained);
 }
