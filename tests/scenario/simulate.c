@@ -144,8 +144,7 @@ static void a_bot_answers_on(const char *what, const char *person)
              process_now_ms() + PATIENCE_AWAIT_MS; /* QQ tells only who is connected */
          process_now_ms() < until && !is_answered;) {
         json_decref(control(&simulator, command));
-        for (long long again = process_now_ms() + 1000;
-             process_now_ms() < again && !is_answered;) {
+        for (long long again = process_now_ms() + 1000; process_now_ms() < again && !is_answered;) {
             process_pause_ms(5);
             char list[512];
             snprintf(list, sizeof list, "{\"do\":\"list\",%s}", person);
