@@ -223,7 +223,7 @@ struct saying
     const char *preparation, *group_key, *context, *migrated_from;
     const char *reply_to; /* "?": a reply, and nobody says to what */
     int64_t sent_ms;
-    bool is_forward, is_edited;
+    bool is_forward, is_edited, has_joined;
     uint8_t change; /* NOTE: of the message `target` */
     const char *target;
     struct sma_part *parts; /* outlive the message */
@@ -277,6 +277,7 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->is_forward = saying->is_forward;
     in->is_edited = saying->is_edited;
     in->change = saying->change;
+    in->has_joined = saying->has_joined;
     in->target_id = dup_or_empty(msg, saying->target);
     in->parts = saying->parts;
     in->part_count = saying->part_count;
