@@ -40,6 +40,7 @@ struct world
     uint64_t disk_free, seed;
     const struct sma_sys *sys; /* for the store's files; NULL = real */
     const char *test_json;     /* ship.json's block of the platform "test"; NULL: EVERYBODY */
+    uint64_t model_out_ns;     /* of DONE: when the first request left; 0 = nobody says */
 };
 
 /* -- actors that keep -------------------------------------------------------------------------- */
@@ -387,6 +388,7 @@ static inline void done(struct world *world, uint64_t seq, const char *output,
     body->wire = sma_msg_dup(msg, SMA_STR("chat"));
     body->delivery_count = count;
     body->deliveries = put_deliveries(msg, from, count);
+    body->stamps.model_out_ns = world->model_out_ns;
     ask_as_agent(world, msg);
 }
 
