@@ -52,6 +52,8 @@
 #define SMA_CHAT_WAITING_COUNT_MAX 1000
 /* waiting messages of all chats; then platforms have to bring them again */
 #define SMA_INBOX_WAITING_COUNT_MAX 200000
+/* A group is greeted when the bot has come into it, unless that was longer ago than this. */
+#define SMA_GREETING_AGE_S_MAX 600
 #define SMA_NOTICE_INTERVAL_S 30   /* at most one busy notice per chat in this time */
 #define SMA_HISTORY_LINES_MAX 1000 /* lines of a main history file before rotation */
 /* bytes of a main history file before rotation */
@@ -163,7 +165,10 @@
 /* a larger file is refused by read_file and edit_file */
 #define SMA_FILE_READ_BYTES_MAX (10 * 1024 * 1024)
 #define SMA_FILE_WRITE_BYTES_MAX (1024 * 1024)
-#define SMA_FILE_LIST_COUNT_MAX 1000  /* entries of one list_files */
+#define SMA_FILE_LIST_COUNT_MAX 1000 /* entries of one list_files */
+/* Of a list of names by pattern: entries that are looked at, and ms; then there may be more. */
+#define SMA_FILE_NAMES_LOOK_COUNT_MAX 20000
+#define SMA_FILE_NAMES_MS 200
 #define SMA_FILE_SEARCH_COUNT_MAX 200 /* lines of one search_files */
 #define SMA_FILE_SEARCH_MS 10000      /* then it gives what it has and says so */
 /* identical failing calls of one run; further ones are not carried out */
@@ -377,6 +382,9 @@
 #define SMA_HTTP_REQUEST_DEADLINE_S 10 /* to send headers and body */
 #define SMA_HTTP_KEEPALIVE_S 60
 #define SMA_HTTP_WAIT_S 900 /* a caller waits this long, then 202 with the id */
+
+#define SMA_HTTP_FILE_BYTES_MAX (1024u * 1024) /* of what GET /api/files/<path> gives; else 413 */
+#define SMA_HTTP_PATTERN_BYTES_MAX 200         /* of GET /api/files?pattern=: else 400 */
 
 /* -- mcp, as a server ------------------------------------------------------------------------ */
 /* a request id or progress token that is a string; over it the request is refused */

@@ -117,6 +117,7 @@ BODY(sma_ingress)
     FIELD(uint8_t, change) /* NOTE: enum sma_change of the message with this event key; its author
                             * is route.user_id, its new text `text` */
     TEXT(target_id)
+    FIELD(bool, has_joined) /* NOTE: the bot has come into this group, at sent_ms: it is greeted */
     /* what came with it and is there already; what must be fetched first comes with PREPARED */
     LIST(sma_part, part_count, parts)
     /* Whose words these are and about what: consent is read from nothing else (approvals.md). */

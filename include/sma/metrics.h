@@ -82,15 +82,16 @@
     X(disk_degraded, "1 while intake is stopped for want of disk")                        \
     X(store_troubles, "damaged rows and chats that are set aside, see /api/status")
 
-#define SMA_HISTOGRAM_MAP(X)                                               \
-    X(read_to_durable, "bytes read to durable")                            \
-    X(read_to_model, "bytes read to model request on the wire")            \
-    X(model_first_token, "model request out to first token")               \
-    X(model_total, "model request out to answer complete")                 \
-    X(run_total, "run started to run finished")                            \
-    X(delivery_attempt, "delivery attempt to outcome")                     \
-    X(read_to_reply, "bytes read to first reply accepted by the platform") \
-    X(store_commit, "one transaction's commit")                            \
+#define SMA_HISTOGRAM_MAP(X)                                                     \
+    X(read_to_durable, "bytes read to durable")                                  \
+    X(read_to_model, "bytes read to model request on the wire")                  \
+    X(durable_to_model, "receipt durable to first model request, begun at once") \
+    X(model_first_token, "model request out to first token")                     \
+    X(model_total, "model request out to answer complete")                       \
+    X(run_total, "run started to run finished")                                  \
+    X(delivery_attempt, "delivery attempt to outcome")                           \
+    X(read_to_reply, "bytes read to first reply accepted by the platform")       \
+    X(store_commit, "one transaction's commit")                                  \
     X(http_request, "HTTP request read to answer written")
 
 enum sma_counter

@@ -45,6 +45,17 @@
     X(HELLO, \
       "Hello, I am %s. Just write to me; in a group, mention me. Commands:%s", \
       "你好，我是 %s。直接给我发消息即可，在群里请 @我。命令：%s") \
+    X(JOINED, \
+      "Hello, I am %s. To talk to me in this group, mention me or reply to one of my messages. " \
+      "/help lists my commands.", \
+      "大家好，我是 %s。在群里与我对话，请 @我 或回复我的消息。发送 /帮助 查看命令。") \
+    X(JOINED_FIRST, \
+      " I answer the person who speaks to me first here, and the administrators.", \
+      "在这个群里，我只回复最先与我对话的人和管理员。") \
+    X(JOINED_CLOSED, \
+      " First I have to be let in: my owner, or an administrator of mine, mentions me here once. " \
+      "Until then I answer only people whom they have allowed.", \
+      "首先需要获准：请我的所有者或管理员在这里 @我 一次。在此之前，我只回复已获准的人。") \
     X(WHOAMI, "You are %s, id %s, role %s. This chat is %s.", \
       "你是 %s，ID：%s，角色：%s。本会话：%s。") \
     X(NEW, \

@@ -23,6 +23,7 @@ static const struct
     const char *name, *what;
 } STAGES[] = {
     {"read_to_durable", "read to durable"},
+    {"durable_to_model", "durable to model request"},
     {"read_to_model", "read to model request"},
     {"model_first_token", "model, first token"},
     {"model_total", "model, whole answer"},

@@ -32,7 +32,7 @@ const char fake_telegram_commands[] =
     "  toast id  what the press with this id got -> is_answered, text, is_alert, ms (from\n"
     "        the press to the answer), is_late (not answered, and the platform takes no\n"
     "        answer any more). Ask until one is true\n"
-    "  migrate chat to; block chat on; kick chat on\n"
+    "  migrate chat to; block chat on; kick chat on; take_in chat from\n"
     "  list chat [from] -> messages, written_ms, draft, actions;  callbacks;  counters;\n"
     "        commands;\n"
     "        latencies (us, of load); counters [unfinished]: our messages that end with an\n"
@@ -347,10 +347,12 @@ static json_t *migrate(struct fake_telegram *fake, const json_t *command)
     return publish(fake, new, message, tree);
 }
 
+/* take_in: somebody has it in a group in which it has not been. */
 static json_t *change_membership(struct fake_telegram *fake, const json_t *command)
 {
     struct chat *chat = fake_chat(fake, number_of(command, "chat"));
-    bool is_on = !json_is_false(json_object_get(command, "on"));
+    bool is_new = strcmp(text_of(command, "do", ""), "take_in") == 0;
+    bool is_on = !is_new && !json_is_false(json_object_get(command, "on"));
     if (chat == NULL || fake->user_count == 0)
         return problem("no such chat");
     if (strcmp(chat->type, "private") == 0)
@@ -358,10 +360,11 @@ static json_t *change_membership(struct fake_telegram *fake, const json_t *comma
     else
         chat->is_kicked = is_on;
     int64_t user = chat->id > 0 ? chat->id : fake->users[0].id;
+    const char *before = is_on ? "member" : is_new ? "left" : "kicked";
     json_t *tree =
         json_pack("{s:o,s:o,s:I,s:{s:s,s:o},s:{s:s,s:o}}", "chat", tree_of_chat(fake, chat), "from",
-                  tree_of_user(fake, user), "date", (json_int_t)fake_date(fake), "old_chat_member",
-                  "status", is_on ? "member" : "kicked", "user",
+                  tree_of_user(fake, is_new ? number_of(command, "from") : user), "date",
+                  (json_int_t)fake_date(fake), "old_chat_member", "status", before, "user",
                   tree_of_user(fake, FAKE_TELEGRAM_BOT_ID), "new_chat_member", "status",
                   is_on ? "kicked" : "member", "user", tree_of_user(fake, FAKE_TELEGRAM_BOT_ID));
     char *text = json_dumps(tree, JSON_COMPACT);
@@ -765,6 +768,7 @@ json_t *fake_control(struct fake_telegram *fake, const json_t *command)
                     {"migrate", migrate},
                     {"block", change_membership},
                     {"kick", change_membership},
+                    {"take_in", change_membership},
                     {"list", list_chat},
                     {"callbacks", list_callbacks},
                     {"counters", count_all},

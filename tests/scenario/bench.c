@@ -110,6 +110,10 @@ static void every_message_is_counted_once(const char *platform)
     CHECK_INT(80, bench_number(report, "service", "accepted")); /* what warms up is not counted */
     CHECK_INT(80, json_number_value(json_object_get(stage_of(report, "read_to_durable"), "count")));
     CHECK_INT(80, json_number_value(json_object_get(stage_of(report, "model_total"), "count")));
+    /* of those that had not to wait for others */
+    double begun =
+        json_number_value(json_object_get(stage_of(report, "durable_to_model"), "count"));
+    CHECK(begun > 0 && begun <= 80);
     if (strcmp(platform, "http") != 0)
         CHECK_INT(80,
                   json_number_value(json_object_get(stage_of(report, "read_to_reply"), "count")));

@@ -264,7 +264,8 @@ static void unknown_things_are_acknowledged_in_silence(void)
     platform_settle(&world);
     CHECK_INT(platform_counter(&world, "events"), platform_counter(&world, "acked"));
     CHECK_INT(0, platform_counter(&world, "retries"));
-    expect_sent(&world, TEAM, 0);
+    expect_sent(&world, TEAM, 1);
+    CHECK_INT(1, chat_count(&world, TEAM, "在群里与我对话")); /* greeted when it was added */
     platform_world_stop(&world);
 }
 

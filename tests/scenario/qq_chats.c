@@ -214,7 +214,7 @@ static void buttons_are_acknowledged_in_time(void)
     platform_world_stop(&world);
 }
 
-/* The first word to a new friend is a greeting; of the rest nobody is told. */
+/* The first word to a new friend or a new group is a greeting; of the rest nobody is told. */
 static void a_new_friend_is_greeted_and_other_relations_are_noted(void)
 {
     static const char *const pairs[][2] = {{ANN, "FRIEND_ADD"},        {ANN, "C2C_MSG_REJECT"},
@@ -222,12 +222,15 @@ static void a_new_friend_is_greeted_and_other_relations_are_noted(void)
                                            {TEAM, "GROUP_MSG_REJECT"}, {TEAM, "GROUP_DEL_ROBOT"}};
     struct platform_world world;
     start(&world, NULL);
-    for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++)
+    for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++) {
         platform_tell(&world.client, "{s:s,s:s,s:s}", "do", "relate", "chat", pairs[i][0], "type",
                       pairs[i][1]);
+        if (strcmp(pairs[i][1], "GROUP_ADD_ROBOT") == 0)
+            chat_expect(&world, TEAM, "mention me or reply"); /* while it is there */
+    }
     chat_expect(&world, ANN, "Hello, I am ");
     platform_talk(&world, 1, 1);
-    expect_sent(&world, TEAM, 0);
+    expect_sent(&world, TEAM, 1);
     expect_sent(&world, ANN, 2);
     expect_no_refusal(&world);
     platform_world_stop(&world);

@@ -202,6 +202,25 @@ static void a_group_is_answered_when_it_asks(void)
     platform_world_stop(&world);
 }
 
+/* Whoever takes it in sees that it works, and what comes next; then he does it. */
+static void a_group_is_greeted_when_the_bot_comes(void)
+{
+    struct platform_world world;
+    platform_world_start(&world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){.knows_no_group = true,
+                                                    .access = "\"paired\"",
+                                                    .root = ",\"permissions\":{\"roles\":{"
+                                                            "\"owner\":[\"telegram:1001\"]}}"});
+    platform_tell(&world.client, "{s:s,s:I,s:i}", "do", "take_in", "chat", (json_int_t)TEAM, "from",
+                  ANN);
+    chat_expect(&world, TEAM, "mentions me here once");
+    chat_say(&world, TEAM, ANN, "@helper_bot here I am");
+    chat_expect(&world, TEAM, "You said: here I am");
+    platform_settle(&world);
+    expect_sent(&world, TEAM, 2);
+    platform_world_stop(&world);
+}
+
 static void only_the_initiator_and_administrators_are_served(void)
 {
     struct platform_world world;
@@ -370,6 +389,7 @@ int main(int argc, char **argv)
     RUN(an_answer_without_a_tool_falls_back_to_its_text);
     RUN(refused_markup_goes_out_as_plain_text);
     RUN(a_long_answer_comes_in_order_and_whole);
+    RUN(a_group_is_greeted_when_the_bot_comes);
     RUN(quick_messages_are_all_answered_in_order);
     RUN(a_slow_answer_is_previewed_and_then_stands);
     RUN(a_group_is_answered_when_it_asks);

@@ -155,6 +155,8 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     }
     if (late == STORE_TOO_OLD || late == STORE_OVERTAKEN)
         SMA_TRY(sma_store_late_notice(store, chat, in, seq));
+    if (in->has_joined && said.fate != SMA_STRANGER_SILENT)
+        SMA_TRY(sma_store_greet(store, chat, in, seq));
     sma_store_accept_later(
         store, msg,
         &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq, .why = (uint8_t)why});

@@ -130,6 +130,15 @@ static void count_accepted(struct store_effect *effect, uint64_t now)
         SMA_METRIC_TIME(read_to_durable, now - effect->read_ns);
 }
 
+/* What waits for its turn is measured by nobody: that is no cost of ours. */
+static void note_durable(struct sma_store *store, const struct sma_accepted *accepted)
+{
+    struct store_run *run =
+        accepted->verdict == SMA_VERDICT_ACCEPTED ? sma_store_run_find(store, accepted->seq) : NULL;
+    if (run != NULL)
+        run->durable_ns = accepted->durable_ns;
+}
+
 /*
  * The commit is all that ACCEPTED promises, so it does not wait for the history files: adapters
  * work while those are written. What tells of results, and whatever may ask for the history,
@@ -143,6 +152,7 @@ static void send_accepted(struct sma_store *store)
         struct store_effect *effect = &store->batch->effects[i];
         if (effect->is_answer && effect->msg->kind == SMA_MSG_ACCEPTED) {
             count_accepted(effect, now);
+            note_durable(store, SMA_MSG_BODY(effect->msg, struct sma_accepted));
             sma_store_log_accepted(store, &(struct store_accepted_log){.answer = effect->msg,
                                                                        .to = effect->to,
                                                                        .read_ns = effect->read_ns,

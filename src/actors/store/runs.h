@@ -23,6 +23,7 @@ struct store_run
     struct store_chat *chat;
     struct sma_stamps stamps;
     uint64_t started_ns;
+    uint64_t durable_ns;    /* the commit of its message, where it began before that; 0 = not */
     bool is_sent;           /* RUN has left: the agent holds it */
     bool is_suspect;        /* begun before an unclean exit, no step since */
     uint8_t end;            /* how it left: enum store_run_end, for the log */

@@ -295,6 +295,9 @@ void sma_store_done(struct sma_store *store, struct sma_msg **msg)
         return;
     }
     SMA_METRIC_TIME(run_total, sma_ctx_now(store->ctx) - run->started_ns);
+    uint64_t out_ns = done->stamps.model_out_ns;
+    if (run->durable_ns != 0 && out_ns != 0) /* 0: the request was there before the commit */
+        SMA_METRIC_TIME(durable_to_model, out_ns > run->durable_ns ? out_ns - run->durable_ns : 0);
     struct sma_msg *answer =
         make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
     struct report report = {

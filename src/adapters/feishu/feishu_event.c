@@ -117,12 +117,24 @@ static void greet(struct feishu_reading *reading)
     ingress->addressed = SMA_ADDRESSED_PRIVATE;
 }
 
+static const char bot_added[] = "the bot was added to the group",
+                  bot_removed[] = "the bot was removed from the group";
+
+static void note_bot(struct feishu_reading *reading, const char *words, struct sma_str name,
+                     int64_t sent_ms)
+{
+    make_note(reading, words, name);
+    reading->event.ingress.has_joined = words == bot_added;
+    reading->event.ingress.sent_ms = sent_ms;
+}
+
 static void read_bot_in_group(struct feishu_reading *reading, const json_t *event,
                               const char *words)
 {
     if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("group"),
                           feishu_actor_id(sma_json_get(event, "operator_id"))))
-        make_note(reading, words, sma_json_str(event, "name"));
+        note_bot(reading, words, sma_json_str(event, "name"),
+                 feishu_raw_time_ms(sma_json_get(reading->root, "header"), "create_time"));
 }
 
 static void read_bot_in_group_v1(struct feishu_reading *reading, const json_t *event,
@@ -131,7 +143,8 @@ static void read_bot_in_group_v1(struct feishu_reading *reading, const json_t *e
     struct sma_str user = sma_json_str(event, "operator_open_id");
     if (feishu_fill_route(reading, sma_json_str(event, "open_chat_id"), SMA_STR("group"),
                           feishu_is_user_id(user) ? user : (struct sma_str){"", 0}))
-        make_note(reading, words, sma_json_str(event, "chat_name"));
+        note_bot(reading, words, sma_json_str(event, "chat_name"),
+                 feishu_envelope_time_ms(reading->root));
 }
 
 /* By its author, or by somebody who may: the platform has judged that. It does not name the topic,
@@ -186,9 +199,9 @@ static void read_v2(struct feishu_reading *reading, const json_t *event)
         read_callback(reading, event, sma_json_get(event, "context"),
                       sma_json_get(event, "operator"));
     else if (is_type(reading, "im.chat.member.bot.added_v1"))
-        read_bot_in_group(reading, event, "the bot was added to the group");
+        read_bot_in_group(reading, event, bot_added);
     else if (is_type(reading, "im.chat.member.bot.deleted_v1"))
-        read_bot_in_group(reading, event, "the bot was removed from the group");
+        read_bot_in_group(reading, event, bot_removed);
     else if (is_type(reading, "im.message.recalled_v1"))
         read_recalled(reading, event);
     else if (is_type(reading, "im.chat.access_event.bot_p2p_chat_entered_v1"))
@@ -202,9 +215,9 @@ static void read_v1(struct feishu_reading *reading, const json_t *event)
     if (is_type(reading, "message"))
         feishu_read_message_v1(reading, event);
     else if (is_type(reading, "add_bot"))
-        read_bot_in_group_v1(reading, event, "the bot was added to the group");
+        read_bot_in_group_v1(reading, event, bot_added);
     else if (is_type(reading, "remove_bot"))
-        read_bot_in_group_v1(reading, event, "the bot was removed from the group");
+        read_bot_in_group_v1(reading, event, bot_removed);
     else if (is_type(reading, "p2p_chat_create"))
         read_chat_created_v1(reading, event);
     else

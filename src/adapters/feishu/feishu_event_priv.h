@@ -66,6 +66,8 @@ bool feishu_fill_route_of(struct feishu_reading *reading, struct sma_str chat_id
 /** The first present of open_id, user_id, union_id: an open_id is there whatever rights the app
  *  has. */
 struct sma_str feishu_actor_id(const json_t *ids);
+/** "ts" of the old envelope in ms; 0 = it says none. */
+int64_t feishu_envelope_time_ms(const json_t *root);
 /** Milliseconds of a time given as text or number in s, ms or us; not later than now; now when
  *  there is none. */
 int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *object, const char *key);

@@ -291,7 +291,7 @@ static void put_provenance(struct feishu_reading *reading, const json_t *message
 }
 
 /* "ts" of the old envelope: seconds with a fraction. */
-static int64_t envelope_time_ms(const json_t *root)
+int64_t feishu_envelope_time_ms(const json_t *root)
 {
     struct sma_str text = sma_json_str(root, "ts");
     const char *dot = text.len == 0 ? NULL : memchr(text.ptr, '.', text.len);
@@ -365,7 +365,7 @@ void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
     if (!sma_str_is_equal(employee, reading->event.ingress.route.user_id))
         reading->event.ingress.user_alias = employee;
     put_provenance(reading, event, sma_json_str(event, "msg_type"));
-    reading->event.ingress.sent_ms = envelope_time_ms(reading->root);
+    reading->event.ingress.sent_ms = feishu_envelope_time_ms(reading->root);
     /* The members of the content stand in the event itself. */
     reading->content = json_deep_copy(event);
     if (reading->content == NULL) {

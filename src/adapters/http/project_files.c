@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX (1024u * 1024)
-#define PATTERN_BYTES_MAX 200
-
 static void respond_text(struct http_conn *conn, struct sma_str content)
 {
     struct sma_buf json;
@@ -46,7 +43,7 @@ static SMA_CHECKED enum sma_err read_file(const struct sma_config *config, struc
     }
     err = sma_file_tools_open(tools, path, &fd, why);
     if (err == SMA_ERR_OK) {
-        err = sma_guard_read_fd(fd, FILE_BYTES_MAX, ret_bytes, ret_len);
+        err = sma_guard_read_fd(fd, SMA_HTTP_FILE_BYTES_MAX, ret_bytes, ret_len);
         close(fd);
     }
     sma_file_tools_destroy(tools);
@@ -72,7 +69,7 @@ void http_project_file(struct http_conn *conn, struct sma_str part)
         http_respond_error(conn, 404, NULL, "No such file in the project");
     else if (err == SMA_ERR_TOOBIG)
         http_respond_error(conn, 413, NULL, "The file is over the limit of %u bytes",
-                           FILE_BYTES_MAX);
+                           SMA_HTTP_FILE_BYTES_MAX);
     else
         http_respond_error(conn, 403, NULL, "%.*s",
                            why.len > 0 ? (int)why.len : (int)strlen("This file is not shown"),
@@ -120,14 +117,14 @@ static SMA_CHECKED enum sma_err put_names(const struct sma_config *config, struc
 void http_project_files(struct http_conn *conn, struct sma_str query)
 {
     struct sma_buf pattern, json, why;
-    sma_buf_init(&pattern, PATTERN_BYTES_MAX + 1);
+    sma_buf_init(&pattern, SMA_HTTP_PATTERN_BYTES_MAX + 1);
     sma_buf_init(&json, HTTP_RESPONSE_BYTES_MAX / 2);
     sma_buf_init(&why, 1024);
-    if (!read_pattern(query, &pattern) || pattern.len > PATTERN_BYTES_MAX) {
+    if (!read_pattern(query, &pattern) || pattern.len > SMA_HTTP_PATTERN_BYTES_MAX) {
         http_respond_error(conn, 400, NULL,
                            "The only parameter is pattern, once: a path with *, ** and ?, at most "
                            "%d bytes",
-                           PATTERN_BYTES_MAX);
+                           SMA_HTTP_PATTERN_BYTES_MAX);
     } else {
         enum sma_err err = put_names(conn->server->config, sma_buf_str(&pattern), &json, &why);
         if (err == SMA_ERR_OK)

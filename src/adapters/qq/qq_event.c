@@ -155,6 +155,10 @@ static void read_relation(struct qq_reading *in)
         qq_ignore(in, SMA_WHY_MALFORMED "a notice without event id");
     else if (is_routed)
         set_reply_event(in);
+    if (is_routed && sma_str_is_equal(in->frame->type, SMA_STR("GROUP_ADD_ROBOT"))) {
+        in->event.ingress.has_joined = in->event.ingress.is_group;
+        in->event.ingress.sent_ms = qq_timestamp_ms(in->data);
+    }
     /* As if they had written /start: the bot's first words are a greeting, or the way in. */
     if (!is_routed || !sma_str_is_equal(in->frame->type, SMA_STR("FRIEND_ADD")))
         return;

@@ -194,6 +194,29 @@ static const char *status_of(const json_t *member)
     return "unknown";
 }
 
+/* Restricted ones are in it or not, and the platform says which. */
+static bool is_in(const json_t *member)
+{
+    const char *status = status_of(member);
+    return strcmp(status, "creator") == 0 || strcmp(status, "administrator") == 0 ||
+           strcmp(status, "member") == 0 ||
+           (strcmp(status, "restricted") == 0 &&
+            json_is_true(json_object_get(member, "is_member")));
+}
+
+/* It has come into a group, from outside. Channels are no place for a greeting: everybody who
+ * subscribes would read it. */
+static bool has_joined(const struct telegram_chat *chat, const json_t *change)
+{
+    const json_t *old = telegram_in_object(change, "old_chat_member");
+    const char *before = status_of(old);
+    bool was_out = strcmp(before, "left") == 0 || strcmp(before, "kicked") == 0 ||
+                   (strcmp(before, "restricted") == 0 && !is_in(old));
+    bool is_group = sma_str_is_equal(chat->type, SMA_STR("group")) ||
+                    sma_str_is_equal(chat->type, SMA_STR("supergroup"));
+    return is_group && was_out && is_in(telegram_in_object(change, "new_chat_member"));
+}
+
 const char *telegram_in_take_member(struct telegram_in *in, const json_t *change,
                                     struct telegram_event *event)
 {
@@ -204,6 +227,7 @@ const char *telegram_in_take_member(struct telegram_in *in, const json_t *change
         return why;
     if (event->update_id == 0)
         return SMA_WHY_MALFORMED "a change of membership without an update id";
+    int64_t date_s = telegram_in_int(change, "date");
     telegram_in_put_chat(in, &chat, 0, ingress);
     telegram_in_put_user(in, telegram_in_object(change, "from"), ingress);
     telegram_in_put_meta(in, &chat, 0, 0, ingress);
@@ -214,7 +238,10 @@ const char *telegram_in_take_member(struct telegram_in *in, const json_t *change
     ingress->kind = SMA_EVENT_NOTE;
     ingress->addressed = SMA_ADDRESSED_NONE;
     ingress->event_key = telegram_in_put_key(in, "u", event->update_id);
-    ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(change, "date"));
+    ingress->wall_ms = telegram_in_date_ms(in, date_s);
+    ingress->has_joined = has_joined(&chat, change);
+    if (ingress->has_joined && date_s > 0 && date_s < INT64_MAX / 1000)
+        ingress->sent_ms = date_s * 1000;
     return NULL;
 }
 

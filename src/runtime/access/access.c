@@ -10,7 +10,7 @@
 
 struct sma_access_rules
 {
-    bool is_anyone, backlog_is_recorded;
+    bool is_anyone, backlog_is_recorded, is_unwelcoming;
     int64_t followup_ms, backlog_max_s, backlog_late_s;
     json_t *admins, *groups; /* arrays of strings and integers, or NULL */
     enum sma_access_opening opening;
@@ -28,6 +28,9 @@ static const struct sma_param ROWS[] = {
      .doc = "groups that are let in by the configuration"},
     {"groupAccess", SMA_PARAM_WORD("initiator_or_admin,anyone", 0), AT(is_anyone),
      .doc = "who is answered in groups that are let in"},
+    {"groupGreeting", SMA_PARAM_WORD("on,off", 0), AT(is_unwelcoming),
+     .doc = "what the bot does when it is taken into a group: `on`, it says who it is and how it "
+            "is talked to"},
     {"followupWindowMs", SMA_PARAM_INTEGER(0, 1e12, SMA_FOLLOWUP_WINDOW_MS), AT(followup_ms),
      .doc = "ms in which a person who was answered in a group may go on without a mention; 0 = "
             "never"},
@@ -102,6 +105,15 @@ struct sma_access_backlog sma_access_backlog(const struct sma_access_rules *rule
     return (struct sma_access_backlog){.is_recorded = rules->backlog_is_recorded,
                                        .max_ms = rules->backlog_max_s * 1000,
                                        .late_ms = rules->backlog_late_s * 1000};
+}
+
+enum sma_access_welcome sma_access_welcome(const struct sma_access_rules *rules, bool is_let_in)
+{
+    if (rules->is_unwelcoming)
+        return SMA_ACCESS_WELCOME_NONE;
+    if (!is_let_in && rules->opening != SMA_ACCESS_OPEN_ANYONE)
+        return SMA_ACCESS_WELCOME_CLOSED;
+    return rules->is_anyone ? SMA_ACCESS_WELCOME_ANYONE : SMA_ACCESS_WELCOME_FIRST;
 }
 
 enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules)

@@ -43,9 +43,10 @@ enum sma_access_opening
 
 /**
  * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess`
- * ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds`,
- * `groups` (chat ids), `backlog` ("answer" default, "record"), `backlogMaxS` and `backlogLateS`
- * from an adapter's block of the configuration. Empty json: the defaults.
+ * ("initiator_or_admin" default, "anyone"), `groupGreeting` ("on" default, "off"),
+ * `followupWindowMs` (0 = no windows), `adminUserIds`, `groups` (chat ids), `backlog` ("answer"
+ * default, "record"), `backlogMaxS` and `backlogLateS` from an adapter's block of the
+ * configuration. Empty json: the defaults.
  * @ret_rules  destroy with sma_access_rules_destroy
  * @return OK | BADINPUT (*error names the member) | NOMEM
  */
@@ -66,6 +67,15 @@ struct sma_access_backlog
 };
 struct sma_access_backlog sma_access_backlog(const struct sma_access_rules *rules);
 enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules);
+/* What a group is told when the bot has come into it: whom it answers there. */
+enum sma_access_welcome
+{
+    SMA_ACCESS_WELCOME_NONE,   /* `groupGreeting` "off": nothing is said */
+    SMA_ACCESS_WELCOME_CLOSED, /* no stranger, until the owner's side lets it in */
+    SMA_ACCESS_WELCOME_FIRST,  /* the first, and administrators */
+    SMA_ACCESS_WELCOME_ANYONE,
+};
+enum sma_access_welcome sma_access_welcome(const struct sma_access_rules *rules, bool is_let_in);
 /** The list of `access` names this person, by user id or by actor key. false when `access` is no
  *  list. */
 bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str channel,

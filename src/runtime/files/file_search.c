@@ -1,6 +1,7 @@
 /* file_search.c — list_files and search_files. See file_tools.h. */
 #include "runtime/files/file_tools_priv.h"
 
+#include "sma/limits.h"
 #include "sma/text.h"
 
 #include <fcntl.h>

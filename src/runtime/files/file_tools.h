@@ -67,9 +67,6 @@ struct sma_file_call
 bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_file_call *call,
                         struct sma_buf *result);
 
-/* Of one list of names; then there may be more. */
-#define SMA_FILE_NAMES_LOOK_COUNT_MAX 20000 /* entries that are looked at */
-#define SMA_FILE_NAMES_MS 200
 /**
  * The files whose path fits the pattern (file_rules.h), as members of a JSON array: "a","b/c". As
  * read_file sees them: what may not be read is not there, links and folders are not named, and what

@@ -18,7 +18,7 @@ struct seen
     enum feishu_event_kind kind;
     bool is_callback, is_group;
     uint8_t event_kind, control, addressed;
-    int64_t wall_ms;
+    int64_t wall_ms, joined_ms; /* joined_ms: when the bot came into the group; 0 = it did not */
     uint64_t read_ns;
     char why[128], type[128], id[128], chat_key[600], chat_id[600], chat_type[64], thread[64],
         message_id[600];
@@ -48,6 +48,7 @@ static inline void see(void *user, const struct feishu_event *event)
     seen->kind = event->kind;
     seen->is_callback = event->is_callback;
     seen->is_group = ingress->is_group;
+    seen->joined_ms = ingress->has_joined ? ingress->sent_ms : 0;
     seen->event_kind = ingress->kind;
     seen->control = ingress->control;
     seen->addressed = ingress->addressed;

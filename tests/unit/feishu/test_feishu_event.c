@@ -500,41 +500,42 @@ static void comings_and_goings_are_noted(void)
     static const struct
     {
         const char *body, *text; /* NULL = IGNORED */
+        int64_t joined_ms;       /* 0: it has not come into a group */
     } rows[] = {
-        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.chat.member.bot."
-         "added_v1\"},"
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"create_time\":\"1763755000123\","
+         "\"event_type\":\"im.chat.member.bot.added_v1\"},"
          "\"event\":{\"chat_id\":\"oc_1\",\"operator_id\":{\"open_id\":\"o\"},\"name\":\"Team\\n]"
          "\"}}",
-         "[the bot was added to the group: Team ]]"},
-        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.chat.member.bot."
-         "deleted_v1\"},"
+         "[the bot was added to the group: Team ]]", 1763755000123},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"create_time\":\"1763755000123\","
+         "\"event_type\":\"im.chat.member.bot.deleted_v1\"},"
          "\"event\":{\"chat_id\":\"oc_1\"}}",
-         "[the bot was removed from the group]"},
+         "[the bot was removed from the group]", 0},
         {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\","
          "\"event_type\":\"im.chat.access_event.bot_p2p_chat_entered_v1\"},\"event\":{\"chat_id\":"
          "\"oc_1\"}}",
-         "[the user opened the chat for the first time]"},
+         "[the user opened the chat for the first time]", 0},
         {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\","
          "\"event_type\":\"im.chat.access_event.bot_p2p_chat_entered_v1\"},"
          "\"event\":{\"chat_id\":\"oc_1\",\"last_message_id\":\"om_5\"}}",
-         NULL},
+         NULL, 0},
         {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"\",\"event_type\":\"im.chat.member.bot."
          "added_v1\"},"
          "\"event\":{\"chat_id\":\"oc_1\"}}",
-         NULL},
-        {"{\"uuid\":\"e\",\"type\":\"event_callback\",\"event\":{\"type\":\"add_bot\",\"open_chat_"
-         "id\":\"oc_1\","
-         "\"chat_name\":\"Team\"}}",
-         "[the bot was added to the group: Team]"},
-        {"{\"uuid\":\"e\",\"type\":\"event_callback\",\"event\":{\"type\":\"remove_bot\",\"open_"
+         NULL, 0},
+        {"{\"uuid\":\"e\",\"ts\":\"1763755000.5\",\"type\":\"event_callback\",\"event\":{"
+         "\"type\":\"add_bot\",\"open_chat_id\":\"oc_1\",\"chat_name\":\"Team\"}}",
+         "[the bot was added to the group: Team]", 1763755000000},
+        {"{\"uuid\":\"e\",\"ts\":\"1763755000.5\",\"type\":\"event_callback\",\"event\":{\"type\":"
+         "\"remove_bot\",\"open_"
          "chat_id\":\"oc_1\"}}",
-         "[the bot was removed from the group]"},
+         "[the bot was removed from the group]", 0},
         {"{\"uuid\":\"e\",\"event\":{\"type\":\"p2p_chat_create\",\"chat_id\":\"oc_1\"}}",
-         "[the user opened the chat for the first time]"},
+         "[the user opened the chat for the first time]", 0},
         {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"brand.new_v9\"},"
          "\"event\":{}}",
-         NULL},
-        {"{\"uuid\":\"e\",\"event\":{\"type\":\"brand_new\"}}", NULL},
+         NULL, 0},
+        {"{\"uuid\":\"e\",\"event\":{\"type\":\"brand_new\"}}", NULL, 0},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct seen seen = parse(rows[i].body);
@@ -543,6 +544,7 @@ static void comings_and_goings_are_noted(void)
             continue;
         CHECK_INT(SMA_EVENT_NOTE, seen.event_kind);
         CHECK_TEXT(rows[i].text, seen.text);
+        CHECK_INT(rows[i].joined_ms, seen.joined_ms);
         CHECK_TEXT("e", seen.key);
         CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
     }

@@ -79,6 +79,8 @@ static void dump_event(void *user, const struct qq_event *event)
     put_line(out, "context", in->context);
     put_line(out, "meta", in->meta_json);
     put_line(out, "preparation", in->preparation);
+    if (in->has_joined)
+        sma_buf_printf(out, "  %-12s %" PRId64 "\n", "joined", in->sent_ms);
     check_preparation(in);
 }
 

@@ -255,6 +255,9 @@ static void bad_places_are_refused(void)
     telegram_tell(&telegram, "{s:s,s:I}", "do", "chat", "id", (json_int_t)-500);
     telegram_tell(&telegram, "{s:s,s:I,s:b}", "do", "kick", "chat", (json_int_t)-500, "on", 1);
     refused(403, "bot was kicked", "sendMessage", "{\"chat_id\":-500,\"text\":\"a\"}");
+    telegram_tell(&telegram, "{s:s,s:I,s:i}", "do", "take_in", "chat", (json_int_t)-500, "from",
+                  ANN);
+    accepted("sendMessage", "{\"chat_id\":-500,\"text\":\"a\"}");
     telegram_tell(&telegram, "{s:s,s:i}", "do", "user", "id", 1002);
     telegram_tell(&telegram, "{s:s,s:i}", "do", "block", "chat", 1002);
     refused(403, "blocked by the user", "sendMessage", "{\"chat_id\":1002,\"text\":\"a\"}");

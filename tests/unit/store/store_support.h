@@ -40,6 +40,7 @@ struct world
     uint64_t disk_free, seed;
     const struct sma_sys *sys; /* for the store's files; NULL = real */
     const char *test_json;     /* ship.json's block of the platform "test"; NULL: EVERYBODY */
+    uint64_t model_out_ns;     /* of DONE: when the first request left; 0 = nobody says */
 };
 
 /* -- actors that keep -------------------------------------------------------------------------- */
@@ -223,7 +224,7 @@ struct saying
     const char *preparation, *group_key, *context, *migrated_from;
     const char *reply_to; /* "?": a reply, and nobody says to what */
     int64_t sent_ms;
-    bool is_forward, is_edited;
+    bool is_forward, is_edited, has_joined;
     uint8_t change; /* NOTE: of the message `target` */
     const char *target;
     struct sma_part *parts; /* outlive the message */
@@ -277,6 +278,7 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->is_forward = saying->is_forward;
     in->is_edited = saying->is_edited;
     in->change = saying->change;
+    in->has_joined = saying->has_joined;
     in->target_id = dup_or_empty(msg, saying->target);
     in->parts = saying->parts;
     in->part_count = saying->part_count;
@@ -386,6 +388,7 @@ static inline void done(struct world *world, uint64_t seq, const char *output,
     body->wire = sma_msg_dup(msg, SMA_STR("chat"));
     body->delivery_count = count;
     body->deliveries = put_deliveries(msg, from, count);
+    body->stamps.model_out_ns = world->model_out_ns;
     ask_as_agent(world, msg);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "store_support.h"
 
+#include "sma/metrics.h"
+
 #include "actors/store/record_priv.h"
 
 static struct world w;
@@ -687,8 +689,40 @@ static void claims_over_the_bound_expire(void)
     end_world(&w);
 }
 
+/* From the receipt's commit on, where the run began at once; what waited for others says nothing
+ * of us. */
+static void the_way_from_the_receipt_to_the_model_is_measured(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    sma_metrics_reset();
+    say(&world, "a", "1", "now");
+    say(&world, "a", "2", "later");
+    run(&world);
+    world.model_out_ns = sma_ctx_now(sma_system_ctx(world.system, TEST)) + 3000000;
+    finish_next(&world);
+    CHECK_INT(1, (long long)sma_histogram_count(SMA_HISTOGRAM_durable_to_model));
+    uint64_t took_ns = sma_histogram_quantile(SMA_HISTOGRAM_durable_to_model, 1);
+    CHECK(took_ns >= 3000000 && took_ns < 100000000);
+    finish_next(&world);
+    CHECK_INT(1, (long long)sma_histogram_count(SMA_HISTOGRAM_durable_to_model));
+    world.model_out_ns = 0; /* no model was asked */
+    say(&world, "a", "3", "now");
+    run(&world);
+    finish_next(&world);
+    CHECK_INT(1, (long long)sma_histogram_count(SMA_HISTOGRAM_durable_to_model));
+    world.model_out_ns = 1; /* it was asked before the commit */
+    say(&world, "a", "4", "now");
+    run(&world);
+    finish_next(&world);
+    CHECK_INT(2, (long long)sma_histogram_count(SMA_HISTOGRAM_durable_to_model));
+    end_world(&world);
+}
+
 int main(void)
 {
+    RUN(the_way_from_the_receipt_to_the_model_is_measured);
     RUN(a_message_runs_is_answered_and_recorded);
     RUN(the_history_says_what_no_tool_sent);
     RUN(one_event_is_accepted_once);

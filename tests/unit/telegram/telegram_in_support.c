@@ -47,6 +47,7 @@ void keep(void *user, const struct telegram_event *event)
     seen->sent_ms = in->sent_ms;
     seen->is_record_only = in->is_record_only;
     seen->is_group = in->is_group;
+    seen->has_joined = in->has_joined;
     seen->text_len = in->text.len;
 #define COPY(name, slice) copy(seen->name, sizeof seen->name, slice)
     COPY(chat_key, in->route.chat_key);

@@ -14,7 +14,7 @@ struct seen
 {
     unsigned count; /* events of the call */
     int64_t update_id, wall_ms, sent_ms;
-    bool is_ingress, is_record_only, is_group;
+    bool is_ingress, is_record_only, is_group, has_joined;
     uint8_t kind, control, addressed, adapter;
     const char *why;
     char chat_key[256], chat_id[64], chat_type[64], thread_id[64], message_id[64], user_id[64],

@@ -68,6 +68,8 @@ static void put_seen(struct sma_buf *out, const char *name, const struct seen *s
     put_line(out, "group key", seen->group_key);
     put_line(out, "migrated from", seen->migrated_from);
     put_line(out, "edit of", seen->edit_of);
+    if (seen->has_joined)
+        sma_buf_printf(out, "  %-12s %" PRId64 "\n", "joined", seen->sent_ms);
 }
 
 static void list_updates(struct sma_buf *out)

@@ -546,6 +546,41 @@ static void both_halves_of_a_migration_are_one_event(void)
     CHECK(!seen.is_ingress);
 }
 
+/* Into a group, from outside; nothing else that changes its place there is worth a greeting. */
+static void coming_into_a_group_is_told_from_other_changes(void)
+{
+    static const struct
+    {
+        const char *type, *before, *after;
+        bool has_joined;
+    } rows[] = {
+        {"group", "\"left\"", "\"member\"", true},
+        {"supergroup", "\"kicked\"", "\"administrator\"", true},
+        {"group", "\"left\"", "\"restricted\",\"is_member\":true", true},
+        {"group", "\"restricted\",\"is_member\":false", "\"member\"", true},
+        {"group", "\"left\"", "\"restricted\",\"is_member\":false", false},
+        {"group", "\"restricted\",\"is_member\":true", "\"member\"", false},
+        {"group", "\"member\"", "\"administrator\"", false},
+        {"group", "\"member\"", "\"left\"", false},
+        {"group", "\"left\"", "\"left\"", false},
+        {"group", "\"new\"", "\"member\"", false},
+        {"channel", "\"left\"", "\"administrator\"", false},
+        {"private", "\"kicked\"", "\"member\"", false},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char json[512];
+        snprintf(json, sizeof json,
+                 "{\"update_id\":4,\"my_chat_member\":{\"chat\":{\"id\":%d,\"type\":\"%s\"},"
+                 "\"date\":1750000040,\"old_chat_member\":{\"status\":%s},"
+                 "\"new_chat_member\":{\"status\":%s}}}",
+                 strcmp(rows[i].type, "private") == 0 ? 7 : -7, rows[i].type, rows[i].before,
+                 rows[i].after);
+        see(json, &seen);
+        CHECK(rows[i].has_joined == (seen.is_ingress && seen.has_joined));
+        CHECK_INT(rows[i].has_joined ? 1750000040000 : 0, seen.is_ingress ? seen.sent_ms : 0);
+    }
+}
+
 static void other_kinds_of_updates_are_passed_by(void)
 {
     static const char *const members[] = {
@@ -593,6 +628,7 @@ int main(void)
     RUN(a_button_press_is_handed_on);
     RUN(a_button_press_is_answered_even_when_ignored);
     RUN(both_halves_of_a_migration_are_one_event);
+    RUN(coming_into_a_group_is_told_from_other_changes);
     RUN(other_kinds_of_updates_are_passed_by);
     return check_summary();
 }

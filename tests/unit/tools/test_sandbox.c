@@ -12,11 +12,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char REQUIRE[] = "{\"exec_shell\":{\"sandbox\":\"require\"}}";
@@ -577,6 +579,35 @@ static void nothing_survives_a_killed_service(void)
     world_remove(dir);
 }
 
+/* In a container whose first process looks after nobody: what the probe has left is no child of
+ * ours, and never goes away. */
+static void a_start_does_not_wait_for_what_others_take_away(void)
+{
+    const uint64_t all_ms = 5000; /* that the probe has */
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+        pid_t starter = fork();
+        if (starter == 0) {
+            struct timespec begin, end;
+            clock_gettime(CLOCK_MONOTONIC, &begin);
+            struct world *world = world_create(REQUIRE);
+            clock_gettime(CLOCK_MONOTONIC, &end);
+            world_destroy(world);
+            _exit((uint64_t)((end.tv_sec - begin.tv_sec) * 1000 +
+                             (end.tv_nsec - begin.tv_nsec) / 1000000) < all_ms
+                      ? 0
+                      : 1);
+        }
+        int status = -1;
+        (void)waitpid(starter, &status, 0);
+        _exit(status == 0 ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(waitpid(keeper, &status, 0) == keeper);
+    CHECK_INT(0, status);
+}
+
 int main(int argc, char **argv)
 {
     own_path = argv[0];
@@ -591,6 +622,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "skipped: %s\n", text);
         return 77;
     }
+    RUN(a_start_does_not_wait_for_what_others_take_away);
     RUN(secrets_are_invisible);
     RUN(other_chats_are_invisible);
     RUN(a_link_cannot_be_exchanged);

@@ -4,8 +4,18 @@
  */
 #include "world.h"
 
+#include "sma/health.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct sma_tool_ask ask_of(uint8_t mode, const char *name, const char *arguments)
 {
@@ -189,8 +199,63 @@ static void wrong_settings_are_named(void)
     }
 }
 
+/* As a container that gives nobody a namespace: bubblewrap cannot mount. */
+static void forbid_mounts(void)
+{
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {SMA_COUNT_OF(lines), lines};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+/* "": nothing is said of the sandbox. */
+static bool says(struct sma_buf *text, const char *wanted)
+{
+    sma_buf_clear(text);
+    sma_health_format(text);
+    sma_buf_put_char(text, '\0');
+    CHECK_OK(text->err);
+    return wanted[0] != '\0' ? strstr(text->ptr, wanted) != NULL
+                             : strstr(text->ptr, "\"sandbox\"") == NULL;
+}
+
+static void expect_health(const char *permissions, const char *wanted)
+{
+    struct world *world = world_create(permissions);
+    CHECK(!world_is_boxed(world));
+    struct sma_buf text;
+    sma_buf_init(&text, 4096);
+    for (int i = 0; i < 2000 && !says(&text, wanted); i++) /* until the actor has started */
+        (void)usleep(5000);
+    CHECK(says(&text, wanted));
+    sma_buf_fini(&text);
+    world_destroy(world);
+}
+
+/* /health is degraded by it (test_http_access): nobody reads the line at start. */
+static void a_sandbox_that_fell_back_is_trouble(void)
+{
+    pid_t pid = fork(); /* it keeps the filter */
+    if (pid == 0) {
+        forbid_mounts();
+        expect_health("{\"exec_shell\":{\"sandbox\":\"auto\"}}", "\"sandbox\":\"bubblewrap ");
+        /* switched off is the owner's word */
+        expect_health("{\"exec_shell\":{\"sandbox\":\"off\"}}", "");
+        _exit(check_summary());
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(0, status);
+}
+
 int main(void)
 {
+    RUN(a_sandbox_that_fell_back_is_trouble);
     RUN(check_says_what_the_rules_say);
     RUN(consent_is_for_what_was_agreed_to);
     RUN(every_decision_is_in_the_log);
