@@ -74,6 +74,13 @@ struct sma_adapter_ops
      *  dispatcher's thread. */
     SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each,
                                        void *user);
+    /**
+     * Pure: append to rest what so many parts of this row leave out of its text, to be sent as a
+     * row of its own. On the store's thread. @return OK | NOTFOUND: render() cut nothing. NULL: it
+     * never cuts by itself.
+     */
+    SMA_CHECKED enum sma_err (*rest)(const struct sma_deliver *row, uint32_t part_count,
+                                     struct sma_buf *rest);
     /** Change the declared capabilities by what the configuration says (rates, rights); at the
      *  dispatcher's creation. May be NULL. */
     void (*configure)(const void *state, struct sma_capabilities *capabilities);

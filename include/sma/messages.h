@@ -93,6 +93,8 @@ enum sma_control
     SMA_CONTROL_LOGS,      /* the newest lines of the log: for its readers, in private */
     SMA_CONTROL_MEMORY,    /* what is remembered of the writer, in a group of the group */
     SMA_CONTROL_FORGET,    /* ... and is to be deleted */
+    SMA_CONTROL_MORE,      /* what the platform did not show of the last answer */
+    SMA_CONTROL_FULL,      /* the last answer, whole, as a file */
 };
 enum sma_memory_op
 {
