@@ -231,6 +231,7 @@ enum sma_intent
     /* text is a card: the request's message is changed to it, or it is sent as a new one */
     SMA_INTENT_APPROVAL_OUTCOME,
     SMA_INTENT_REACTION, /* text is an emoji put on route.message_id; no history line */
+    SMA_INTENT_CARD,     /* text is a card of the model's in the platform's JSON (card_check.h) */
 };
 enum sma_delivery_state
 {

@@ -411,6 +411,35 @@ static void the_whole_answer_comes_as_a_file(void)
 }
 #endif
 
+#if defined(CHAT_TOOLS_FEISHU)
+#define CARD(element)                                                                              \
+    "show [[call send_card {\"card\":{\"schema\":\"2.0\",\"body\":{\"elements\":[" element "]}}}]" \
+    "]"
+
+/* What the platform takes is shown; what it refuses, and what no card may have, is not called
+ * sent. */
+static void a_card_is_shown_or_said_why_not(void)
+{
+    struct platform_world world;
+    start(&world, "");
+    say(&world, true, CARD("{\"tag\":\"markdown\",\"content\":\"the menu\"}"));
+    await_results(&world, 1);
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "the menu"));
+    say(&world, true, CARD("{\"tag\":\"note\",\"content\":\"old\"}"));
+    await_results(&world, 2);
+    chat_expect(&world, ANN_CHAT, "no longer support");
+    say(&world, true,
+        CARD("{\"tag\":\"button\",\"text\":{\"tag\":\"plain_text\",\"content\":\"OK\"},"
+             "\"value\":{\"a\":1}}"));
+    await_results(&world, 3);
+    chat_expect(&world, ANN_CHAT, "do nothing else");
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "\"success\":true"));
+    platform_world_stop(&world);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -425,6 +454,9 @@ int main(int argc, char **argv)
     what_was_cut_comes_when_it_is_asked_for();
 #else
     the_whole_answer_comes_as_a_file();
+#endif
+#if defined(CHAT_TOOLS_FEISHU)
+    a_card_is_shown_or_said_why_not();
 #endif
 #if defined(CHAT_TOOLS_TELEGRAM)
     people_are_asked_and_see_where_it_goes();

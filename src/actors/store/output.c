@@ -286,7 +286,7 @@ enum sma_err sma_store_send_more(struct sma_store *store, const struct store_com
         err = say(command, SMA_NOTICE_MORE_LATER);
     else if (err == SMA_ERR_OK)
         err = sma_str_trim(rest).len == 0 ? say(command, SMA_NOTICE_MORE_NOTHING)
-                                      : put_page(store, command, rest);
+                                          : put_page(store, command, rest);
     fini_answer(&answer);
     return err;
 }
