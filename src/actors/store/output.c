@@ -44,6 +44,7 @@ struct answer
     uint64_t run;              /* the chat's last one */
     uint64_t shown;            /* whose deliveries are its newest page: the run's, or a command's */
     struct sma_buf text, rest; /* of all its messages */
+    size_t longest;            /* bytes of a message of the run */
     bool is_open;              /* not everything has been sent yet */
 };
 
@@ -165,6 +166,7 @@ static SMA_CHECKED enum sma_err read_texts(struct answer *answer, uint64_t seq, 
             continue;
         if (!is_shown) {
             put_apart(&answer->text, sent->text);
+            answer->longest = sent->text.len > answer->longest ? sent->text.len : answer->longest;
             continue;
         }
         answer->is_open = answer->is_open || sent->state == SMA_DELIVERY_WAITING ||
@@ -185,21 +187,31 @@ static enum sma_err copy_output(void *user, const struct sma_state_result *resul
     return output->err;
 }
 
-/* Longer than any message: the run's own end cut it, and its result has all of it. */
-static SMA_CHECKED enum sma_err read_output(struct answer *answer, bool is_first_page)
+static size_t same_len(struct sma_str a, struct sma_str b)
+{
+    size_t len = 0;
+    while (len < a.len && len < b.len && a.ptr[len] == b.ptr[len])
+        len++;
+    return len;
+}
+
+/* Longer than any message: the run's own end cut it, and its result has all of it (step.c). */
+static SMA_CHECKED enum sma_err read_output(struct answer *answer)
 {
     struct sma_buf output;
+    if (answer->longest < SMA_TEXT_BYTES_MAX)
+        return SMA_ERR_OK;
     sma_buf_init(&output, OUTPUT_BYTES_MAX);
     enum sma_err err =
         sma_state_result_get(answer->store->state, answer->run, copy_output, &output);
-    size_t shown = output.len > SMA_TEXT_BYTES_MAX
-                       ? sma_utf8_cut(sma_buf_str(&output), SMA_TEXT_BYTES_MAX)
-                       : output.len;
-    if (err == SMA_ERR_OK && shown < output.len && answer->text.len > 0) {
+    struct sma_str whole = sma_buf_str(&output);
+    size_t shown =
+        err == SMA_ERR_OK ? sma_utf8_cut(whole, same_len(whole, sma_buf_str(&answer->text))) : 0;
+    if (err == SMA_ERR_OK && shown < whole.len) {
+        if (answer->shown == answer->run)
+            put_apart(&answer->rest, (struct sma_str){whole.ptr + shown, whole.len - shown});
         sma_buf_clear(&answer->text);
-        sma_buf_put_str(&answer->text, sma_buf_str(&output));
-        if (is_first_page)
-            put_apart(&answer->rest, (struct sma_str){output.ptr + shown, output.len - shown});
+        sma_buf_put_str(&answer->text, whole);
     }
     sma_buf_fini(&output);
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
@@ -251,7 +263,7 @@ static SMA_CHECKED enum sma_err read_answer(struct answer *answer, uint64_t befo
     if (err == SMA_ERR_OK)
         err = read_texts(answer, answer->shown, true);
     if (err == SMA_ERR_OK)
-        err = read_output(answer, answer->shown == answer->run);
+        err = read_output(answer);
     if (err == SMA_ERR_OK)
         err = answer->text.err != SMA_ERR_OK ? answer->text.err : answer->rest.err;
     return err;
@@ -412,7 +424,7 @@ void sma_store_remove_outputs(const struct sma_store *store, int64_t now_ms)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/" FOLDER, store->config->state_dir);
-    DIR *folder = now_ms == 0 ? NULL : opendir(path);
+    DIR *folder = opendir(path); /* without a time nothing is older than it */
     if (folder == NULL)
         return;
     for (struct dirent *item; (item = readdir(folder)) != NULL;) {

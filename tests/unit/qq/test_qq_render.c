@@ -301,6 +301,17 @@ static void active_messages_are_not_numbered(void)
     render_lines(1000, "c2c", 0, false);
     CHECK(parts.count > 20 && !is_cut());
     CHECK_INT(1000, count_lines());
+    /* Fewer parts than there are: they were cut by somebody else, who knows where. */
+    static char text[100000];
+    memset(text, 'x', sizeof text - 1);
+    struct sma_deliver row = row_of(sma_str(text), "c2c");
+    struct sma_buf rest;
+    sma_buf_init(&rest, sizeof text);
+    CHECK_OK(qq_rest(&row, 2, &rest));
+    CHECK(rest.len > 90000);
+    row.route.message_id = SMA_STR("");
+    CHECK_INT(SMA_ERR_NOTFOUND, qq_rest(&row, 2, &rest));
+    sma_buf_fini(&rest);
 }
 
 static void the_note_speaks_the_users_language(void)

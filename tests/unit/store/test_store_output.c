@@ -7,6 +7,8 @@
  */
 #include "people_support.h"
 
+#include "actors/store/upkeep_priv.h"
+
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,8 +43,22 @@ static const struct sma_adapter_ops cutting_ops = {.name = "test",
                                                    .render = render,
                                                    .rest = rest_of};
 /* As most are: only the dispatcher cuts. */
+#define LARGE_PART_BYTES 1500u
+
+static enum sma_err render_large(const struct sma_deliver *row, sma_part_fn *each, void *user)
+{
+    for (size_t at = 0; at < row->text.len; at += LARGE_PART_BYTES)
+        each(user, (struct sma_str){row->text.ptr + at, 1});
+    return SMA_ERR_OK;
+}
+
+static const struct sma_adapter_ops large_ops = {
+    .name = "test", .channel = "test", .render = render_large};
 static const struct sma_adapter_ops plain_ops = {
     .name = "test", .channel = "test", .render = render};
+
+static const struct sma_adapter_ops file_ops = {
+    .name = "test", .channel = "test", .capabilities = {.has_files = true}, .render = render};
 
 static void open_with(const struct sma_adapter_ops *ops)
 {
@@ -54,7 +70,7 @@ static void open_with(const struct sma_adapter_ops *ops)
 /* -- talk -------------------------------------------------------------------------------------- */
 struct sent
 {
-    char text[8192];
+    char text[1 << 18];
     uint8_t intent;
     uint64_t outbox_id;
 };
@@ -116,6 +132,25 @@ static int say_in(const struct saying *saying)
     return accepted(&w.test).verdict;
 }
 
+/* The end of a run; both are long. */
+static void end_with(const char *key, uint64_t seq, const char *output, const char *text)
+{
+    const struct delivery said = {.key = key, .text = text, .is_fallback = true};
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_DONE, struct sma_done, 8192 + strlen(output) + strlen(text));
+    struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
+    body->seq = seq;
+    body->outcome = SMA_OUTCOME_OK;
+    body->output = sma_msg_dup(msg, sma_str(output));
+    body->tool_calls_json = SMA_STR("[]");
+    body->turn = SMA_STR("{\"turn\":1}");
+    body->wire = SMA_STR("chat");
+    body->delivery_count = 1;
+    body->deliveries = put_deliveries(msg, &said, 1);
+    ask_as_agent(&w, msg);
+    run(&w);
+}
+
 /* A run that answers, of whose answer so many parts are shown. */
 static void answer_in(const char *chat, const char *text, uint32_t part_count)
 {
@@ -126,8 +161,7 @@ static void answer_in(const char *chat, const char *text, uint32_t part_count)
     uint64_t seq = run_seq(&w);
     CHECK(seq != 0);
     snprintf(key, sizeof key, "test:chat:%s", chat);
-    done(&w, seq, text, &(struct delivery){.key = key, .text = text, .is_fallback = true}, 1);
-    run(&w);
+    end_with(key, seq, text, text);
     drop_kept(&w.agent);
     drop_kept(&w.test);
     const struct sent *sent = await_sent();
@@ -178,9 +212,9 @@ static void a_chat_gets_its_own_rest_only(void)
     done(&w, seq, "done", both, 2);
     run(&w);
     for (struct sma_msg *msg; (msg = deliver(&w)) != NULL;) {
-        struct sent sent = {.outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id};
+        uint64_t outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id;
         sma_msg_destroy(msg);
-        receipt(&w, &(struct sma_receipt){.outbox_id = sent.outbox_id,
+        receipt(&w, &(struct sma_receipt){.outbox_id = outbox_id,
                                           .part_count = 1,
                                           .state = SMA_DELIVERY_SENT,
                                           .is_final = true,
@@ -224,20 +258,24 @@ static void a_cut_talk_stays_cut_off_after_clear(void)
 /* The last part of 64 was a note: no line may be missing between what was shown and the page. */
 static void nothing_is_missing_behind_the_dispatchers_cut(void)
 {
-    static char text[65536];
-    size_t shown = (SMA_PART_COUNT_MAX - 1) * PART_BYTES, len = 0;
-    for (unsigned i = 0; i < 100; i++)
-        len += (size_t)snprintf(text + len, sizeof text - len, "line %03u\n", i);
-    open_with(&plain_ops);
+    static char text[1 << 18];
+    size_t shown = (SMA_PART_COUNT_MAX - 1) * LARGE_PART_BYTES, len = 0;
+    for (unsigned i = 0; len < 2 * shown; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "line %05u\n", i);
+    open_with(&large_ops);
     answer_in("a", text, SMA_PART_COUNT_MAX);
     const struct sent *sent = order("a", SMA_CONTROL_MORE);
-    size_t rest = strlen(sent->text);
-    CHECK(rest > 0 && rest >= len - shown && rest <= len);
-    CHECK_TEXT(text + len - rest, sent->text);
+    size_t rest = strlen(sent->text), repeated = rest + shown - len;
+    CHECK(rest >= len - shown && repeated <= 2 * LARGE_PART_BYTES + 2048);
+    CHECK(strcmp(text + len - rest, sent->text) == 0);
+    report(sent, SMA_PART_COUNT_MAX);
+    sent = order("a", SMA_CONTROL_MORE); /* it was cut in turn */
+    CHECK(sent->text[0] != '\0' && strlen(sent->text) < rest / 2);
+    CHECK(strcmp(text + len - strlen(sent->text), sent->text) == 0);
     report(sent, 30);
     CHECK_TEXT(NOTHING, hear("a", SMA_CONTROL_MORE));
     answer_in("a", "short", 1);
-    text[SMA_PART_COUNT_MAX * PART_BYTES] = '\0'; /* as many parts as may be, none cut */
+    text[SMA_PART_COUNT_MAX * LARGE_PART_BYTES] = '\0'; /* as many parts as may be, none cut */
     answer_in("a", text, SMA_PART_COUNT_MAX);
     CHECK_TEXT(NOTHING, hear("a", SMA_CONTROL_MORE));
     end_world(&w);
@@ -275,6 +313,21 @@ static void a_word_asks_for_more_where_something_was_cut(void)
         CHECK_INT(!rows[i].is_word, run_seq(&w) != 0);
         end_world(&w);
     }
+}
+
+/* While an answer is being made the word is for it. */
+static void a_word_to_a_run_under_way_is_the_models(void)
+{
+    open_with(&cutting_ops);
+    answer_in("a", TEXT, 2);
+    say(&w, "a", "work", "do something long");
+    run(&w);
+    CHECK(run_seq(&w) != 0);
+    drop_kept(&w.test);
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              say_in(&(struct saying){.chat = "a", .id = "word", .text = "继续"}));
+    CHECK(strstr(await_sent()->text, "still working on something") != NULL);
+    end_world(&w);
 }
 
 /* What nobody said to the bot is no word to it. */
@@ -339,7 +392,7 @@ static size_t count_outputs(const char *content)
 
 static void the_whole_answer_is_a_file(void)
 {
-    static char first[8192];
+    static char first[1024];
     open_with(&cutting_ops);
     CHECK_TEXT("There is no answer of mine here that I could send as a file.",
                order("z", SMA_CONTROL_FULL)->text);
@@ -362,6 +415,41 @@ static void the_whole_answer_is_a_file(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED,
               say_in(&(struct saying){.chat = "a", .id = "w", .text = "发完整输出"}));
     CHECK_TEXT(first, await_sent()->text); /* of the answer, not of its last page */
+    end_world(&w);
+}
+
+/* Of more than a message may have, the run's own end cut the rest; its result has it. */
+static void what_the_run_cut_itself_is_in_its_result(void)
+{
+    static char whole[SMA_TEXT_BYTES_MAX + 5], cut[SMA_TEXT_BYTES_MAX + 100];
+    char path[700];
+    memset(whole, 'x', SMA_TEXT_BYTES_MAX);
+    memcpy(whole + SMA_TEXT_BYTES_MAX, "tail", 5);
+    snprintf(cut, sizeof cut, "%.*s\n[cut: send more]", SMA_TEXT_BYTES_MAX, whole);
+    open_with(&file_ops);
+    drop_kept(&w.test);
+    say(&w, "a", next_key(), "tell me");
+    run(&w);
+    end_with("test:chat:a", run_seq(&w), whole, cut);
+    report(await_sent(), 1);
+    const struct sent *sent = order("a", SMA_CONTROL_MORE);
+    CHECK_TEXT("tail", sent->text);
+    report(sent, 1);
+    CHECK_TEXT(NOTHING, hear("a", SMA_CONTROL_MORE));
+    sent = order("a", SMA_CONTROL_FULL);
+    struct stat facts;
+    const char *from = strstr(sent->text, "output/"), *to = strstr(sent->text, " | ");
+    CHECK(from != NULL && to != NULL);
+    snprintf(path, sizeof path, "%s/%.*s", w.state_dir, (int)(to - from), from);
+    CHECK(stat(path, &facts) == 0);
+    CHECK_INT(SMA_TEXT_BYTES_MAX + 4, facts.st_size);
+    /* It goes when it is old, and not before; without a clock nothing is old. */
+    int64_t now_ms = (int64_t)facts.st_mtim.tv_sec * 1000, day_ms = 86400000;
+    sma_store_remove_outputs(w.store, 0);
+    sma_store_remove_outputs(w.store, now_ms + 2 * day_ms);
+    CHECK(stat(path, &facts) == 0);
+    sma_store_remove_outputs(w.store, now_ms + 2 * day_ms + 1000);
+    CHECK(stat(path, &facts) != 0);
     end_world(&w);
 }
 
@@ -395,9 +483,11 @@ int main(void)
     a_cut_talk_stays_cut_off_after_clear();
     nothing_is_missing_behind_the_dispatchers_cut();
     a_word_asks_for_more_where_something_was_cut();
+    a_word_to_a_run_under_way_is_the_models();
     group_talk_asks_for_nothing();
     a_repeated_word_sends_nothing_twice();
     the_whole_answer_is_a_file();
+    what_the_run_cut_itself_is_in_its_result();
     where_no_files_go_a_message_has_to_do();
     a_file_that_cannot_be_written_is_told();
     return 0;

@@ -187,7 +187,7 @@ static void a_free_choice_of_models_asks_for_roles_all_the_same(void)
     show_all(&w);
     drop_kept(&w.test);
     snprintf(again, sizeof again, "%s", w.store->consent->last->id);
-    CHECK_TEXT("", APPROVE("eve", "g", again, IN_GROUP()));
+    CHECK_TEXT("", APPROVE("u1", "g", again, IN_GROUP()));
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, there));
