@@ -21,6 +21,7 @@ struct sma_capabilities
     bool has_files;    /* files of the project can be sent: send_file is offered */
     /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
     bool has_reactions;
+    bool has_cards;            /* cards in the platform's JSON: send_card is offered */
     bool has_idempotency;      /* repeating an attempt under the same key cannot send twice */
     bool is_stored_delivery;   /* delivery means stored in the result (http): no attempts at all */
     uint32_t part_chars_max;   /* UTF-16 units of one part; 0 = no limit */
@@ -74,6 +75,13 @@ struct sma_adapter_ops
      *  dispatcher's thread. */
     SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each,
                                        void *user);
+    /**
+     * Pure: append to rest what so many parts of this row leave out of its text, to be sent as a
+     * row of its own. On the store's thread. @return OK | NOTFOUND: render() cut nothing. NULL: it
+     * never cuts by itself.
+     */
+    SMA_CHECKED enum sma_err (*rest)(const struct sma_deliver *row, uint32_t part_count,
+                                     struct sma_buf *rest);
     /** Change the declared capabilities by what the configuration says (rates, rights); at the
      *  dispatcher's creation. May be NULL. */
     void (*configure)(const void *state, struct sma_capabilities *capabilities);

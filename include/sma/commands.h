@@ -36,6 +36,10 @@ enum sma_command_trait
       "列出模型，或为本会话选择模型") \
     X(RETRY, "retry", "重试", SMA_COMMAND_PLAIN, "Answer my last message again", \
       "重新回复我的上一条消息") \
+    X(MORE, "more", "继续", SMA_COMMAND_LOOKS, "Send what was cut of my last answer", \
+      "发送上一条回复中被截断的内容") \
+    X(FULL, "full", "完整输出", SMA_COMMAND_LOOKS, "Send my whole last answer as a file", \
+      "以文件形式发送上一条回复的完整内容") \
     X(NEW, "new", "新会话", SMA_COMMAND_PLAIN, "Begin a new conversation", "开始新的会话") \
     X(COMPACT, "compact", "整理", SMA_COMMAND_PLAIN, \
       "Sum up what was said before; words behind it say what to keep", \
@@ -77,6 +81,10 @@ const struct sma_command *sma_command_of(enum sma_control control);
 /** What stands after the command in a message that sma_control_parse knows, trimmed: "2" of "@bot
  *  /model 2". Slice of text. */
 struct sma_str sma_control_argument(struct sma_str text);
+/** MORE or FULL when the whole text is a word for it without a slash ("继续", "发完整输出"), a mention
+ *  before it aside; else NONE. People also say these words to the model: whoever asks decides by
+ *  whether something was cut. */
+enum sma_control sma_control_word(struct sma_str text);
 /** The lines of /help: "\n/stop — Cancel what is running" of each row that is no alias. */
 void sma_commands_put_help(struct sma_buf *buf, enum sma_language language);
 

@@ -93,6 +93,8 @@ enum sma_control
     SMA_CONTROL_LOGS,      /* the newest lines of the log: for its readers, in private */
     SMA_CONTROL_MEMORY,    /* what is remembered of the writer, in a group of the group */
     SMA_CONTROL_FORGET,    /* ... and is to be deleted */
+    SMA_CONTROL_MORE,      /* what the platform did not show of the last answer */
+    SMA_CONTROL_FULL,      /* the last answer, whole, as a file */
 };
 enum sma_memory_op
 {
@@ -229,6 +231,7 @@ enum sma_intent
     /* text is a card: the request's message is changed to it, or it is sent as a new one */
     SMA_INTENT_APPROVAL_OUTCOME,
     SMA_INTENT_REACTION, /* text is an emoji put on route.message_id; no history line */
+    SMA_INTENT_CARD,     /* text is a card of the model's in the platform's JSON (card_check.h) */
 };
 enum sma_delivery_state
 {

@@ -184,6 +184,17 @@
     X(BUTTON_LATER, "Too busy just now. Please press again in a moment.", \
       "现在太忙了，请稍后再点一次。") \
     X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］") \
+    X(CUT_MORE, "[cut: send \"more\" for the rest, /full for all of it]", \
+      "［未完：发送“继续”看下文，发送 /full 收全文］") \
+    X(MORE_NOTHING, "Nothing of my last answer was cut: there is no more to send.", \
+      "上一条回复没有被截断，没有更多内容可发。") \
+    X(MORE_LATER, "My last answer is still being sent. Ask again when it is here.", \
+      "上一条回复还在发送，到齐后请再试。") \
+    X(FULL_NOTHING, "There is no answer of mine here that I could send as a file.", \
+      "这里没有可以作为文件发送的回复。") \
+    X(FULL_FAILED, "I could not write the file. The log says why; please try again later.", \
+      "无法写入文件，原因见日志，请稍后再试。") \
+    X(FULL_CAPTION, "The whole answer", "完整输出") \
     X(CARD_TITLE, "Approval needed", "需要确认") \
     X(CARD_ASKED_BY, "Asked for by: ", "发起人：") \
     X(CARD_HELPER, "A sub-agent asks for this.", "由子智能体提出。") \

@@ -356,6 +356,90 @@ static void an_owner_decides_by_id_from_her_own_chat(void)
 }
 #endif
 
+/* -- what was cut ------------------------------------------------------------------------------ */
+#if defined(CHAT_TOOLS_QQ)
+/* Four answers have no room for it: the rest comes when it is asked for, also after the program
+ * died, each word once; then the same word is the model's. */
+static void what_was_cut_comes_when_it_is_asked_for(void)
+{
+    struct platform_world world;
+    static char text[32768];
+    size_t len = (size_t)snprintf(text, sizeof text, "[[plain]] ");
+    for (unsigned i = 0; len < 19000; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "word%u ", i);
+    snprintf(text + len, sizeof text - len, "the end");
+    start(&world, "");
+    say(&world, true, text);
+    chat_expect(&world, ANN_CHAT, "[cut: send \"more\" for the rest, /full for all of it]");
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, ANN_CHAT, "the end"));
+    say(&world, false, "more"); /* Bob's chat has nothing of it */
+    chat_expect(&world, BOB_CHAT, "You said: more");
+    platform_settle(&world);
+    service_kill(&world.world.service);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    say(&world, true, "继续");
+    chat_expect(&world, ANN_CHAT, "the end");
+    platform_settle(&world);
+    json_t *ours = chat_ours(&world, ANN_CHAT);
+    int64_t next = 0;
+    for (size_t i = 0; i < json_array_size(ours); i++)
+        for (const char *at = talk_text(json_array_get(ours, i), "text");
+             (at = strstr(at, "word")) != NULL; at++)
+            CHECK_INT(next++, strtol(at + 4, NULL, 10));
+    CHECK(next > 1800);
+    json_decref(ours);
+    say(&world, true, "继续");
+    chat_expect(&world, ANN_CHAT, "You said: 继续");
+    platform_world_stop(&world);
+}
+#else
+static void the_whole_answer_comes_as_a_file(void)
+{
+    struct platform_world world;
+    start(&world, "");
+    say(&world, true, "/more");
+    chat_expect(&world, ANN_CHAT, "Nothing of my last answer was cut");
+    say(&world, true, "/full");
+    say(&world, false, "发完整输出");
+    platform_settle(&world);
+    CHECK_INT(1, count_files(&world, true, "You said: hello"));
+    CHECK_INT(1, count_files(&world, false, "You said: hi there"));
+    CHECK_INT(0, count_files(&world, true, "You said: hi there"));
+    platform_world_stop(&world);
+}
+#endif
+
+#if defined(CHAT_TOOLS_FEISHU)
+#define CARD(element)                                                                              \
+    "show [[call send_card {\"card\":{\"schema\":\"2.0\",\"body\":{\"elements\":[" element "]}}}]" \
+    "]"
+
+/* What the platform takes is shown; what it refuses, and what no card may have, is not called
+ * sent. */
+static void a_card_is_shown_or_said_why_not(void)
+{
+    struct platform_world world;
+    start(&world, "");
+    say(&world, true, CARD("{\"tag\":\"markdown\",\"content\":\"the menu\"}"));
+    await_results(&world, 1);
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "the menu"));
+    say(&world, true, CARD("{\"tag\":\"note\",\"content\":\"old\"}"));
+    await_results(&world, 2);
+    chat_expect(&world, ANN_CHAT, "no longer support");
+    say(&world, true,
+        CARD("{\"tag\":\"button\",\"text\":{\"tag\":\"plain_text\",\"content\":\"OK\"},"
+             "\"value\":{\"a\":1}}"));
+    await_results(&world, 3);
+    chat_expect(&world, ANN_CHAT, "do nothing else");
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "\"success\":true"));
+    platform_world_stop(&world);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -366,6 +450,14 @@ int main(int argc, char **argv)
     a_file_goes_where_it_is_sent();
 #endif
     what_cannot_go_there_is_not_called_sent();
+#if defined(CHAT_TOOLS_QQ)
+    what_was_cut_comes_when_it_is_asked_for();
+#else
+    the_whole_answer_comes_as_a_file();
+#endif
+#if defined(CHAT_TOOLS_FEISHU)
+    a_card_is_shown_or_said_why_not();
+#endif
 #if defined(CHAT_TOOLS_TELEGRAM)
     people_are_asked_and_see_where_it_goes();
     people_see_which_file_goes_where();

@@ -261,7 +261,7 @@ static void a_long_answer_fits_into_the_replies(void)
     for (unsigned i = 0; len < 19000; i++)
         len += (size_t)snprintf(text + len, 32, "more%u ", i);
     chat_say(&world, ANN, NULL, text); /* more than four replies hold */
-    chat_expect(&world, ANN, "[cut: the rest was too long]");
+    chat_expect(&world, ANN, "[cut: send \"more\" for the rest, /full for all of it]");
     platform_settle(&world);
     ours = chat_ours(&world, ANN);
     CHECK(json_array_size(ours) <= 4 + 4);

@@ -237,6 +237,7 @@ static void on_run(struct sma_agent *agent, struct sma_msg **msg)
                                       .is_chinese_by_default = adapter->is_chinese_by_default,
                                       .has_files = adapter->capabilities.has_files,
                                       .has_reactions = adapter->capabilities.has_reactions,
+                                      .has_cards = adapter->capabilities.has_cards,
                                       .has_markdown = adapter->capabilities.has_markdown,
                                       .is_stored = adapter->capabilities.is_stored_delivery,
                                       .part_chars_max = adapter->capabilities.part_chars_max,
@@ -304,6 +305,20 @@ static void on_control(struct sma_agent *agent, const struct sma_control_order *
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
+/* A request that was cancelled with its run, or for what came in between: its tokens were used. */
+static bool take_spent(struct sma_agent *agent, struct agent_ask *ask, struct sma_msg *msg)
+{
+    if (ask->spent_target == NULL)
+        return false;
+    if (msg->kind == SMA_MSG_MODEL_ANSWER)
+        agent_tell_spent(
+            agent, &(struct sma_spent){.seq = ask->seq,
+                                       .usage = SMA_MSG_BODY(msg, struct sma_model_answer)->usage,
+                                       .target = sma_str(ask->spent_target)});
+    free(ask->spent_target);
+    return true;
+}
+
 static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
 {
     struct agent_ask ask;
@@ -311,7 +326,7 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
     if (agent_judge_answer(agent, msg) || agent_extract_answer(agent, msg))
         return;
     if (agent_ask_take(agent, msg->ask_id, &ask))
-        entry = agent_run_find(agent, ask.seq);
+        entry = take_spent(agent, &ask, msg) ? NULL : agent_run_find(agent, ask.seq);
     if (msg->from < SMA_COUNT_OF(agent->blocked_first))
         agent_ask_blocked(agent, (enum sma_actor_id)msg->from);
     if (entry == NULL || entry->serial != ask.serial)

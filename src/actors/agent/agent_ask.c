@@ -200,8 +200,12 @@ static void cancel_model(struct sma_agent *agent, struct agent_run *entry, uint3
         drop_blocked(agent, SMA_ACTOR_MODEL, entry->seq, call);
         return;
     }
-    (void)agent_ask_take(agent, ask_id,
-                         &taken); /* so that its answer is not taken for the next one's */
+    /* so that its answer is not taken for the next one's; what it used counts all the same */
+    if (agent_ask_take(agent, ask_id, &taken)) {
+        taken.spent_target = strdup(sma_run_target_key(sma_run_asker(entry->run, call)));
+        if (taken.spent_target != NULL)
+            agent_ask_put(agent, &taken);
+    }
     agent_cancel_model(agent, ask_id);
 }
 

@@ -234,12 +234,9 @@ static void on_history(struct sma_agent *agent, const struct sma_history_lines *
 }
 
 /* -- the answer -------------------------------------------------------------------------------- */
-static void tell_spent(struct sma_agent *agent, const struct sma_usage *usage)
+void agent_tell_spent(struct sma_agent *agent, const struct sma_spent *spent)
 {
-    const struct sma_spent spent = {.seq = order_of(&agent->extract)->seq,
-                                    .usage = *usage,
-                                    .target = sma_str(agent->extract.target_key)};
-    struct sma_msg *msg = sma_usage_is_empty(usage) ? NULL : sma_msg_make_spent(&spent);
+    struct sma_msg *msg = sma_usage_is_empty(&spent->usage) ? NULL : sma_msg_make_spent(spent);
     if (msg == NULL || sma_ctx_send(agent->ctx, SMA_ACTOR_STORE, &msg) != SMA_ERR_OK)
         sma_msg_destroy(msg); /* not counted, as when the disk is full */
 }
@@ -247,7 +244,9 @@ static void tell_spent(struct sma_agent *agent, const struct sma_usage *usage)
 static void on_model(struct sma_agent *agent, const struct sma_model_answer *answer)
 {
     struct agent_extract *extract = &agent->extract;
-    tell_spent(agent, &answer->usage);
+    agent_tell_spent(agent, &(struct sma_spent){.seq = order_of(extract)->seq,
+                                                .usage = answer->usage,
+                                                .target = sma_str(extract->target_key)});
     extract->due_ns = 0;
     extract->stage = AGENT_EXTRACT_TELLS;
     extract->is_failed = answer->status != SMA_MODEL_OK || answer->finish != SMA_FINISH_STOP ||

@@ -55,6 +55,8 @@ struct agent_ask
 {
     uint64_t id, seq, serial;
     uint32_t call; /* of a STEP: its number */
+    /* of a MODEL question that was cancelled: which target's tokens its answer tells of; owned */
+    char *spent_target;
     struct agent_ask *next;
 };
 
@@ -193,6 +195,9 @@ void agent_tell_talked(struct sma_agent *agent, const struct agent_run *entry, b
 void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text, struct sma_str detail);
+
+/* agent_extract.c: tokens that no run's step tells of */
+void agent_tell_spent(struct sma_agent *agent, const struct sma_spent *spent);
 
 /* agent_elicit.c */
 /* Takes the question, or answers that nobody can be asked (NULL). */

@@ -111,6 +111,7 @@ void agent_tables_fini(struct sma_agent *agent)
         while (agent->asks[i] != NULL) {
             struct agent_ask *ask = agent->asks[i];
             agent->asks[i] = ask->next;
+            free(ask->spent_target);
             free(ask);
         }
     }

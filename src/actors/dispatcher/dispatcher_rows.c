@@ -167,7 +167,7 @@ static enum sma_err render_cut_note(struct sma_dispatcher *dispatcher, struct ro
     sma_buf_init(&note, 4096);
     enum sma_language language = sma_notice_language(
         dispatcher->config->language, row->deliver->route.language, ops->is_chinese_by_default);
-    sma_notice_format(&note, language, SMA_NOTICE_CUT);
+    sma_notice_format(&note, language, SMA_NOTICE_CUT_MORE);
     struct sma_deliver deliver = *row->deliver;
     deliver.text = sma_buf_str(&note);
     deliver.intent = SMA_INTENT_NOTICE;

@@ -288,6 +288,29 @@ static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
+static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct store_chat *chat,
+                                               struct sma_msg *msg);
+
+static bool may_be_answered(const struct sma_access_outcome *outcome)
+{
+    return outcome->decision == SMA_ACCESS_RUN || outcome->decision == SMA_ACCESS_ASK_ROLE;
+}
+
+/* "more", where something was cut: the command, as if it had its slash. */
+static SMA_CHECKED enum sma_err take_word(struct sma_store *store, struct store_chat *chat,
+                                          struct sma_msg *msg, bool *ret_is_taken)
+{
+    struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    enum sma_control control;
+    SMA_TRY(sma_store_output_word(store, chat, in, &control));
+    *ret_is_taken = control != SMA_CONTROL_NONE;
+    if (!*ret_is_taken)
+        return SMA_ERR_OK;
+    in->kind = SMA_EVENT_CONTROL;
+    in->control = (uint8_t)control;
+    return accept_control(store, chat, msg);
+}
+
 static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct store_chat *chat,
                                                struct sma_msg **msg)
 {
@@ -307,6 +330,8 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     bool is_taken = false;
     if (late == STORE_IN_TIME)
         err = sma_store_words(store, chat, *msg, &outcome, &is_taken);
+    if (err == SMA_ERR_OK && !is_taken && late == STORE_IN_TIME && may_be_answered(&outcome))
+        err = take_word(store, chat, *msg, &is_taken);
     if (err != SMA_ERR_OK || is_taken)
         return err;
     bool is_piece = in->kind == SMA_EVENT_MESSAGE && in->group_key.len > 0 && !in->is_record_only;
@@ -581,7 +606,7 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
     enum store_late late;
     enum sma_err err =
         is_upgrade ? sma_store_judge_in_time(store, chat, in, &outcome, &late) : SMA_ERR_OK;
-    bool may_run = outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE;
+    bool may_run = may_be_answered(&outcome);
     if (err == SMA_ERR_OK && may_run && sma_queue_is_full(store->queue))
         return make_wait(store, *msg);
     if (err == SMA_ERR_OK)
@@ -655,6 +680,12 @@ static enum sma_err take_one(struct sma_store *store, void *ctx)
     struct store_chat *chat = NULL;
     struct sma_state_head head;
     enum sma_err err = find_known(store, in, &chat, &head);
+    if (err == SMA_ERR_NOTFOUND && in->kind == SMA_EVENT_MESSAGE &&
+        sma_control_word(in->text) != SMA_CONTROL_NONE) {
+        struct sma_ingress word = *in; /* it was a command when it came the first time */
+        word.kind = SMA_EVENT_CONTROL;
+        err = find_known(store, &word, &chat, &head);
+    }
     if (err == SMA_ERR_OK)
         return answer_known(store, chat, taking->msg, &head);
     if (err != SMA_ERR_NOTFOUND)

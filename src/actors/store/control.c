@@ -243,18 +243,22 @@ static store_command_fn *const commands[] = {
     [SMA_CONTROL_LOGS] = sma_store_show_logs,
     [SMA_CONTROL_MEMORY] = sma_store_show_memory,
     [SMA_CONTROL_FORGET] = sma_store_forget,
+    [SMA_CONTROL_MORE] = sma_store_send_more,
+    [SMA_CONTROL_FULL] = sma_store_send_full,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                const struct sma_ingress *ingress, uint64_t seq)
 {
     bool becomes_run = false;
+    uint8_t intent = SMA_INTENT_NOTICE;
     struct store_command command = {.chat = chat,
                                     .ingress = ingress,
                                     .seq = seq,
                                     .argument = sma_control_argument(ingress->text),
                                     .language = sma_store_language(store, &ingress->route),
                                     .text = &store->scratch.text,
+                                    .intent = &intent,
                                     .becomes_run = &becomes_run};
     store_command_fn *carry_out =
         ingress->control < SMA_COUNT_OF(commands) ? commands[ingress->control] : NULL;
@@ -264,9 +268,10 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
     if (err != SMA_ERR_OK || becomes_run)
         return err;
 
-    struct sma_step_delivery reply = {.intent = SMA_INTENT_NOTICE,
+    struct sma_step_delivery reply = {.intent = intent,
                                       .route = ingress->route,
-                                      .text = sma_buf_str(&store->scratch.text)};
+                                      .text = sma_buf_str(&store->scratch.text),
+                                      .is_fallback = intent != SMA_INTENT_NOTICE};
     struct sma_step_delivery_state state;
     err = sma_store_deliver(store,
                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},

@@ -151,6 +151,9 @@ static SMA_CHECKED enum sma_err one_slice(struct sma_store *store, bool *ret_is_
         if (sma_store_disk_level(store) > 0)
             remove_logs(store);
         break;
+    case STORE_KEEP_OUTPUTS:
+        sma_store_remove_outputs(store, store->upkeep->keep.pass.now_ms);
+        break;
     case STORE_KEEP_STAGE_COUNT:
         break;
     }

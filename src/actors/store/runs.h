@@ -186,4 +186,12 @@ bool sma_store_choice_is_free(const struct sma_store *store, const struct store_
 /** {"telegram:chat:7":"spare",...}: chats for which /model has chosen. */
 void sma_store_put_choices(struct sma_store *store, struct sma_buf *json);
 
+/* -- output.c ---------------------------------------------------------------------------------- */
+/** Is this message a word for one of these here and now? *ret_control: which one; NONE: it is for
+ *  the model. */
+SMA_CHECKED enum sma_err sma_store_output_word(struct sma_store *store,
+                                               const struct store_chat *chat,
+                                               const struct sma_ingress *in,
+                                               enum sma_control *ret_control);
+
 #endif

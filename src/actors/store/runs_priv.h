@@ -218,10 +218,16 @@ struct store_command
     struct sma_str argument; /* what stands behind it, trimmed */
     enum sma_language language;
     struct sma_buf *text; /* what it answers; cleared when it begins */
+    uint8_t *intent;      /* of what it answers; a notice unless set */
     bool *becomes_run;    /* set: its row waits for a run, and nothing is answered */
 };
 typedef enum sma_err store_command_fn(struct sma_store *store, const struct store_command *command);
 
+/* -- output.c ---------------------------------------------------------------------------------- */
+/** /more: what the last answer's messages left out. */
+store_command_fn sma_store_send_more;
+/** /full: the last answer whole, as a file where the platform takes files. */
+store_command_fn sma_store_send_full;
 /* -- retry.c ----------------------------------------------------------------------------------- */
 /** /retry: the last message of its author is answered again. */
 store_command_fn sma_store_retry;

@@ -121,6 +121,19 @@ struct report
     struct sma_step_done *answer;
 };
 
+/* The run's end cut its answer to what a message may have; the result has the whole (output.c). */
+static SMA_CHECKED enum sma_err put_whole(struct sma_store *store, const struct sma_done *done)
+{
+    struct sma_buf *text = &store->scratch.text;
+    struct sma_str cut = done->deliveries[done->delivery_count - 1].text;
+    if (done->output.len <= SMA_TEXT_BYTES_MAX || cut.len < SMA_TEXT_BYTES_MAX ||
+        text->len < cut.len || memcmp(text->ptr + text->len - cut.len, cut.ptr, cut.len) != 0)
+        return SMA_ERR_OK;
+    text->len -= cut.len;
+    sma_buf_put_str(text, done->output);
+    return text->err;
+}
+
 static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store_run *run,
                                            const struct sma_done *done,
                                            struct sma_step_done *answer);
@@ -263,6 +276,8 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
     SMA_TRY(deliver_all(store, run, last + 1, done->deliveries, answer));
     SMA_TRY(sma_store_count_usage(store, run, &done->usage, done->target));
     SMA_TRY(sma_store_collect_output(store, run, done->output, &is_sent));
+    if (is_sent && done->delivery_count > 0)
+        SMA_TRY(put_whole(store, done));
     SMA_TRY(sma_state_message_read(store->state, run->seq, &rows, &message));
     if (!is_sent && store->scratch.text.len > 0)
         SMA_TRY(write_result_line(store, done, &message));

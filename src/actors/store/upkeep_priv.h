@@ -16,6 +16,7 @@ enum store_keep_stage
     STORE_KEEP_STRANGERS,
     STORE_KEEP_ARCHIVES,
     STORE_KEEP_LOGS, /* when the disk is short */
+    STORE_KEEP_OUTPUTS,
     STORE_KEEP_STAGE_COUNT,
 };
 struct store_keep
@@ -45,6 +46,8 @@ struct store_upkeep
     struct store_keep keep;
 };
 
+/** Remove files of /full that are old enough; 0: no time is known, nothing is. */
+void sma_store_remove_outputs(const struct sma_store *store, int64_t now_ms);
 SMA_CHECKED enum sma_err sma_store_contacts_create(struct sma_store *store);
 uint64_t sma_store_contacts_wake(const struct sma_store *store);
 void sma_store_contacts_fini(struct sma_store *store);

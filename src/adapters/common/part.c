@@ -92,7 +92,8 @@ static struct sma_str slice(struct sma_str text, size_t from, size_t to)
 enum sma_err sma_part_decode(struct sma_str bytes, struct sma_rendered_part *ret_part)
 {
     struct sma_rendered_part part = {.mark = bytes.len > 0 ? bytes.ptr[0] : '\0'};
-    if (bytes.len > 1 && (part.mark == SMA_RENDERED_CARD || part.mark == SMA_RENDERED_REACTION)) {
+    if (bytes.len > 1 && (part.mark == SMA_RENDERED_CARD || part.mark == SMA_RENDERED_REACTION ||
+                          part.mark == SMA_RENDERED_OWN_CARD)) {
         part.first = slice(bytes, 1, bytes.len);
         *ret_part = part;
         return SMA_ERR_OK;

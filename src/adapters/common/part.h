@@ -18,6 +18,7 @@
 #define SMA_RENDERED_FILE 'F'
 #define SMA_RENDERED_CARD 'C'
 #define SMA_RENDERED_REACTION 'R'
+#define SMA_RENDERED_OWN_CARD 'J' /* the model's, in the platform's JSON */
 
 /**
  * A row that is not text: a reaction, a request for approval or its outcome, as one part.

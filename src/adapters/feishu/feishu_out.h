@@ -60,6 +60,7 @@ enum feishu_part_kind
     FEISHU_PART_CARD, /* text = Markdown */
     FEISHU_PART_FILE,
     FEISHU_PART_CONSENT,  /* text = a request or its outcome as JSON, for feishu_consent_open */
+    FEISHU_PART_OWN_CARD, /* text = the model's card as JSON, checked (card_check.h) */
     FEISHU_PART_REACTION, /* text = an emoji as the model wrote it, see feishu_reaction_find */
 };
 struct feishu_part
@@ -160,6 +161,9 @@ void feishu_put_kit_content(struct sma_buf *buf, struct sma_str markdown, struct
 /** PUT: the whole card, which streams no more. */
 void feishu_put_kit_card(struct sma_buf *buf, struct sma_str markdown, struct sma_str key,
                          uint32_t sequence);
+/** POST messages: a card of the model's, as it is. */
+void feishu_put_own_card(struct sma_buf *buf, const struct feishu_target *target,
+                         struct sma_str json, struct sma_str uuid);
 /** POST messages: show the card. */
 void feishu_put_kit_message(struct sma_buf *buf, const struct feishu_target *target,
                             struct sma_str card_id, struct sma_str uuid);

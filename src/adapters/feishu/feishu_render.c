@@ -199,6 +199,16 @@ static enum sma_err put_files(struct render *render, struct sma_str text)
     return err;
 }
 
+static enum sma_err put_own_card(struct render *render, struct sma_str json)
+{
+    sma_buf_clear(&render->part);
+    sma_buf_put_char(&render->part, SMA_RENDERED_OWN_CARD);
+    sma_buf_put_str(&render->part, json);
+    if (render->part.err == SMA_ERR_OK)
+        emit(render);
+    return render->part.err;
+}
+
 void feishu_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown)
 {
     put_clean(buf, text, is_markdown, false);
@@ -212,6 +222,11 @@ enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, voi
     bool is_own = row->intent == SMA_INTENT_ASSISTANT_TEXT;
     struct render render = {.each = each, .user = user};
     sma_buf_init(&render.part, 2 * SOURCE_BYTES_MAX);
+    if (row->intent == SMA_INTENT_CARD) {
+        err = put_own_card(&render, row->text);
+        sma_buf_fini(&render.part);
+        return err;
+    }
     err = row->text.len == 0 ? SMA_ERR_OK : put_text(&render, row->text, is_own, is_own);
     if (err == SMA_ERR_OK && is_own && row->text.len > 0)
         err = put_files(&render, row->text);
@@ -227,6 +242,8 @@ enum sma_err feishu_part_decode(struct sma_str part_bytes, struct feishu_part *r
         *ret_part = (struct feishu_part){.kind = FEISHU_PART_CONSENT, .text = read.first};
     else if (read.mark == SMA_RENDERED_REACTION)
         *ret_part = (struct feishu_part){.kind = FEISHU_PART_REACTION, .text = read.first};
+    else if (read.mark == SMA_RENDERED_OWN_CARD)
+        *ret_part = (struct feishu_part){.kind = FEISHU_PART_OWN_CARD, .text = read.first};
     else if (read.mark == SMA_RENDERED_FILE)
         *ret_part = (struct feishu_part){
             .kind = FEISHU_PART_FILE, .file_kind = sma_str(read.file_kind), .target = read.first};

@@ -206,6 +206,16 @@ void feishu_put_card(struct sma_buf *buf, const struct feishu_target *target,
     feishu_put_card_message(buf, target, &(struct feishu_card){.markdown = markdown}, uuid);
 }
 
+void feishu_put_own_card(struct sma_buf *buf, const struct feishu_target *target,
+                         struct sma_str json, struct sma_str uuid)
+{
+    struct sma_buf content;
+    sma_buf_init(&content, CONTENT_BYTES_MAX);
+    sma_buf_put_str(&content, json);
+    put_body(buf, target, "interactive", &content, uuid);
+    sma_buf_fini(&content);
+}
+
 void feishu_put_kit_message(struct sma_buf *buf, const struct feishu_target *target,
                             struct sma_str card_id, struct sma_str uuid)
 {

@@ -265,6 +265,8 @@ static void send_message(struct feishu_attempt *attempt)
     feishu_put_send_path(&path, &target);
     if (attempt->part.kind == FEISHU_PART_CONSENT) {
         put_consent(&body, attempt, &target, key);
+    } else if (attempt->part.kind == FEISHU_PART_OWN_CARD) {
+        feishu_put_own_card(&body, &target, attempt->part.text, key);
     } else if (attempt->part.kind != FEISHU_PART_FILE) {
         put_text_part(&body, attempt, &target, key);
     } else if (is_link(

@@ -149,6 +149,7 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .destroy = sma_platform_destroy,
     .probe = sma_platform_probe,
     .render = qq_render,
+    .rest = qq_rest,
     .replies_max = qq_replies_max,
     .configure = sma_platform_configure,
     .is_group = qq_is_group,

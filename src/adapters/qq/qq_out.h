@@ -39,6 +39,9 @@
  * chat_type and message_id. A blank text gives no part. @return OK | NOMEM | TOOBIG
  */
 SMA_CHECKED enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
+/** The adapter's rest operation: what the answers that were left had no room for. */
+SMA_CHECKED enum sma_err qq_rest(const struct sma_deliver *row, uint32_t part_count,
+                                 struct sma_buf *rest);
 /** The adapter's replies_max operation: QQ_REPLIES_*. */
 uint32_t qq_replies_max(const struct sma_route *route);
 /** The adapter's is_group operation: chat types group and channel. */

@@ -273,7 +273,7 @@ static void render_text(struct output *output, struct sma_str text, size_t count
     if (units == QQ_PART_UNITS_LARGE && count_parts(output, text, units) > count_max) {
         struct sma_str hint = row->language.len > 0 ? row->language : row->route.language;
         sma_notice_format(&note, sma_notice_language(SMA_LANGUAGE_AUTO, hint, true),
-                          SMA_NOTICE_CUT);
+                          SMA_NOTICE_CUT_MORE);
         output->note = sma_buf_str(&note);
         units -= NOTE_UNITS;
         if (output->err == SMA_ERR_OK)
@@ -350,6 +350,72 @@ enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *u
     sma_buf_fini(&clean);
     sma_buf_fini(&output.bytes);
     return output.err;
+}
+
+/* -- what was left out ------------------------------------------------------------------------- */
+struct remainder
+{
+    struct output counting;
+    size_t shown_count;
+    struct sma_buf piece, *rest;
+    bool has_begun;
+};
+
+/* From the first slice that is not there as a whole; code that goes on there is fenced again. */
+static void on_remainder(void *user, const struct sma_split_part *part)
+{
+    struct remainder *remainder = user;
+    if (!remainder->has_begun) {
+        sma_buf_clear(&remainder->piece);
+        sma_buf_put_str(&remainder->piece, part->prefix);
+        sma_buf_put_str(&remainder->piece, part->body);
+        sma_buf_put_str(&remainder->piece, part->suffix);
+        take_slice(&remainder->counting, sma_buf_str(&remainder->piece),
+                   remainder->counting.units_max);
+        remainder->has_begun = remainder->counting.count > remainder->shown_count;
+        if (remainder->has_begun)
+            sma_buf_put_str(remainder->rest, part->prefix);
+    }
+    if (remainder->has_begun)
+        sma_buf_put_str(remainder->rest, part->body);
+}
+
+static SMA_CHECKED enum sma_err put_remainder(struct sma_str text, size_t shown_count,
+                                              struct sma_buf *rest)
+{
+    struct remainder remainder = {
+        .counting = {.is_markdown = true, .units_max = QQ_PART_UNITS_LARGE - NOTE_UNITS},
+        .shown_count = shown_count,
+        .rest = rest};
+    sma_buf_init(&remainder.piece, text.len + 4096);
+    enum sma_err err = sma_text_split(text, remainder.counting.units_max, on_remainder, &remainder);
+    if (err == SMA_ERR_OK)
+        err = remainder.counting.err;
+    if (err == SMA_ERR_OK)
+        err = remainder.piece.err;
+    sma_buf_fini(&remainder.piece);
+    return err == SMA_ERR_OK ? rest->err : err;
+}
+
+enum sma_err qq_rest(const struct sma_deliver *row, uint32_t part_count, struct sma_buf *rest)
+{
+    struct output output = {.is_markdown = true};
+    struct sma_buf clean;
+    enum sma_err err = SMA_ERR_NOTFOUND;
+    if (row->intent != SMA_INTENT_ASSISTANT_TEXT || row->route.message_id.len == 0)
+        return err; /* an active message has as many parts as it needs */
+    sma_buf_init(&clean, 2 * row->text.len + 64);
+    size_t file_count = put_clean(&clean, row->text, true, true);
+    size_t shown_count = part_count > file_count ? part_count - file_count : 0;
+    struct sma_str text = sma_buf_str(&clean);
+    bool is_whole = shown_count == 0 || count_parts(&output, text, QQ_PART_UNITS) <= shown_count ||
+                    count_parts(&output, text, QQ_PART_UNITS_LARGE) <= shown_count;
+    if (clean.err != SMA_ERR_OK || output.err != SMA_ERR_OK)
+        err = clean.err != SMA_ERR_OK ? clean.err : output.err;
+    else if (!is_whole)
+        err = put_remainder(text, shown_count, rest);
+    sma_buf_fini(&clean);
+    return err;
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
      * cached ends where they change. What somebody may not do is refused when it is called. */
     uint64_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0) |
+                      (options->has_cards ? SMA_TOOL_OFFER_CARDS : 0) |
                       (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0) |
                       (options->settings->config->agent_helpers > 0 ? SMA_TOOL_OFFER_HELPERS : 0) |
                       (options->settings->config->web.has_fetch ? SMA_TOOL_OFFER_WEB : 0) |
@@ -108,6 +109,11 @@ void sma_run_destroy(struct sma_run *run)
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run)
 {
     return run->order;
+}
+
+const char *sma_run_target_key(const struct sma_run *run)
+{
+    return run->target->key;
 }
 
 const struct sma_stored_past *sma_run_past(const struct sma_run *run)

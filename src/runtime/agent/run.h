@@ -224,16 +224,16 @@ struct sma_run;
 struct sma_trace;
 struct sma_run_options
 {
-    const struct sma_run_order *order; /* borrowed, outlives the run */
-    struct sma_sessions *sessions;     /* borrowed */
-    struct sma_session *session;       /* borrowed, pinned */
-    struct sma_run_settings *settings; /* borrowed */
-    bool is_chinese_by_default;        /* of the adapter: language of notices */
-    bool has_files, has_reactions;     /* of the adapter: send_file, react are offered */
-    bool has_markdown, is_stored;      /* of the adapter: what becomes of a text (prompt.h) */
-    uint32_t part_chars_max;           /* of the adapter */
-    int64_t wall_ms;                   /* now, for the facts */
-    uint64_t random[2];                /* what nobody can guess */
+    const struct sma_run_order *order;        /* borrowed, outlives the run */
+    struct sma_sessions *sessions;            /* borrowed */
+    struct sma_session *session;              /* borrowed, pinned */
+    struct sma_run_settings *settings;        /* borrowed */
+    bool is_chinese_by_default;               /* of the adapter: language of notices */
+    bool has_files, has_reactions, has_cards; /* of the adapter: send_file, react, send_card */
+    bool has_markdown, is_stored; /* of the adapter: what becomes of a text (prompt.h) */
+    uint32_t part_chars_max;      /* of the adapter */
+    int64_t wall_ms;              /* now, for the facts */
+    uint64_t random[2];           /* what nobody can guess */
 };
 /** OK | NOMEM | TOOBIG (the request's head). */
 SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options,
@@ -261,6 +261,8 @@ int64_t sma_run_wall_ms(const struct sma_run *run, uint64_t now_ns);
 /** What the newest SMA_PROGRESS_COMPACTION was about. */
 const struct sma_stored_past *sma_run_past(const struct sma_run *run);
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
+/** Of the model that it asks now, as in sums of usage. The run's. */
+const char *sma_run_target_key(const struct sma_run *run);
 /** The name of a call that is at a server now; empty: it is not. */
 struct sma_str sma_run_mcp_name(const struct sma_run *run, uint32_t call);
 /** For an answer to its message; not for a summary, which nobody is shown. */

@@ -273,6 +273,9 @@ void run_put_delivery(struct sma_run *run, uint32_t index)
         delivery->text = call->args.emoji;
         if (call->args.message_id.len > 0)
             delivery->route.message_id = call->args.message_id;
+    } else if (call->tool == SMA_TOOL_SEND_CARD) {
+        delivery->intent = SMA_INTENT_CARD;
+        delivery->text = call->args.content;
     } else if (sma_tool_sends_file(call->tool)) {
         put_attachment(&call->delivery_text, &call->args);
         delivery->text = sma_buf_str(&call->delivery_text);

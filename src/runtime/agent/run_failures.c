@@ -7,7 +7,7 @@
 bool run_is_send(enum sma_tool tool)
 {
     return tool == SMA_TOOL_SEND || tool == SMA_TOOL_CONTACT_SEND || sma_tool_sends_file(tool) ||
-           tool == SMA_TOOL_REACT;
+           tool == SMA_TOOL_SEND_CARD || tool == SMA_TOOL_REACT;
 }
 
 bool run_goes_elsewhere(const struct sma_run *run, const struct sma_stored_call *call)

@@ -260,7 +260,8 @@ static void put_answer(struct sma_run *run, const struct sma_model_answer *answe
     sma_buf_put(&run->done_text, text.ptr, len);
     if (!is_said && (len < text.len || answer->finish == SMA_FINISH_LENGTH)) {
         sma_buf_put_char(&run->done_text, '\n');
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_CUT);
+        sma_notice_format(&run->done_text, run->language,
+                          len < text.len ? SMA_NOTICE_CUT_MORE : SMA_NOTICE_CUT);
     }
     if (!is_said)
         put_said(&run->sent_texts, text); /* from now on: what was said */

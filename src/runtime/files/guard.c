@@ -46,6 +46,9 @@ static bool is_open_state(struct sma_str path, enum sma_guard_use use)
     /* what models were shown in any chat has no name that its chat was told */
     if (is_below(path, ".ship/.cache/parts"))
         return false;
+    /* answers of any chat, each under a name that only its own delivery was told (/full) */
+    if (is_below(path, ".ship/output"))
+        return use == SMA_GUARD_SEND;
     return is_below(path, ".ship/.cache") || is_below(path, ".ship/public") ||
            (use != SMA_GUARD_LIST && is_below(path, ".ship/logs/exec"));
 }

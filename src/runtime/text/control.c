@@ -89,6 +89,34 @@ enum sma_control sma_control_parse(struct sma_str text)
     return is_well_formed(word) ? SMA_CONTROL_UNKNOWN : SMA_CONTROL_NONE;
 }
 
+static struct sma_str skip_mention(struct sma_str text)
+{
+    text = sma_str_trim(text);
+    size_t len = 0;
+    if (text.len == 0 || text.ptr[0] != '@')
+        return text;
+    while (len < text.len && memchr(" \t\r\n\v\f", text.ptr[len], 6) == NULL)
+        len++;
+    return sma_str_trim((struct sma_str){text.ptr + len, text.len - len});
+}
+
+enum sma_control sma_control_word(struct sma_str text)
+{
+    static const struct
+    {
+        const char *word;
+        enum sma_control control;
+    } words[] = {{"继续", SMA_CONTROL_MORE},       {"下一页", SMA_CONTROL_MORE},
+                 {"more", SMA_CONTROL_MORE},       {"next page", SMA_CONTROL_MORE},
+                 {"发完整输出", SMA_CONTROL_FULL}, {"发送完整输出", SMA_CONTROL_FULL},
+                 {"full output", SMA_CONTROL_FULL}};
+    struct sma_str said = skip_mention(text);
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
+        if (sma_str_is_equal_nocase(said, sma_str(words[i].word)))
+            return words[i].control;
+    return SMA_CONTROL_NONE;
+}
+
 /* A mention may stand before it, and "@bot" close behind its word. */
 struct sma_str sma_control_argument(struct sma_str text)
 {

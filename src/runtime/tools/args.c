@@ -1,4 +1,5 @@
 /* args.c — the check of arguments. See tools.h. */
+#include "runtime/tools/card_check.h"
 #include "runtime/tools/tools.h"
 #include "sma/bot.h"
 #include "sma/limits.h"
@@ -6,6 +7,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
 static struct sma_str string_of(const json_t *value)
 {
@@ -27,6 +29,7 @@ static const char *members_of_sender(enum sma_tool tool)
            : tool == SMA_TOOL_CONTACT_SEND ? "username text"
            : tool == SMA_TOOL_SEND_FILE    ? DESTINATION "path kind caption"
            : tool == SMA_TOOL_SEND_VOICE   ? DESTINATION "path caption"
+           : tool == SMA_TOOL_SEND_CARD    ? "card"
            : tool == SMA_TOOL_REACT        ? "emoji message_id"
                                            : NULL;
 }
@@ -71,6 +74,27 @@ static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, s
                       "\"text\" is blank: nothing was sent. Call again with the text to send.");
     if (args->text.len > SMA_TEXT_BYTES_MAX)
         return refuse(why, "\"text\" is over 1 MiB: nothing was sent. Send a shorter text.");
+    return SMA_ERR_OK;
+}
+
+/* Models write it as an object, and as its text. It goes out as it was checked. */
+static enum sma_err parse_card(json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+{
+    json_t *given = json_object_get(root, "card"), *card = json_incref(given);
+    if (json_is_string(given)) {
+        json_decref(card);
+        card = json_loadb(json_string_value(given), json_string_length(given), 0, NULL);
+    }
+    char *text = NULL;
+    enum sma_err err = sma_card_check(card, &text, why);
+    json_decref(card);
+    if (err != SMA_ERR_OK)
+        return err;
+    int rc = json_object_set_new(root, "card", json_string(text));
+    free(text);
+    if (rc != 0)
+        return SMA_ERR_NOMEM;
+    args->content = string_of(json_object_get(root, "card"));
     return SMA_ERR_OK;
 }
 
@@ -604,6 +628,8 @@ enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
         err = parse_history(root, &args, why);
     else if (tool == SMA_TOOL_SEND)
         err = parse_send(root, &args, why);
+    else if (tool == SMA_TOOL_SEND_CARD)
+        err = parse_card(root, &args, why);
     else if (tool > SMA_TOOL_SEND || tool == SMA_TOOL_AGENT_RUN)
         err = parse_members(tool, root, &args, why);
     else {

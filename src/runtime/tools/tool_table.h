@@ -164,6 +164,13 @@
         ARG_TEXT("glob", "only files with names like this: *.ts") "," \
         ARG_FLAG("ignore_case", "default false"), \
         "\"pattern\"")) \
+    X(SEND_CARD, "send_card", SMA_TOOL_OFFER_CARDS, true, false, \
+      "Send an interactive card to this chat, as Feishu's card JSON (schema 2.0, or 1.0), for " \
+      "what a text shows badly: columns, fields, a header, buttons that open addresses. Nothing " \
+      "else that reacts to a press, and no mentions.", \
+      ARG_OBJECT( \
+        "\"card\":{\"type\":\"object\",\"description\":\"the card, at most 20 KB\"}", \
+        "\"card\"")) \
     X(SEND_FILE, "send_file", SMA_TOOL_OFFER_FILES, true, false, \
       "Send a file of the project to the current chat. With chatId it goes to another chat, as " \
       "with chat_send: only when the user asks for it; people may be asked first.", \

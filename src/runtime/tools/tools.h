@@ -47,7 +47,8 @@ enum sma_tool_offer
     SMA_TOOL_OFFER_HELPERS = 8,   /* agent_run: agent.helpers is not 0 */
     SMA_TOOL_OFFER_WEB = 16,      /* web_fetch: permissions.web allows some of it */
     SMA_TOOL_OFFER_SEARCH = 32,   /* web_search: web.search names a provider */
-    SMA_TOOL_OFFER_ALL = 63,      /* everything that a chat may have */
+    SMA_TOOL_OFFER_CARDS = 64,    /* send_card: the platform has cards */
+    SMA_TOOL_OFFER_ALL = 127,     /* everything that a chat may have */
     SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
 };
 _Static_assert(SMA_TOOL_COUNT <= 32 && SMA_TOOL_OFFER_REFUSED + 32 <= 64, "each tool has its bit");
@@ -87,7 +88,7 @@ struct sma_tool_args
     struct sma_str command; /* exec_shell: not blank */
     uint32_t timeout_ms;    /* exec_shell: 1..SMA_EXEC_TIMEOUT_MS_MAX */
     struct sma_str path;    /* files: not blank; list_files, search_files: empty = the project */
-    struct sma_str content; /* write_file: may be empty */
+    struct sma_str content; /* write_file: may be empty; send_card: the card as JSON */
     struct sma_str old_text, new_text; /* edit_file: old_text not empty and not equal to new_text */
     struct sma_str pattern; /* search_files: not empty; list_files: a glob, empty = all */
     struct sma_str glob;    /* search_files: names of files, empty = all */

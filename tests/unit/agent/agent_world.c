@@ -98,6 +98,15 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         }
         sma_ctx_answer(ctx, *msg, &answer);
         break;
+    case SMA_MSG_SPENT: {
+        const struct sma_spent *spent = SMA_MSG_BODY(*msg, struct sma_spent);
+        world->spent_count++;
+        world->spent_seq = spent->seq;
+        world->spent_input = spent->usage.input;
+        snprintf(world->spent_target, sizeof world->spent_target, "%.*s", (int)spent->target.len,
+                 spent->target.ptr);
+        break;
+    }
     case SMA_MSG_HISTORY:
         answer = SMA_MSG_NEW(SMA_MSG_HISTORY_LINES, struct sma_history_lines, 0);
         sma_ctx_answer(ctx, *msg, &answer);
@@ -129,6 +138,8 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
     struct sma_model_answer *body = SMA_MSG_BODY(msg, struct sma_model_answer);
     body->seq = ask->seq;
     body->status = status;
+    if (status == SMA_MODEL_CANCELLED)
+        body->usage = (struct sma_usage){.request_count = 1, .input = 7};
     if (world->is_weather && status == SMA_MODEL_OK) {
         uint64_t luck = roll(world, 12);
         body->status = luck == 0   ? SMA_MODEL_FAILED

@@ -38,6 +38,9 @@ struct world
     uint64_t last_done_seq;
     uint8_t last_outcome, verdict;
     char last_text[1000], last_sent[1000];
+    uint32_t spent_count;
+    uint64_t spent_seq, spent_input;
+    char spent_target[100];
     bool is_done_held, is_session_held;
     struct sma_msg *held_done, *held_session;
 

@@ -116,6 +116,10 @@ static void stop_cancels_at_once_and_the_late_answer_is_nothing(void)
     CHECK_INT(SMA_OUTCOME_CANCELLED, w.last_outcome);
     CHECK_TEXT("", w.last_text);
     CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
+    CHECK_INT(1, w.spent_count); /* what it had used by then */
+    CHECK_INT(1, w.spent_seq);
+    CHECK_INT(7, w.spent_input);
+    CHECK(w.spent_target[0] != '\0');
     w.is_model_held = false;
     hand_out(&w, 6, "c", false); /* accepted later: runs, and knows what was stopped */
     rest(&w);

@@ -226,7 +226,7 @@ static void each_chat_is_offered_what_its_platform_can(void)
 {
     static const struct
     {
-        bool has_files, has_reactions;
+        bool has_files, has_reactions; /* where there are files, there are cards here, too */
         uint8_t standing;
     } rows[] = {{false, false, SMA_STANDING_OWNER},
                 {true, false, SMA_STANDING_OWNER},
@@ -242,11 +242,12 @@ static void each_chat_is_offered_what_its_platform_can(void)
                                           .settings = d.settings,
                                           .has_files = rows[i].has_files,
                                           .has_reactions = rows[i].has_reactions};
+        options.has_cards = rows[i].has_files;
         CHECK_OK(sma_run_create(&options, &d.run));
         driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_START});
-        struct sma_model_ask ask;
-        char *bytes = driver_request(&d, &ask);
+        char *bytes = driver_request(&d, &(struct sma_model_ask){0});
         CHECK_INT(rows[i].has_files, strstr(bytes, "\"name\":\"send_file\"") != NULL);
+        CHECK_INT(rows[i].has_files, strstr(bytes, "\"name\":\"send_card\"") != NULL);
         CHECK_INT(rows[i].has_reactions, strstr(bytes, "\"name\":\"react\"") != NULL);
         CHECK(strstr(bytes, "\"name\":\"exec_shell\"") != NULL); /* whoever speaks */
         free(bytes);

@@ -321,6 +321,29 @@ static void a_press_is_answered_with_the_words_of_the_core(void)
     world_close();
 }
 
+/* -- cards of the model ------------------------------------------------------------------------ */
+/* As it is, or not at all: a text in its place would not be what the model says it sent. */
+static void an_own_card_goes_out_as_it_is(void)
+{
+    static const char card[] = "{\"elements\":[{\"tag\":\"hr\"}]}";
+    world_open("");
+    struct world_receipt receipt = deliver(SMA_INTENT_CARD, 1, "", strdup(card));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    struct platform_request sent = platform_request_at("POST", MESSAGES, 0);
+    CHECK(strstr(sent.body, "\"msg_type\":\"interactive\"") != NULL);
+    CHECK(strstr(sent.body, "\"content\":\"{\\\"elements\\\":[{\\\"tag\\\":\\\"hr\\\"}]}\"") !=
+          NULL);
+    platform_script(
+        "POST", MESSAGES, 1, 400, "",
+        "{\"code\":230099,\"msg\":\"Failed to create card content, ext=ErrCode: 200570; "
+        "ErrMsg: invalid image keys;\"}");
+    receipt = deliver(SMA_INTENT_CARD, 2, "", strdup(card));
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
+    CHECK(strstr(receipt.error, "invalid image keys") != NULL);
+    CHECK_INT(2, platform_count("POST", MESSAGES));
+    world_close();
+}
+
 /* -- reactions --------------------------------------------------------------------------------- */
 static void reactions_land_or_say_why_not(void)
 {
@@ -355,6 +378,7 @@ int main(void)
     RUN(a_refused_request_goes_as_words);
     RUN(a_request_does_not_take_the_card_of_progress);
     RUN(a_press_is_answered_with_the_words_of_the_core);
+    RUN(an_own_card_goes_out_as_it_is);
     RUN(reactions_land_or_say_why_not);
     return check_summary();
 }

@@ -196,6 +196,39 @@ static size_t count_lines(void)
     return next;
 }
 
+static bool ends_with(struct sma_str text, const char *end)
+{
+    size_t len = strlen(end);
+    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
+}
+
+static bool is_cut(void)
+{
+    return ends_with(plain(parts.count - 1), "［未完：发送“继续”看下文，发送 /full 收全文］");
+}
+
+/* What the parts of this row left out begins behind their last line and ends with the text. */
+static void check_rest(const struct sma_deliver *row, size_t lines)
+{
+    struct sma_buf rest;
+    sma_buf_init(&rest, 1024 * 1024);
+    size_t next = count_lines();
+    enum sma_err err = qq_rest(row, (uint32_t)parts.count, &rest);
+    if (!is_cut()) {
+        CHECK_INT(SMA_ERR_NOTFOUND, err);
+        CHECK_INT(0, rest.len);
+    } else {
+        CHECK_OK(err);
+        struct sma_str text = sma_buf_str(&rest);
+        for (const char *at; (at = memmem(text.ptr, text.len, "line ", 5)) != NULL; next++) {
+            CHECK_INT(next, strtol(at + 5, NULL, 10));
+            text = (struct sma_str){at + 5, (size_t)(text.ptr + text.len - at - 5)};
+        }
+        CHECK_INT(lines, next);
+    }
+    sma_buf_fini(&rest);
+}
+
 static void render_lines(size_t count, const char *chat_type, uint32_t reply_count, bool is_answer)
 {
     struct sma_buf text;
@@ -206,18 +239,8 @@ static void render_lines(size_t count, const char *chat_type, uint32_t reply_cou
     if (!is_answer)
         row.route.message_id = SMA_STR("");
     render_row(&row);
+    check_rest(&row, count);
     sma_buf_fini(&text);
-}
-
-static bool ends_with(struct sma_str text, const char *end)
-{
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
-static bool is_cut(void)
-{
-    return ends_with(plain(parts.count - 1), "［以下内容过长，已截断］");
 }
 
 static void parts_have_a_size(void)
@@ -278,6 +301,17 @@ static void active_messages_are_not_numbered(void)
     render_lines(1000, "c2c", 0, false);
     CHECK(parts.count > 20 && !is_cut());
     CHECK_INT(1000, count_lines());
+    /* Fewer parts than there are: they were cut by somebody else, who knows where. */
+    static char text[100000];
+    memset(text, 'x', sizeof text - 1);
+    struct sma_deliver row = row_of(sma_str(text), "c2c");
+    struct sma_buf rest;
+    sma_buf_init(&rest, sizeof text);
+    CHECK_OK(qq_rest(&row, 2, &rest));
+    CHECK(rest.len > 90000);
+    row.route.message_id = SMA_STR("");
+    CHECK_INT(SMA_ERR_NOTFOUND, qq_rest(&row, 2, &rest));
+    sma_buf_fini(&rest);
 }
 
 static void the_note_speaks_the_users_language(void)
@@ -288,7 +322,7 @@ static void the_note_speaks_the_users_language(void)
     struct sma_deliver row = row_of(sma_buf_str(&text), "c2c");
     row.language = SMA_STR("en");
     render_row(&row);
-    CHECK(ends_with(plain(3), "[cut: the rest was too long]"));
+    CHECK(ends_with(plain(3), "[cut: send \"more\" for the rest, /full for all of it]"));
     sma_buf_fini(&text);
 }
 

@@ -7,6 +7,7 @@
 #include "approval_support.h"
 
 #include "actors/store/consent_priv.h"
+#include "sma/chats.h"
 #include "sma/log_ring.h"
 
 #include <sys/stat.h>
@@ -165,6 +166,31 @@ static void in_a_group_only_what_stands_there(void)
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, there));
     CHECK_TEXT("no run", resumed(&w, seq));
+    end_world(&w);
+}
+
+/* Where everybody may choose the model, requests still are for administrators to decide: who is one
+ * the platform is asked all the same. */
+static void a_free_choice_of_models_asks_for_roles_all_the_same(void)
+{
+    static const struct sma_chat_rule rules[] = {
+        {.pattern = "test:chat:g", .says_choice = true, .is_choice_free = true}};
+    make_world(&w);
+    w.config.permissions_json = PEOPLE;
+    w.config.chats = rules;
+    w.config.chat_count = SMA_COUNT_OF(rules);
+    w.test_json = "{\"access\":\"anyone\",\"groups\":[\"g\"]}";
+    open_world(&w);
+    uint64_t there = park_in(
+        &w, &(struct saying){.chat = "g", .id = "g1", .text = "do it", .user = "u1", IN_GROUP()},
+        one_command, 1);
+    show_all(&w);
+    drop_kept(&w.test);
+    snprintf(again, sizeof again, "%s", w.store->consent->last->id);
+    CHECK_TEXT("", APPROVE("u1", "g", again, IN_GROUP()));
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
+    run(&w);
+    CHECK_TEXT("0:yes:;", resumed(&w, there));
     end_world(&w);
 }
 
@@ -422,6 +448,7 @@ int main(void)
     RUN(an_id_decides_what_a_press_would);
     RUN(what_is_an_owners_no_administrator_decides);
     RUN(in_a_group_only_what_stands_there);
+    RUN(a_free_choice_of_models_asks_for_roles_all_the_same);
     RUN(the_beginning_of_an_id_is_enough_when_it_is_one);
     RUN(what_is_over_is_told_to_those_who_saw_it);
     RUN(only_plain_words_of_ones_own_decide);

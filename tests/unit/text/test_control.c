@@ -42,6 +42,10 @@ static void table_of_texts(void)
         {"/拒绝", SMA_CONTROL_REJECT},
         {"/approvals", SMA_CONTROL_APPROVALS},
         {"/审批", SMA_CONTROL_APPROVALS},
+        {"/more", SMA_CONTROL_MORE},
+        {"/继续", SMA_CONTROL_MORE},
+        {"/full", SMA_CONTROL_FULL},
+        {"/完整输出", SMA_CONTROL_FULL},
         {"/logs", SMA_CONTROL_LOGS},
         {"/日志", SMA_CONTROL_LOGS},
         {"/approv", SMA_CONTROL_UNKNOWN},
@@ -61,6 +65,32 @@ static void table_of_texts(void)
             fprintf(stderr, "text: %s\n", rows[i].text);
         CHECK_INT(rows[i].wanted, sma_control_parse(sma_str(rows[i].text)));
     }
+}
+
+static void a_few_whole_texts_ask_for_more_without_a_slash(void)
+{
+    static const struct
+    {
+        const char *text;
+        enum sma_control wanted;
+    } rows[] = {
+        {"继续", SMA_CONTROL_MORE},
+        {"\n 下一页 ", SMA_CONTROL_MORE},
+        {"More", SMA_CONTROL_MORE},
+        {"next page", SMA_CONTROL_MORE},
+        {"@my_bot more", SMA_CONTROL_MORE},
+        {"发完整输出", SMA_CONTROL_FULL},
+        {"full output", SMA_CONTROL_FULL},
+        {"/more", SMA_CONTROL_NONE}, /* that is the command */
+        {"继续努力", SMA_CONTROL_NONE},
+        {"more!", SMA_CONTROL_NONE},
+        {"continue", SMA_CONTROL_NONE}, /* after [I stopped after 20 steps.]: the model's */
+        {"full", SMA_CONTROL_NONE},
+        {"@more", SMA_CONTROL_NONE},
+        {"", SMA_CONTROL_NONE},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        CHECK_INT(rows[i].wanted, sma_control_word(sma_str(rows[i].text)));
 }
 
 static void words_behind_a_command_are_its_argument(void)
@@ -132,6 +162,7 @@ static void a_slice_without_nul_is_not_read_over(void)
 int main(void)
 {
     RUN(table_of_texts);
+    RUN(a_few_whole_texts_ask_for_more_without_a_slash);
     RUN(words_behind_a_command_are_its_argument);
     RUN(each_row_is_recognised_and_told_in_both_languages);
     RUN(a_slice_without_nul_is_not_read_over);

@@ -223,7 +223,7 @@ static void schemas_say_what_is_checked(void)
 static void channels_are_offered_what_they_can(void)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
-    CHECK_INT(SMA_TOOL_COUNT - 8, sma_tool_specs_for(0, specs));
+    CHECK_INT(SMA_TOOL_COUNT - 9, sma_tool_specs_for(0, specs));
     CHECK_INT(SMA_TOOL_COUNT, sma_tool_specs_for(SMA_TOOL_OFFER_ALL, specs));
     for (uint32_t offers = 0; offers <= SMA_TOOL_OFFER_ALL; offers++) {
         size_t count = sma_tool_specs_for(offers, specs);
@@ -233,6 +233,8 @@ static void channels_are_offered_what_they_can(void)
               ((offers & SMA_TOOL_OFFER_FILES) != 0));
         CHECK(sma_tool_is_offered(SMA_TOOL_REACT, offers) ==
               ((offers & SMA_TOOL_OFFER_REACTIONS) != 0));
+        CHECK(sma_tool_is_offered(SMA_TOOL_SEND_CARD, offers) ==
+              ((offers & SMA_TOOL_OFFER_CARDS) != 0));
         CHECK(sma_tool_is_offered(SMA_TOOL_WEB_FETCH, offers) ==
               ((offers & SMA_TOOL_OFFER_WEB) != 0));
         CHECK(sma_tool_is_offered(SMA_TOOL_WEB_SEARCH, offers) ==
