@@ -93,6 +93,7 @@ enum sma_control
     SMA_CONTROL_LOGS,      /* the newest lines of the log: for its readers, in private */
     SMA_CONTROL_MEMORY,    /* what is remembered of the writer, in a group of the group */
     SMA_CONTROL_FORGET,    /* ... and is to be deleted */
+    SMA_CONTROL_PROMPTS,   /* what MCP servers have ready to be asked for */
 };
 enum sma_memory_op
 {
