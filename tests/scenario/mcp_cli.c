@@ -1,6 +1,6 @@
 /*
- * Aim: `shipmyagent mcp` through the binary: list shows what mcp.json names and how it stands, login
- *      by a device's code keeps a token that the service then uses, logout forgets it.
+ * Aim: `shipmyagent mcp` through the binary: list shows what mcp.json names and how it stands,
+ *      login by a device's code keeps a token that the service then uses, logout forgets it.
  * Method: the real binary; an MCP server and its authorization server in this process.
  *   scenario_mcp_cli BINARY FAKE_MCP
  */

@@ -2,7 +2,8 @@
  * Aim: an outside server asks people something in the middle of a call: the question stands in
  *      the chat, the next message answers it, refusing is possible, others are answered meanwhile,
  *      in a group the answer must be for us, /stop ends it, and a program that is killed says that
- *      the question is over and calls nothing again. In both eras of the protocol.
+ *      the question is over and calls nothing again. In both eras of the protocol. And people ask
+ *      for prompts of servers.
  * Method: the real binary between a simulated Telegram, fake_model, and fake_mcp as the servers.
  *   scenario_server_asks BINARY FAKE_MODEL FAKE_MCP
  */
@@ -114,6 +115,18 @@ static void input_is_required_in_the_new_era(void)
     platform_settle(&world);
 }
 
+/* Text like any other for the platform: no letter of it is one that commands may not have. */
+static void a_prompt_is_asked_for_in_chats_and_groups(void)
+{
+    chat_say(&world, ANN, ANN, "/box:greet the people of Jena");
+    await_asked("Say hello to the people of Jena", 0);
+    chat_say(&world, TEAM, ANN, "@helper_bot /box:greet topic=\"you all\"");
+    await_asked("Say hello to you all", 0);
+    chat_say(&world, BOB, BOB, "/prompts");
+    chat_expect(&world, BOB, "/box:greet topic - Greets");
+    platform_settle(&world);
+}
+
 static void stop_ends_the_question(void)
 {
     size_t asked = chat_count(&world, ANN, QUESTION);
@@ -163,6 +176,7 @@ int main(int argc, char **argv)
     RUN(people_may_refuse_or_leave_it);
     RUN(in_a_group_the_answer_is_for_us);
     RUN(input_is_required_in_the_new_era);
+    RUN(a_prompt_is_asked_for_in_chats_and_groups);
     RUN(stop_ends_the_question);
     RUN(after_a_kill_the_question_is_over);
     platform_world_stop(&world);

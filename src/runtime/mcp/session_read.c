@@ -1,4 +1,4 @@
-/* session_read.c — a message as a tree, also where its numbers are too large. See session_priv.h. */
+/* session_read.c — a message as a tree, also where its numbers are too large. */
 #include "session_priv.h"
 
 #include "runtime/json/json_read.h"

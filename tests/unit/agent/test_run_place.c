@@ -1,7 +1,7 @@
 /*
  * Aim: a run that waits for servers alone leaves its place to others after a second, by a durable
- *      step, once; it takes it again with its results, in the order of the numbers; work of our own,
- *      a question to people and the program's end keep it from that.
+ *      step, once; it takes it again with its results, in the order of the numbers; work of our
+ *      own, a question to people and the program's end keep it from that.
  * Method: the driver plays store and model, the test plays the server and the clock.
  */
 #include "unit/agent/run_driver.h"

@@ -387,6 +387,7 @@ int main(int argc, char **argv)
         a_call_is_not_sent_twice();
         a_session_that_is_lost_is_begun_anew("/forgets");
         a_session_that_is_lost_is_begun_anew("/forgets400");
+        a_circle_of_addresses_is_told_as_one();
         only_the_same_server_may_send_elsewhere();
         a_server_that_wants_a_token_says_so();
         nobody_there_is_told();
