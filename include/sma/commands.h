@@ -59,6 +59,8 @@ enum sma_command_trait
       "Refuse a request by its id", "按编号拒绝请求") \
     X(APPROVALS, "approvals", "审批", SMA_COMMAND_PLAIN, \
       "List the requests that wait for a decision", "列出等待确认的请求") \
+    X(PROMPTS, "prompts", "提示词", SMA_COMMAND_LOOKS, \
+      "List the prompts of outside servers", "列出外部服务器提供的提示词") \
     X(TASKS, "tasks", "任务", SMA_COMMAND_LOOKS, "List the tasks of this project", \
       "列出本项目的任务") \
     X(LOGS, "logs", "日志", SMA_COMMAND_PLAIN, \
@@ -85,6 +87,12 @@ struct sma_str sma_control_argument(struct sma_str text);
  *  before it aside; else NONE. People also say these words to the model: whoever asks decides by
  *  whether something was cut. */
 enum sma_control sma_control_word(struct sma_str text);
+/**
+ * Is it a prompt of an MCP server: "/server:prompt words", maybe behind mentions?
+ * @ret_rest  trimmed words behind it. Slices of text; set only when it is one.
+ */
+bool sma_control_prompt(struct sma_str text, struct sma_str *ret_server, struct sma_str *ret_prompt,
+                        struct sma_str *ret_rest);
 /** The lines of /help: "\n/stop — Cancel what is running" of each row that is no alias. */
 void sma_commands_put_help(struct sma_buf *buf, enum sma_language language);
 

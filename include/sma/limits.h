@@ -210,9 +210,14 @@
 #define SMA_MCP_MESSAGE_BYTES_MAX (4 * 1024 * 1024)
 /* of what a server lists, as text; what is beyond is left out and counted */
 #define SMA_MCP_LIST_BYTES_MAX (4 * 1024 * 1024)
-#define SMA_MCP_PAGE_COUNT_MAX 64      /* of one list; what is beyond is left out and said */
-#define SMA_MCP_RESOURCE_COUNT_MAX 512 /* of one server; further ones are left out */
-#define SMA_MCP_PROMPT_COUNT_MAX 128   /* the same */
+#define SMA_MCP_PAGE_COUNT_MAX 64            /* of one list; what is beyond is left out and said */
+#define SMA_MCP_RESOURCE_COUNT_MAX 512       /* of one server; further ones are left out */
+#define SMA_MCP_PROMPT_COUNT_MAX 128         /* the same */
+#define SMA_MCP_PROMPT_BYTES_MAX (32 * 1024) /* of what one gives; what is beyond is cut */
+#define SMA_MCP_PROMPT_MS 20000              /* then it is not waited for, and the chat is told */
+/* a run that waits for nothing but servers keeps its place in agent.concurrency so long */
+#define SMA_MCP_PLACE_MS 1000
+#define SMA_MCP_CHANGED_LOG_S 60 /* between two lines that say that a server's list has changed */
 /* for discovery; silence means a server of the older era */
 #define SMA_MCP_PROBE_MS 3000
 /* from the start to the list of tools; then it is started anew */

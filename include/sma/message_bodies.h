@@ -425,6 +425,9 @@ BODY(sma_step)
      * its person writes is told to it (STEER is_answer), and it takes no place of
      * agent.concurrency */
     FIELD(bool, asks_words)
+    /* NOTE: the run waits for nothing but answers of servers: until its next RESULTS or CHILD it
+     * takes no place of agent.concurrency */
+    FIELD(bool, leaves_place)
 END
 
 BODY(sma_step_done)

@@ -95,6 +95,7 @@ enum sma_control
     SMA_CONTROL_FORGET,    /* ... and is to be deleted */
     SMA_CONTROL_MORE,      /* what the platform did not show of the last answer */
     SMA_CONTROL_FULL,      /* the last answer, whole, as a file */
+    SMA_CONTROL_PROMPTS,   /* what MCP servers have ready to be asked for */
 };
 enum sma_memory_op
 {

@@ -385,7 +385,18 @@
       "服务器“%s”的提问超时未答，已结束。") \
     X(ELICIT_LOST, "I was restarted while a server that had asked you something was at work. Its " \
       "question is over; an answer may not have reached it.", \
-      "服务器向您提问之后、处理完成之前，程序重启了。该提问已结束，您的回答可能没有送达。")
+      "服务器向您提问之后、处理完成之前，程序重启了。该提问已结束，您的回答可能没有送达。") \
+    X(ELICIT_GROUP, "In this group, reply to this message or mention me: else I do not see it.", \
+      "在群里请回复本消息或 @我，我才能看到您的回答。") \
+    X(PROMPTS, "Prompts of outside servers:%s\nWords behind one are its arguments: " \
+      "/server:prompt first \"second one\", or name=value.", \
+      "外部服务器提供的提示词：%s\n后面写参数：/服务器:提示词 第一个 \"第二个\"，或 名称=值。") \
+    X(PROMPTS_NONE, "No outside server offers a prompt now.", "目前没有外部服务器提供提示词。") \
+    X(PROMPT_UNKNOWN, "The server %s has no prompt %s. /prompts lists what there is.", \
+      "服务器 %s 没有提示词 %s。发送 /提示词 查看列表。") \
+    X(PROMPT_ARGUMENT, "This prompt needs an argument %s. Write: %s", "该提示词需要参数 %s。写法：%s") \
+    X(PROMPT_SURPLUS, "That is more than this prompt takes. Write: %s", "参数过多。写法：%s") \
+    X(PROMPT_FAILED, "The server %s did not give its prompt %s: %s", "服务器 %s 没有给出提示词 %s：%s")
 /* clang-format on */
 
 enum sma_notice

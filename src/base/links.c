@@ -249,6 +249,25 @@ void sma_servers_format(struct sma_buf *json)
     pthread_mutex_unlock(&lock);
 }
 
+static char prompts[SMA_PROMPTS_BYTES_MAX];
+static size_t prompts_len;
+
+void sma_prompts_put(struct sma_str lines)
+{
+    pthread_mutex_lock(&lock);
+    prompts_len = lines.len < sizeof prompts ? lines.len : 0;
+    if (prompts_len > 0)
+        memcpy(prompts, lines.ptr, prompts_len);
+    pthread_mutex_unlock(&lock);
+}
+
+void sma_prompts_format(struct sma_buf *lines)
+{
+    pthread_mutex_lock(&lock);
+    sma_buf_put(lines, prompts, prompts_len);
+    pthread_mutex_unlock(&lock);
+}
+
 static void forget(struct link *link)
 {
     atomic_store_explicit(&link->is_known, false, memory_order_relaxed);
@@ -268,4 +287,5 @@ void sma_links_reset(void)
         forget(&platforms[place]);
         forget(&targets[place]);
     }
+    sma_prompts_put((struct sma_str){0});
 }

@@ -45,7 +45,7 @@ static void check_ship_json(struct sma_str text)
 {
     json_t *root = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, NULL);
     struct sma_error error = {0};
-    struct sma_variables variables = {look_up, note_missing, NULL};
+    struct sma_variables variables = {.find = look_up, .missing = note_missing};
     struct sma_buf unused, late;
     size_t unknown_count = 0;
     struct config_check check = {.file = "ship.json",

@@ -6,6 +6,7 @@
  *   scenario_mcp_tools GROUP BINARY FAKE_MODEL FAKE_MCP
  */
 #include "mcp_world.h"
+#include "support/patience.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -222,6 +223,96 @@ static void hostile_ones_hurt_nobody_else(void)
     mcp_end(&world);
 }
 
+/* -- rest -------------------------------------------------------------------------------------- */
+/* agent.concurrency is 1. */
+static void a_server_that_never_answers_holds_up_its_own_chat_alone(void)
+{
+    struct world world;
+    struct talk talk;
+    mcp_begin(&world, SERVERS("box", "counts"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    char *body = talk_body("c1", "m1", "[[do: call mcp__box__silent {}; text never]]");
+    talk_start(&talk, world.service.port, "/api/execute", "", body);
+    free(body);
+    mcp_await_asked(&world, "never");
+    long long begun = process_now_ms();
+    talk_expect(world.service.port, "c2", "[[do: text hello]]", "hello");
+    CHECK(process_now_ms() - begun < 3000 * PATIENCE);
+    talk_expect(world.service.port, "c3",
+                "[[do: call mcp__box__count {\"message\":\"one\"}; text fine]]", "fine");
+    json_decref(talk_execute(world.service.port, 200, "c1", "m2", "/stop"));
+    talk_wait(&talk);
+    talk_fini(&talk);
+    mcp_await_call(&world, "cancelled");
+    mcp_end(&world);
+}
+
+static void after_a_kill_the_place_is_free_and_the_call_unknown(void)
+{
+    static const char text[] = "[[do: call mcp__box__silent {}; text it is told]]";
+    struct world world;
+    struct talk talk;
+    mcp_begin(&world, SERVERS("box", "counts"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    char *body = talk_body("c1", "m1", text);
+    talk_start(&talk, world.service.port, "/api/execute", "", body);
+    free(body);
+    mcp_await_asked(&world, "it is told");
+    talk_expect(world.service.port, "c2", "[[do: text hello]]", "hello"); /* it has left */
+    service_kill(&world.service);
+    talk_wait(&talk);
+    talk_fini(&talk);
+    service_start(&world.service, programs.service, &world.folder);
+    json_t *answer = talk_execute(world.service.port, 200, "c1", "m1", text);
+    CHECK(strstr(talk_text(answer, "output"), "it is told") != NULL);
+    json_decref(answer);
+    CHECK(world_asked_count(&world, "nterrupted") > 0);
+    mcp_end(&world);
+}
+
+static void prompts_are_listed_and_stand_for_what_the_server_gives(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("box", "rich"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c1", "/prompts", "/box:greet topic - Greets");
+    talk_expect(world.service.port, "c1", "/box:greet the whole world", "");
+    CHECK(world_asked_count(&world, "Say hello to the whole world") > 0);
+    CHECK(world_asked_count(&world, "From the server box:") > 0);
+    talk_expect(world.service.port, "c1", "/box:greet", "needs an argument topic");
+    talk_expect(world.service.port, "c1", "/box:later", "has no prompt later");
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__box__echo {\"message\":\"more\"}; text asked for more]]",
+                "asked for more");
+    long long end = process_now_ms() + WAIT_MS;
+    for (bool is_there = false; !is_there;) { /* list_changed */
+        json_t *answer = talk_execute(world.service.port, 200, "c1", NULL, "/prompts");
+        is_there = strstr(talk_text(answer, "output"), "/box:later - Came later") != NULL;
+        json_decref(answer);
+        CHECK(process_now_ms() < end);
+        process_pause_ms(50);
+    }
+    mcp_end(&world);
+}
+
+static void odd_lists_cost_little(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("vast", "number", "restless", "changing"), ALLOWED);
+    mcp_await_state(&world, "vast", "connected");
+    mcp_await_state(&world, "restless", "connected");
+    CHECK_INT(11, (int)mcp_number(&world, "vast", "tools"));
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__vast__echo {\"message\":\"still there\"}; text yes]]", "yes");
+    CHECK(world_asked_count(&world, "18446744073709551616 {") > 0); /* a text stays */
+    process_pause_ms(2500); /* two looks at the list that changes */
+    char *log = folder_read(&world.folder, "service.log");
+    const char *first = log == NULL ? NULL : strstr(log, "mcp restless: its list has changed");
+    CHECK(first != NULL && strstr(first + 1, "mcp restless: its list has changed") == NULL);
+    free(log);
+    mcp_end(&world);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 5);
@@ -235,6 +326,11 @@ int main(int argc, char **argv)
         RUN(resources_are_listed_and_read);
     } else if (strcmp(argv[1], "kills") == 0) {
         RUN(killed_at_any_step_nothing_is_done_twice);
+    } else if (strcmp(argv[1], "rest") == 0) {
+        RUN(a_server_that_never_answers_holds_up_its_own_chat_alone);
+        RUN(after_a_kill_the_place_is_free_and_the_call_unknown);
+        RUN(prompts_are_listed_and_stand_for_what_the_server_gives);
+        RUN(odd_lists_cost_little);
     } else {
         RUN(hostile_ones_hurt_nobody_else);
     }

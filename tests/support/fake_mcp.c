@@ -20,7 +20,11 @@
  *   line      good; a call is answered with a line that has no end
  *   daemon    good; a process of it leaves its group and session and lives on
  *   counts    good with `count`
- *   rich      the same; resources, prompts, and `ask`, which asks people who they are
+ *   rich      the same; resources, prompts, and `ask`, which asks people who they are; `echo` with
+ *             "more" adds a prompt and says so
+ *   asks      revision 2026-07-28; `ask` says that input is required
+ *   number    good, and a tool whose schema has a number of more than 64 bits
+ *   changing  good; says ten times a second that its list has changed
  *
  * `count` {message, ms}: writes the message into calls.txt, rests, answers "counted <message>". A
  * call that is cancelled is a line "cancelled" there.
@@ -36,7 +40,7 @@
 #include <unistd.h>
 
 static const char *mode;
-static bool is_modern, has_grown;
+static bool is_modern, has_grown, has_more_prompts;
 static int call_count;
 
 extern char **environ;
@@ -117,7 +121,7 @@ static json_t *list_tools(void)
     json_t *tools = json_array();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         add_tool(tools, names[i], i < 2);
-    if (strcmp(mode, "rich") == 0)
+    if (strcmp(mode, "rich") == 0 || strcmp(mode, "asks") == 0)
         add_tool(tools, "ask", true);
     if (strcmp(mode, "counts") == 0 || strcmp(mode, "rich") == 0)
         add_tool(tools, "count", false);
@@ -140,6 +144,12 @@ static void grow(void)
     has_grown = true;
     for (int i = 0; i < 4; i++)
         say(json_pack("{s:s,s:s}", "jsonrpc", "2.0", "method", "notifications/tools/list_changed"));
+}
+
+static void add_prompt(void)
+{
+    has_more_prompts = true;
+    say(json_pack("{s:s,s:s}", "jsonrpc", "2.0", "method", "notifications/prompts/list_changed"));
 }
 
 static void tell_progress(const json_t *params, double progress)
@@ -208,14 +218,36 @@ static void write_line(void)
             exit(3);
 }
 
+static json_t *make_form(void)
+{
+    return json_pack("{s:s,s:{s:s,s:{s:{s:s}},s:[s]}}", "message", "Who are you?",
+                     "requestedSchema", "type", "object", "properties", "name", "type", "string",
+                     "required", "name");
+}
+
+/* The modern era: the answer comes with the call that is made again. */
+static void require_input(const json_t *id, const json_t *params)
+{
+    const json_t *responses = json_object_get(params, "inputResponses");
+    const char *state = json_string_value(json_object_get(params, "requestState"));
+    if (responses == NULL) {
+        answer(id, json_pack("{s:s,s:s,s:{s:{s:s,s:o}}}", "resultType", "input_required",
+                             "requestState", "opaque-7", "inputRequests", "who", "method",
+                             "elicitation/create", "params", make_form()));
+        return;
+    }
+    char *text = json_dumps(responses, JSON_COMPACT);
+    note(state != NULL && strcmp(state, "opaque-7") == 0 ? "state came back" : "state was lost");
+    answer_text(id, text, false);
+    free(text);
+}
+
 static void ask_people(const json_t *id)
 {
     char *line = NULL;
     size_t size = 0;
-    say(json_pack("{s:s,s:s,s:s,s:{s:s,s:{s:s,s:{s:{s:s}},s:[s]}}}", "jsonrpc", "2.0", "id", "who",
-                  "method", "elicitation/create", "params", "message", "Who are you?",
-                  "requestedSchema", "type", "object", "properties", "name", "type", "string",
-                  "required", "name"));
+    say(json_pack("{s:s,s:s,s:s,s:o}", "jsonrpc", "2.0", "id", "who", "method",
+                  "elicitation/create", "params", make_form()));
     if (getline(&line, &size, stdin) <= 0)
         exit(3);
     line[strcspn(line, "\n")] = '\0';
@@ -239,11 +271,15 @@ static void call(const json_t *id, const json_t *params)
     if (strcmp(name, "count") == 0) {
         count(id, message == NULL ? "" : message,
               json_integer_value(json_object_get(arguments, "ms")));
+    } else if (strcmp(name, "ask") == 0 && is_modern) {
+        require_input(id, params);
     } else if (strcmp(name, "ask") == 0) {
         ask_people(id);
     } else if (strcmp(name, "echo") == 0) {
         if (strcmp(mode, "changes") == 0 && message != NULL && strcmp(message, "grow") == 0)
             grow();
+        if (strcmp(mode, "rich") == 0 && message != NULL && strcmp(message, "more") == 0)
+            add_prompt();
         answer_text(id, message == NULL ? "" : message, false);
     } else if (strcmp(name, "fail") == 0) {
         answer_text(id, "it did not work", true);
@@ -302,6 +338,16 @@ static json_t *list_resources(void)
                      "note://\x1b[2Jbad", "name", "bad");
 }
 
+static json_t *list_prompts(void)
+{
+    json_t *prompts = json_pack("[{s:s,s:s,s:[{s:s,s:b}]}]", "name", "greet", "description",
+                                "Greets", "arguments", "name", "topic", "required", 1);
+    if (has_more_prompts)
+        json_array_append_new(prompts,
+                              json_pack("{s:s,s:s}", "name", "later", "description", "Came later"));
+    return json_pack("{s:o}", "prompts", prompts);
+}
+
 static void get_prompt(const json_t *id, const json_t *params)
 {
     const char *name = json_string_value(json_object_get(params, "name"));
@@ -326,8 +372,7 @@ static bool hear_rich(const json_t *id, const char *method, const json_t *params
     else if (strcmp(method, "resources/templates/list") == 0)
         answer(id, json_pack("{s:[]}", "resourceTemplates"));
     else if (strcmp(method, "prompts/list") == 0)
-        answer(id, json_pack("{s:[{s:s,s:s,s:[{s:s,s:b}]}]}", "prompts", "name", "greet",
-                             "description", "Greets", "arguments", "name", "topic", "required", 1));
+        answer(id, list_prompts());
     else if (strcmp(method, "resources/read") == 0)
         answer(id, json_pack("{s:[{s:s,s:s,s:s}]}", "contents", "uri", "note://today", "mimeType",
                              "text/plain", "text", "the note of today"));
@@ -336,6 +381,21 @@ static bool hear_rich(const json_t *id, const char *method, const json_t *params
     else
         return false;
     return true;
+}
+
+/* By hand: the library writes no such number. */
+static void answer_with_number(const json_t *id)
+{
+    json_t *list = list_tools();
+    char *tools = json_dumps(json_object_get(list, "tools"), JSON_COMPACT);
+    tools[strlen(tools) - 1] = '\0';
+    printf("{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":{\"tools\":%s,{\"name\":\"vast\","
+           "\"description\":\"18446744073709551616 {\\\"\",\"inputSchema\":{\"type\":\"object\","
+           "\"properties\":{\"n\":{\"type\":\"integer\",\"maximum\":18446744073709551616}}}}]}}\n",
+           (long long)json_integer_value(id), tools);
+    fflush(stdout);
+    free(tools);
+    json_decref(list);
 }
 
 static void hear(const json_t *message)
@@ -359,6 +419,8 @@ static void hear(const json_t *message)
              (strcmp(mode, "pages") == 0 || strcmp(mode, "endless") == 0 ||
               strcmp(mode, "circles") == 0))
         answer(id, list_page(params));
+    else if (strcmp(method, "tools/list") == 0 && strcmp(mode, "number") == 0)
+        answer_with_number(id);
     else if (strcmp(method, "tools/list") == 0)
         answer(id, list_tools());
     else if (strcmp(method, "tools/call") == 0)
@@ -405,6 +467,15 @@ static void be_strange(void)
     }
     if (strcmp(mode, "stubborn") == 0)
         (void)signal(SIGTERM, SIG_IGN);
+    if (strcmp(mode, "changing") == 0 && fork() == 0) {
+        for (;;) {
+            static const char line[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/"
+                                       "list_changed\"}\n";
+            if (write(STDOUT_FILENO, line, sizeof line - 1) < 0)
+                _exit(0);
+            usleep(100000);
+        }
+    }
 }
 
 int main(int argc, char **argv)
@@ -412,7 +483,7 @@ int main(int argc, char **argv)
     char *line = NULL;
     size_t size = 0;
     mode = argc > 1 ? argv[1] : "good";
-    is_modern = strcmp(mode, "modern") == 0;
+    is_modern = strcmp(mode, "modern") == 0 || strcmp(mode, "asks") == 0;
     be_strange();
     while (getline(&line, &size, stdin) > 0) {
         json_t *message = json_loads(line, 0, NULL);

@@ -191,12 +191,13 @@ static void tell(struct sma_mcp *mcp)
     sma_mcp_catalogue_unref(mcp->told);
     mcp->told = made;
     tell_health(mcp);
-    mcp_seen_put(mcp);
     struct sma_mcp_offer offer = {.catalogue = made};
     struct sma_msg *msg = sma_msg_make_mcp_catalogue(&offer);
     mcp->is_telling =
         msg != NULL && sma_ctx_ask(mcp->ctx, SMA_ACTOR_AGENT, &msg, 0, NULL) == SMA_ERR_OK;
-    sma_msg_destroy(msg); /* no agent: nobody wants to know */
+    sma_msg_destroy(msg);
+    if (!mcp->is_telling)
+        mcp_seen_put(mcp); /* no agent: nobody else wants to know */
 }
 
 /* -- life -------------------------------------------------------------------------------------- */
@@ -306,6 +307,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_MCP_TAKEN:
         mcp->is_telling = false;
+        mcp_seen_put(mcp);
         break;
     case SMA_MSG_RELOAD:
         reload(mcp, SMA_MSG_BODY(*msg, struct sma_reload)->config);

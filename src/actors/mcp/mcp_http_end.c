@@ -258,6 +258,14 @@ static void on_redirect(struct mcp_http_exchange *exchange)
         return;
     }
     struct sma_str host = err == SMA_ERR_OK ? sma_url_host(url.ptr) : SMA_STR("nowhere");
+    if (link->redirects > MCP_HTTP_REDIRECT_COUNT_MAX) {
+        refuse(exchange, SMA_MCP_NOT_CONNECTED,
+               "it sends from one address to another more than %d times; write the url where it "
+               "ends into mcp.json, or look at its configuration",
+               MCP_HTTP_REDIRECT_COUNT_MAX);
+        sma_buf_fini(&url);
+        return;
+    }
     refuse(exchange, SMA_MCP_NOT_CONNECTED,
            "it sends to another address (HTTP status %d, host %.*s), which is not followed; write "
            "the right url into mcp.json",

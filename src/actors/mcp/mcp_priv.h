@@ -73,6 +73,9 @@ struct mcp_server
     bool is_lost;    /* the session is to be ended as soon as nobody is inside it */
     bool is_removed; /* mcp.json does not name it any more */
     bool was_ready;
+    /* for the log, once the agent has the list: the first one, a later one */
+    bool is_newly_listed, is_relisted;
+    uint64_t relisted_ns; /* when the log was told last; 0 = never */
     uint64_t due_ns, ready_ns;
     unsigned failures; /* in a row */
     char trouble[MCP_TROUBLE_BYTES_MAX];
@@ -127,7 +130,7 @@ struct sma_mcp
 /* -- mcp_seen.c -------------------------------------------------------------------------------- */
 /** Something has changed that models or people see. */
 void mcp_note_change(struct sma_mcp *mcp);
-/** How all of them stand, as last told, for /api/status. */
+/** How all of them stand, as last told, for /api/status, /prompts and the log: the agent has it. */
 void mcp_seen_put(struct sma_mcp *mcp);
 
 /* -- mcp_server.c ------------------------------------------------------------------------------ */

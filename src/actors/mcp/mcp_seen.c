@@ -1,7 +1,11 @@
 /* mcp_seen.c — how the servers stand: a change is noted, and told to /api/status and `status`. */
 #include "mcp_priv.h"
 
+#include "runtime/mcp/prompt_words.h"
 #include "sma/links.h"
+#include "sma/text.h"
+
+#define PROMPT_ABOUT_BYTES_MAX 120
 
 void mcp_note_change(struct sma_mcp *mcp)
 {
@@ -10,9 +14,69 @@ void mcp_note_change(struct sma_mcp *mcp)
     sma_ctx_request_batch_end(mcp->ctx);
 }
 
+/* "Connected" is said when runs that begin now have its tools. A server may say as often as it
+ * likes that its list has changed. */
+static void log_lists(struct sma_mcp *mcp, struct mcp_server *server)
+{
+    uint64_t now = sma_ctx_now(mcp->ctx), pause = SMA_MCP_CHANGED_LOG_S * SMA_NS_PER_S;
+    bool is_due = server->relisted_ns == 0 || now - server->relisted_ns >= pause;
+    const struct sma_mcp_catalogue *offer =
+        server->session == NULL ? NULL : sma_mcp_session_offer(server->session);
+    if (offer == NULL || !(server->is_newly_listed || (server->is_relisted && is_due)))
+        return;
+    mcp_log(server, SMA_LOG_INFO, "%s: %zu tools, %zu resources, %zu prompts (MCP %s)",
+            server->is_newly_listed ? "connected" : "its list has changed", offer->tool_count,
+            offer->resource_count, offer->prompt_count, sma_mcp_session_version(server->session));
+    if (!server->is_newly_listed)
+        server->relisted_ns = now;
+    server->is_newly_listed = server->is_relisted = false;
+}
+
+static void put_prompt(struct sma_buf *lines, const struct sma_mcp_prompt *prompt)
+{
+    sma_prompt_words_put_usage(lines, prompt);
+    struct sma_str about = prompt->description.len > 0 ? prompt->description : prompt->title;
+    const char *end = memchr(about.ptr, '\n', about.len);
+    about.len = sma_utf8_cut(
+        (struct sma_str){about.ptr, end == NULL ? about.len : (size_t)(end - about.ptr)},
+        PROMPT_ABOUT_BYTES_MAX);
+    if (about.len == 0)
+        return;
+    sma_buf_put_text(lines, " - ");
+    sma_buf_put_str(lines, about);
+}
+
+/* Those of servers that may be called at all, for /prompts. */
+static void put_prompts(const struct sma_mcp *mcp)
+{
+    struct sma_buf lines, line;
+    size_t left_out = 0;
+    sma_buf_init(&lines, SMA_PROMPTS_BYTES_MAX);
+    sma_buf_init(&line, SMA_PROMPTS_BYTES_MAX);
+    for (size_t i = 0; i < mcp->told->prompt_count; i++) {
+        sma_buf_clear(&line);
+        sma_buf_put_char(&line, '\n');
+        put_prompt(&line, &mcp->told->prompts[i]);
+        if (line.err == SMA_ERR_OK && lines.len + line.len < SMA_PROMPTS_BYTES_MAX - 64)
+            sma_buf_put_str(&lines, sma_buf_str(&line));
+        else
+            left_out++;
+    }
+    if (left_out > 0)
+        sma_buf_printf(&lines, "\n... +%zu", left_out);
+    sma_prompts_put(sma_buf_str(&lines));
+    sma_buf_fini(&lines);
+    sma_buf_fini(&line);
+}
+
 void mcp_seen_put(struct sma_mcp *mcp)
 {
     struct sma_buf json;
+    if (mcp->told == NULL)
+        return;
+    put_prompts(mcp);
+    for (size_t i = 0; i < mcp->server_count; i++)
+        log_lists(mcp, mcp->servers[i]);
     sma_buf_init(&json, SMA_SERVERS_BYTES_MAX);
     sma_buf_put_char(&json, '{');
     for (size_t i = 0; i < mcp->server_count; i++) {

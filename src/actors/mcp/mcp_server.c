@@ -40,15 +40,13 @@ static void on_send(void *user, const struct sma_mcp_out *out)
 static void on_listed(void *user)
 {
     struct mcp_server *server = user;
-    const struct sma_mcp_catalogue *offer = sma_mcp_session_offer(server->session);
-    bool is_new = !server->was_ready;
-    server->was_ready = true;
-    if (is_new)
+    if (!server->was_ready) {
         server->ready_ns = sma_ctx_now(server->mcp->ctx);
+        server->is_newly_listed = true;
+    }
+    server->is_relisted = server->was_ready;
+    server->was_ready = true;
     server->trouble[0] = '\0';
-    mcp_log(server, SMA_LOG_INFO, "%s: %zu tools, %zu resources, %zu prompts (MCP %s)",
-            is_new ? "connected" : "its list has changed", offer->tool_count, offer->resource_count,
-            offer->prompt_count, sma_mcp_session_version(server->session));
     set_state(server, SMA_MCP_CONNECTED);
     mcp_note_change(server->mcp);
 }
@@ -157,7 +155,7 @@ void mcp_server_end(struct mcp_server *server, const char *why, bool is_trouble)
         note_failure(server, text);
     else
         set_state(server, SMA_MCP_DISCONNECTED);
-    server->was_ready = false;
+    server->was_ready = server->is_newly_listed = server->is_relisted = false;
     server->transport->close(server, false); /* last: it may be closed already */
 }
 

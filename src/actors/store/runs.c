@@ -23,12 +23,15 @@ static uint32_t concurrency(const struct sma_store *store)
     return wanted < 1 ? 1 : wanted > SMA_CONCURRENCY_MAX ? SMA_CONCURRENCY_MAX : (uint32_t)wanted;
 }
 
-/* A run that waits for words of its person leaves its place to others. */
+/* A run that waits for words of its person, or for outside servers, leaves its place to others. */
 static bool has_place(const struct sma_store *store, uint32_t open_count)
 {
     uint32_t places = concurrency(store);
-    for (uint32_t i = 0; open_count >= places && i < store->runs->open_count; i++)
-        places += store->runs->entries[i]->steering.is_asking && places < SMA_CONCURRENCY_MAX;
+    for (uint32_t i = 0; open_count >= places && i < store->runs->open_count; i++) {
+        const struct store_run *run = store->runs->entries[i];
+        bool leaves = run->steering.is_asking || run->steering.has_no_place;
+        places += leaves && places < SMA_CONCURRENCY_MAX;
+    }
     return open_count < places;
 }
 

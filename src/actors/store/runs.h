@@ -37,6 +37,7 @@ struct store_run
         uint64_t told[STORE_COLLECT_COUNT_MAX];
         bool is_asking;     /* it waits for words of its person ... */
         uint64_t asked_seq; /* ... that came after this message */
+        bool has_no_place;  /* it waits for servers alone */
     } steering;
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];

@@ -136,9 +136,11 @@ SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
 
 /** What waits for this run's own person, as STEER. @return OK | CORRUPT | NOTFOUND: its row cannot
  *  be used | IO | NOMEM */
-/** The step of the open transaction asks the run's person: what they write from now on is told to
- *  it, in any queue.mode, until its next results. */
-void sma_store_note_question(struct sma_store *store, struct store_run *run);
+/** The step of the open transaction may ask the run's person: what they write from now on is told
+ *  to it, in any queue.mode, until its next results. Or it says that the run waits for servers
+ *  alone, or goes on: whether it takes a place follows from both. */
+void sma_store_note_waiting(struct sma_store *store, struct store_run *run,
+                            const struct sma_step *step);
 SMA_CHECKED enum sma_err sma_store_steer_from_row(struct sma_store *store,
                                                   const struct store_run *run, uint64_t seq,
                                                   struct sma_msg **ret_msg);

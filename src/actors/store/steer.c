@@ -18,6 +18,7 @@
 #include "store.h"
 
 #include "runtime/chat/state_read.h"
+#include "sma/commands.h"
 
 static bool is_steering(const struct sma_store *store)
 {
@@ -50,10 +51,20 @@ bool sma_store_note_told(struct store_run *run, uint64_t seq)
     return true;
 }
 
-void sma_store_note_question(struct sma_store *store, struct store_run *run)
+void sma_store_note_waiting(struct sma_store *store, struct store_run *run,
+                            const struct sma_step *step)
 {
-    run->steering.is_asking = true;
-    run->steering.asked_seq = sma_state_next_seq(store->state) - 1;
+    struct store_steering *steering = &run->steering;
+    if (step->asks_words) {
+        steering->is_asking = true;
+        steering->asked_seq = sma_state_next_seq(store->state) - 1;
+    } else if (step->kind == SMA_STEP_RESULTS) {
+        steering->is_asking = false;
+    }
+    if (step->leaves_place)
+        steering->has_no_place = true;
+    else if (step->kind == SMA_STEP_RESULTS || step->kind == SMA_STEP_CHILD)
+        steering->has_no_place = false; /* it goes on */
 }
 
 static void forget_told(struct store_run *run, uint64_t seq)
@@ -72,6 +83,16 @@ static bool wants_own_result(const struct sma_store *store, const struct sma_rou
     int adapter = sma_store_adapter_of(store, route);
     return adapter < 0 || sma_store_is_channel_quiet(route) ||
            store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery;
+}
+
+/* It stands for what a server gives, which a run asks for when it begins. An answer to a question
+ * is one whatever it looks like. */
+static bool is_prompt(const struct store_run *run, struct sma_msg *msg)
+{
+    const struct sma_steer *steer = SMA_MSG_BODY(msg, struct sma_steer);
+    struct sma_str server, name, words;
+    return !run->steering.is_asking &&
+           sma_control_prompt(steer->messages[0].text, &server, &name, &words);
 }
 
 /* One waiting message. *ret_is_told false: it waits for a run of its own, and so do those behind
@@ -94,7 +115,7 @@ static SMA_CHECKED enum sma_err tell(struct sma_store *store, struct store_run *
         err = sma_store_steer_from_row(store, run, seq, &msg);
     if (err != SMA_ERR_OK)
         return sma_store_is_damage(store, err) ? SMA_ERR_OK : err;
-    *ret_is_told = sma_store_note_told(run, seq);
+    *ret_is_told = !is_prompt(run, msg) && sma_store_note_told(run, seq);
     if (!*ret_is_told) {
         sma_msg_destroy(msg);
         return SMA_ERR_OK;

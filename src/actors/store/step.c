@@ -78,10 +78,8 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
         run->last_step = step->number;
         err = sma_store_count_usage(store, run, &step->usage, step->target);
     }
-    if (err == SMA_ERR_OK && step->asks_words)
-        sma_store_note_question(store, run);
-    else if (err == SMA_ERR_OK && step->kind == SMA_STEP_RESULTS)
-        run->steering.is_asking = false;
+    if (err == SMA_ERR_OK)
+        sma_store_note_waiting(store, run, step);
     if (err == SMA_ERR_OK && step->added_count > 0)
         err = sma_store_take_additions(store, run, step);
     if (err == SMA_ERR_OK && step->kind == SMA_STEP_COMPACTION)

@@ -47,6 +47,8 @@ void sma_prompt_put_memory_mark(struct sma_buf *buf, uint64_t facts_word);
 void sma_prompt_put_memory(struct sma_buf *buf, const struct sma_run_order *order);
 /** "\n- \"text\" (preference, m0123456789abcdef)" */
 void sma_prompt_put_recalled(struct sma_buf *buf, const struct sma_recalled *fact);
+/** The line before what a server gave for the prompt that the message names; its name follows. */
+void sma_prompt_put_prompt(struct sma_buf *buf, uint64_t facts_word);
 /** "m0123456789abcdef": the id of a fact, for models and people. */
 void sma_prompt_put_fact_id(struct sma_buf *buf, uint64_t id);
 /** The block before an earlier message that is answered in the same run (queue.mode collect). */

@@ -73,6 +73,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run_parts_init(&run->see);
     run_compact_init(&run->compact);
     run_recall_init(&run->recall);
+    sma_buf_init(&run->prompt.text, SMA_MCP_PROMPT_BYTES_MAX + 256);
     *ret_run = run;
     return SMA_ERR_OK;
 }
@@ -89,9 +90,10 @@ void sma_run_destroy(struct sma_run *run)
     run_added_fini(run);
     run_parts_fini(&run->see);
     struct sma_buf *bufs[] = {
-        &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
-        &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch,
-        &run->request,    &run->masked,    &run->notice,    &run->parts,        &run->skills};
+        &run->facts,        &run->earlier,    &run->turn,      &run->tool_calls,
+        &run->sent_texts,   &run->final_text, &run->done_text, &run->turn_data,
+        &run->results_data, &run->scratch,    &run->request,   &run->masked,
+        &run->notice,       &run->parts,      &run->skills,    &run->prompt.text};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
@@ -199,6 +201,13 @@ static void begin_anew(struct sma_run *run)
     run_ask_model(run);
 }
 
+/* What belongs to the message is fetched, then the model is asked. */
+static void prepare_anew(struct sma_run *run)
+{
+    if (!run_prompt_ask(run) && !run_recall_ask(run))
+        begin_anew(run);
+}
+
 /* The memory's answer, to a run that begins or to one of its calls. */
 static void memory_came(struct sma_run *run, const struct sma_run_event *event)
 {
@@ -213,7 +222,7 @@ static void memory_came(struct sma_run *run, const struct sma_run_event *event)
 
 static void retry(struct sma_run *run)
 {
-    run->is_waiting = false;
+    run->is_waiting = run->mcp.is_timed = false;
     if (run->recall.is_open && run->state == RUN_LOADING) {
         memory_came(run, &(struct sma_run_event){.kind = SMA_RUN_MEMORY});
         return;
@@ -271,8 +280,7 @@ static void begin(struct sma_run *run)
         run_resume(run);
         return;
     }
-    if (!run_recall_ask(run))
-        begin_anew(run);
+    prepare_anew(run);
 }
 
 /* Of a part of the messages, or of a call's result. */
@@ -464,12 +472,20 @@ static void tool_came(struct sma_run *run, const struct sma_run_event *event)
         run_tool(run, event->call, event->tool);
 }
 
+static void prompt_came(struct sma_run *run, const struct sma_mcp_answer *answer)
+{
+    if (run->state == RUN_LOADING && run_prompt_came(run, answer))
+        prepare_anew(run);
+}
+
 static void on_server(struct sma_run *run, const struct sma_run_event *event)
 {
     if (event->kind == SMA_RUN_ELICIT)
         run_question_ask(run, event->call, event->elicit);
     else if (event->kind == SMA_RUN_ELICIT_END)
         run_question_expire(run, event->call);
+    else if (run->prompt.is_open)
+        prompt_came(run, event->mcp);
     else
         run_mcp_answered(run, event->call, event->mcp);
 }
@@ -486,6 +502,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
     actions->count = 0;
     run->actions = actions;
     run_handle(run, event);
+    run_place_look(run);
 }
 
 void run_handle(struct sma_run *run, const struct sma_run_event *event)

@@ -73,6 +73,7 @@ bool run_child_put_step(struct sma_run *run, struct run_child *child, const stru
     const struct run_child_step *made = append_step(run, child, from);
     if (made != NULL)
         say_step(action, made);
+    run_place_take(run);
     return made != NULL;
 }
 
@@ -105,6 +106,7 @@ bool run_child_put_end(struct sma_run *run, struct run_child *child, const struc
         child->result.err != SMA_ERR_OK ? NULL : append(run, child, &from, &stored);
     if (made != NULL)
         say_step(action, made);
+    run_place_take(run);
     return made != NULL;
 }
 
@@ -192,7 +194,9 @@ void run_child_durable(struct sma_run *run, const struct sma_step_done *step)
     struct run_child *child = stored->child;
     struct sma_step_done own = *step;
     own.number = stored->local;
-    if (stored->is_note)
+    if (stored->is_note && stored->step.leaves_place)
+        run_place_durable(run);
+    else if (stored->is_note)
         run_question_durable(run);
     else if (child != NULL && stored->is_end)
         end(run, child);

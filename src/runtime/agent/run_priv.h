@@ -238,6 +238,7 @@ struct sma_run
 
     struct run_compact compact;
     struct run_mcp mcp;
+    struct run_prompt prompt;
     struct run_questions questions;
 
     /* sub-agents (run_child.h) */

@@ -73,6 +73,15 @@ static void begin_text(struct sma_run *run)
     sma_buf_init(&questions->text, SMA_ELICIT_QUESTION_BYTES_MAX);
 }
 
+/* What is not said to us there, we do not take for an answer. */
+static void put_how_in_group(struct sma_run *run)
+{
+    if (!run->order->is_group && !sma_prompt_is_group(run->order->route.chat_type))
+        return;
+    sma_buf_put_char(&run->questions.text, '\n');
+    sma_notice_format(&run->questions.text, run->language, SMA_NOTICE_ELICIT_GROUP);
+}
+
 /* The first that waits, when nothing of it is under way. */
 static void ask_next(struct sma_run *run)
 {
@@ -81,6 +90,7 @@ static void ask_next(struct sma_run *run)
         const struct run_question *first = &questions->list[0];
         begin_text(run);
         sma_elicit_put_question(&questions->text, run->language, first->asked);
+        put_how_in_group(run);
         if (put_note(run, true))
             return;
         answer(run, first->call, SMA_MCP_DISMISS, SMA_STR(""));
@@ -160,6 +170,7 @@ static void ask_again(struct sma_run *run, struct sma_str why)
     reason[len] = '\0';
     begin_text(run);
     sma_notice_format(&questions->text, run->language, SMA_NOTICE_ELICIT_AGAIN, reason);
+    put_how_in_group(run);
     if (put_note(run, true))
         questions->is_asked = false;
     else

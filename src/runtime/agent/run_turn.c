@@ -140,11 +140,28 @@ static bool knows_chat(struct sma_run *run)
     return false;
 }
 
+/* Behind the facts of the message that it was asked for by. */
+static void put_prompt(struct sma_run *run)
+{
+    const struct run_prompt *prompt = &run->prompt;
+    if (prompt->text.len == 0)
+        return;
+    sma_prompt_put_prompt(&run->facts, run->order->facts_word);
+    sma_buf_put_str(&run->facts, prompt->server);
+    sma_buf_put_text(&run->facts, ":\n");
+    size_t at = run->facts.len;
+    sma_buf_put_str(&run->facts, sma_buf_str(&prompt->text));
+    /* nobody but us begins a block with our word */
+    if (run->facts.err == SMA_ERR_OK)
+        run_cross_out(run, run->facts.ptr + at, run->facts.len - at);
+}
+
 static void put_fresh_facts(struct sma_run *run)
 {
     sma_prompt_put_facts(&run->facts, run->order, run->wall_ms);
     if (!knows_chat(run))
         sma_prompt_put_chat(&run->facts, run->order, &run->channel);
+    put_prompt(run);
     if (run->recall.count > 0)
         run_put_recalled(run);
     if (run->parent != NULL)

@@ -60,6 +60,17 @@ static const char *explain_json(const json_error_t *where)
     return "correct that line";
 }
 
+/* A pattern of permissions may mean those very characters. */
+static void warn_inside(void *user, const char *path, const char *variable)
+{
+    struct loading *loading = user;
+    if (strncmp(path, "permissions.", 12) != 0)
+        config_warn(loading,
+                    "%s: %s holds ${%s} within a longer text, and keeps it as it stands: only a "
+                    "value that is nothing else is replaced; put the whole value into .env",
+                    loading->file, path, variable);
+}
+
 static enum sma_err load_ship_json(struct loading *loading)
 {
     SMA_AUTO(sma_freep) char *bytes = NULL;
@@ -87,7 +98,10 @@ static enum sma_err load_ship_json(struct loading *loading)
                         explain_json(&where));
     loading->llm_written = json_deep_copy(json_object_get(loading->root, "llm"));
     loading->chats_written = json_deep_copy(json_object_get(loading->root, "chats"));
-    struct sma_variables variables = {config_find_variable, config_note_missing, loading};
+    struct sma_variables variables = {.find = config_find_variable,
+                                      .missing = config_note_missing,
+                                      .inside = warn_inside,
+                                      .user = loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
     struct config_check check = {loading->file,  loading->platforms, loading->warn,  loading->user,

@@ -27,6 +27,8 @@ struct sma_variables
     const char *(*find)(void *user, const char *name); /* NULL = not set */
     void (*missing)(void *user, const char *path, const char *variable);
     void *user;
+    /* `${NAME}` inside of a longer text, which stays as it is. May be NULL. */
+    void (*inside)(void *user, const char *path, const char *variable);
 };
 /** Replace `${NAME}` values in place (protocols/project.md §2.2). Members whose variable is missing
  *  are removed; their paths are passed to `missing`. */

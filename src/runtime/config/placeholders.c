@@ -27,6 +27,23 @@ static bool read_placeholder(const char *value, char *name, size_t name_max)
     return true;
 }
 
+/* The first ${NAME} anywhere in a value. */
+static bool find_inside(const char *value, char *name, size_t name_max)
+{
+    char piece[128];
+    for (const char *at = value; (at = strstr(at, "${")) != NULL; at += 2) {
+        const char *end = strchr(at, '}');
+        size_t len = end == NULL ? 0 : (size_t)(end - at) + 1;
+        if (len == 0 || len >= sizeof piece)
+            continue;
+        memcpy(piece, at, len);
+        piece[len] = '\0';
+        if (read_placeholder(piece, name, name_max))
+            return true;
+    }
+    return false;
+}
+
 struct place
 {
     json_t *node;
@@ -47,15 +64,19 @@ struct walk
  * variable. */
 static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
 {
-    char name[128];
-    if (!json_is_string(value) || !read_placeholder(json_string_value(value), name, sizeof name))
-        return NULL;
+    char name[128], path[PATH_BYTES_MAX * 2];
     const struct sma_variables *variables = walk->variables;
+    snprintf(path, sizeof path, "%s%s%s", walk->path, walk->path[0] == '\0' ? "" : ".", key);
+    if (!json_is_string(value))
+        return NULL;
+    if (!read_placeholder(json_string_value(value), name, sizeof name)) {
+        if (variables->inside != NULL && find_inside(json_string_value(value), name, sizeof name))
+            variables->inside(variables->user, path, name);
+        return NULL;
+    }
     const char *found = variables->find(variables->user, name);
     if (found != NULL)
         return json_string(found);
-    char path[PATH_BYTES_MAX * 2];
-    snprintf(path, sizeof path, "%s%s%s", walk->path, walk->path[0] == '\0' ? "" : ".", key);
     variables->missing(variables->user, path, name);
     return json_null();
 }

@@ -272,6 +272,14 @@ static void read_oauth(struct reading *reading, const json_t *oauth)
         trouble(reading, "oauth.grant must be \"authorization_code\" or \"client_credentials\"");
 }
 
+/* "user:password@" before the host: it would stand in logs, and is nowhere sent. */
+static bool has_user(const char *url)
+{
+    const char *host = url == NULL ? NULL : strstr(url, "://");
+    size_t len = host == NULL ? 0 : strcspn(host + 3, "/?#");
+    return len > 0 && memchr(host + 3, '@', len) != NULL;
+}
+
 static void read_remote(struct reading *reading, const json_t *object)
 {
     static const char *const known[] = {"type",  "url",     "headers", "permissions", "timeoutMs",
@@ -286,6 +294,10 @@ static void read_remote(struct reading *reading, const json_t *object)
     if (server->url != NULL && !sma_str_starts_with(text, SMA_STR("http://")) &&
         !sma_str_starts_with(text, SMA_STR("https://")))
         trouble(reading, "url is missing or wrong: it begins with https:// or http://");
+    if (has_user(server->url))
+        trouble(reading, "url holds a user or a password: take them out, and write \"headers\": "
+                         "{\"Authorization\": \"Basic ${NAME}\"}, with the base64 of user:password "
+                         "in .env");
     read_pairs(reading, object, "headers", ": ", &server->headers);
     read_oauth(reading, sma_json_get(object, "oauth"));
 }

@@ -499,7 +499,7 @@ void sma_mcp_session_take(struct sma_mcp_session *session, struct sma_str messag
     json_t *root = NULL;
     bool is_text = message.ptr[0] == '{' || message.ptr[0] == '[';
     enum sma_err err = is_text && message.len <= SMA_MCP_MESSAGE_BYTES_MAX
-                           ? sma_json_load_tolerant(message, false, &root)
+                           ? session_read(message, &root)
                            : SMA_ERR_BADINPUT;
     if (err != SMA_ERR_OK) {
         if (message.ptr[0] == '{') /* an answer, too deep or broken: nobody need wait for it */

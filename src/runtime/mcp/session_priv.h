@@ -120,6 +120,11 @@ const char *session_call_method(enum sma_mcp_call_kind kind);
 /** The first list is there, or cannot be had. */
 void session_become_ready(struct sma_mcp_session *session);
 
+/* -- session_read.c ---------------------------------------------------------------------------- */
+/** One message as a tree; numbers that no machine word holds become the nearest that one does: a
+ *  server must not lose all that it lists by one of them. OK | BADINPUT | NOMEM. */
+SMA_CHECKED enum sma_err session_read(struct sma_str message, json_t **ret_root);
+
 /* -- session_out.c ----------------------------------------------------------------------------- */
 /** {"jsonrpc","id","method","params"}: adds _meta (modern, and the token of progress for calls);
  *  takes params, which may be NULL. @return false: it could not be made, nothing was sent */

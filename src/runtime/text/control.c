@@ -2,6 +2,7 @@
  * include/sma/adapter.h. */
 #include "sma/adapter.h"
 #include "sma/commands.h"
+#include "sma/limits.h"
 #include "sma/text.h"
 
 #define COMMAND_BYTES_MAX 32 /* of an unknown but well-formed command word */
@@ -115,6 +116,50 @@ enum sma_control sma_control_word(struct sma_str text)
         if (sma_str_is_equal_nocase(said, sma_str(words[i].word)))
             return words[i].control;
     return SMA_CONTROL_NONE;
+}
+
+static bool is_blank(char byte)
+{
+    return memchr(" \t\r\n\v\f", byte, 6) != NULL;
+}
+
+/* As mcp.json has it. */
+static bool is_server_name(struct sma_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char byte = name.ptr[i];
+        bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        if (!is_letter && (byte < '0' || byte > '9') && strchr("_.-", byte) == NULL)
+            return false;
+    }
+    return name.len > 0 && name.len <= SMA_MCP_SERVER_NAME_BYTES_MAX;
+}
+
+bool sma_control_prompt(struct sma_str text, struct sma_str *ret_server, struct sma_str *ret_prompt,
+                        struct sma_str *ret_rest)
+{
+    struct sma_str rest = sma_str_trim(text);
+    size_t len = 0;
+    while (rest.len > 0 && rest.ptr[0] == '@') {
+        for (len = 0; len < rest.len && !is_blank(rest.ptr[len]);)
+            len++;
+        rest = sma_str_trim((struct sma_str){rest.ptr + len, rest.len - len});
+    }
+    if (rest.len == 0 || rest.ptr[0] != '/')
+        return false;
+    for (len = 0; len < rest.len && !is_blank(rest.ptr[len]);)
+        len++;
+    const char *colon = memchr(rest.ptr, ':', len);
+    if (colon == NULL)
+        return false;
+    struct sma_str server = {rest.ptr + 1, (size_t)(colon - rest.ptr) - 1};
+    struct sma_str prompt = {colon + 1, len - server.len - 2};
+    if (!is_server_name(server) || prompt.len == 0 || prompt.len > SMA_MCP_NAME_BYTES_MAX)
+        return false;
+    *ret_server = server;
+    *ret_prompt = prompt;
+    *ret_rest = sma_str_trim((struct sma_str){rest.ptr + len, rest.len - len});
+    return true;
 }
 
 /* A mention may stand before it, and "@bot" close behind its word. */

@@ -55,7 +55,7 @@ static void its_call_reaches_the_server_and_comes_back_to_it(void)
     answer(&d, 1, "", writes);
     driver_check_kinds(&d, "P");
     driver_durable(&d);
-    driver_check_kinds(&d, "gA"); /* not before its step */
+    driver_check_kinds(&d, "gAW"); /* not before its step */
     CHECK_STR("files:write", driver_find(&d, SMA_RUN_PROGRESS)->text);
     CHECK_INT(CHILD(1), driver_find(&d, SMA_RUN_ASK_MCP)->call);
     CHECK_INT(CHILD(1), driver_find(&d, SMA_RUN_ASK_MCP)->mcp.call);

@@ -226,7 +226,7 @@ static void an_allowed_call_leaves_after_its_step(void)
     driver_check_kinds(&d, "W"); /* not durable: not sent */
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
     driver_durable(&d);
-    driver_check_kinds(&d, "gA");
+    driver_check_kinds(&d, "gAW");
     const struct sma_run_action *progress = driver_find(&d, SMA_RUN_PROGRESS);
     CHECK_STR("files:write", progress->text);
     CHECK_INT(SMA_MCP_TOOL, asked(&d)->kind);

@@ -134,6 +134,7 @@ static void placeholders_follow_the_old_rules(void)
     struct sma_config *config = load();
     CHECK_TEXT("${LOWER_case}", config->name);
     CHECK_TEXT("Bearer ${API_KEY}", config->description);
+    CHECK(strstr(warnings, "description holds ${API_KEY} within a longer text") != NULL);
     CHECK_TEXT("lower", config->llm.api_key);
     CHECK_TEXT("m", config->llm.model);
     CHECK_INT(4000, config->start_port);

@@ -142,6 +142,9 @@ static void a_server_that_is_wrong_says_so_and_harms_no_other(void)
          "servers.bad: url is missing or wrong: it begins with https:// or http://"},
         {"{\"type\":\"http\"}",
          "servers.bad: url is missing or wrong: it begins with https:// or http://"},
+        {"{\"type\":\"http\",\"url\":\"https://ann:secret@x/mcp\"}",
+         "servers.bad: url holds a user or a password: take them out, and write \"headers\": "
+         "{\"Authorization\": \"Basic ${NAME}\"}, with the base64 of user:password in .env"},
         {"{\"type\":\"http\",\"url\":\"http://x\",\"headers\":{\"A\":\"b\\r\\nc: d\"}}",
          "servers.bad: headers.A holds a line end, which a header cannot"},
     };

@@ -184,6 +184,26 @@ static void a_session_that_is_lost_is_begun_anew(const char *path)
     end(world);
 }
 
+static char *send_round(void *user, const char *method, const char *path, const char *head,
+                        const char *body, int *ret_status, char more[1024])
+{
+    (void)user, (void)method, (void)head, (void)body;
+    if (strcmp(path, "/round") != 0)
+        return NULL;
+    *ret_status = 307;
+    snprintf(more, 1024, "Location: /round\r\n");
+    return strdup("");
+}
+
+static void a_circle_of_addresses_is_told_as_one(void)
+{
+    fake = http_mcp_start();
+    http_mcp_set_hook(fake, send_round, NULL);
+    struct world *world = world_create((const char *const[]){"a", at("/round"), NULL}, "");
+    world_await_log(world, "it sends from one address to another more than");
+    end(world);
+}
+
 static void only_the_same_server_may_send_elsewhere(void)
 {
     struct world *world = begin_connected("/moved");
@@ -367,6 +387,7 @@ int main(int argc, char **argv)
         a_call_is_not_sent_twice();
         a_session_that_is_lost_is_begun_anew("/forgets");
         a_session_that_is_lost_is_begun_anew("/forgets400");
+        a_circle_of_addresses_is_told_as_one();
         only_the_same_server_may_send_elsewhere();
         a_server_that_wants_a_token_says_so();
         nobody_there_is_told();

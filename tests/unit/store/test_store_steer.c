@@ -107,19 +107,23 @@ static void end_run(uint64_t seq)
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
 }
 
-/* The run asks its person something. */
-static void ask_person(uint64_t seq, uint32_t number)
+static void put_step(uint64_t seq, uint32_t number, const struct sma_step *step)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
     struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
-    *body = (struct sma_step){.seq = seq,
-                              .number = number,
-                              .kind = SMA_STEP_NOTE,
-                              .data = sma_msg_dup(msg, SMA_STR("question")),
-                              .asks_words = true};
+    *body = *step;
+    body->seq = seq;
+    body->number = number;
+    body->data = sma_msg_dup(msg, SMA_STR("some step"));
     ask_as_agent(&w, msg);
     run(&w);
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+}
+
+/* The run asks its person something. */
+static void ask_person(uint64_t seq, uint32_t number)
+{
+    put_step(seq, number, &(struct sma_step){.kind = SMA_STEP_NOTE, .asks_words = true});
 }
 
 /* -- the way of one message -------------------------------------------------------------------- */
@@ -479,8 +483,49 @@ static void a_run_that_asks_leaves_its_place(void)
     end_world(&w);
 }
 
+/* With whatever step takes it back. */
+static void a_run_that_waits_for_servers_leaves_its_place(void)
+{
+    static const uint8_t kinds[] = {SMA_STEP_RESULTS, SMA_STEP_CHILD};
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+        begin_world();
+        w.config.agent_concurrency = 1;
+        uint64_t seq = begin_run("a", "1"), other = say_in("b", "2", "hello");
+        CHECK(run_seq(&w) == 0);
+        put_step(seq, 1, &(struct sma_step){.kind = SMA_STEP_NOTE, .leaves_place = true});
+        CHECK(run_seq(&w) == other);
+        uint64_t third = say_in("c", "3", "hello");
+        uint64_t later = say_in("a", "4", "seven");
+        CHECK(run_seq(&w) == 0);           /* one place was left, and its own chat waits for it */
+        expect_steer(seq, later, "seven"); /* as in this mode ever: it is no answer */
+        end_run(other);
+        CHECK(run_seq(&w) == third);
+        put_step(seq, 2, &(struct sma_step){.kind = kinds[i]}); /* it goes on, and has a place */
+        uint64_t fourth = say_in("d", "5", "hello");
+        end_run(third);
+        CHECK(run_seq(&w) == 0);
+        end_run(seq);
+        uint64_t next = run_seq(&w);
+        CHECK(next == fourth || next == later);
+        end_world(&w);
+    }
+}
+
+static void what_stands_for_a_prompt_is_no_addition(void)
+{
+    begin_world();
+    uint64_t seq = begin_run("a", "1"), prompt = say_in("a", "2", "/box:greet world");
+    (void)say_in("a", "3", "and the cat");
+    expect_no_steer(); /* it keeps those behind it, too */
+    end_run(seq);
+    CHECK(run_seq(&w) == prompt);
+    end_world(&w);
+}
+
 int main(void)
 {
+    RUN(a_run_that_waits_for_servers_leaves_its_place);
+    RUN(what_stands_for_a_prompt_is_no_addition);
     RUN(words_behind_a_question_are_told_in_any_mode);
     RUN(a_run_that_asks_leaves_its_place);
     RUN(an_addition_is_told_and_answered_by_the_run_that_took_it);

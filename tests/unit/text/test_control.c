@@ -115,6 +115,47 @@ static void words_behind_a_command_are_its_argument(void)
         CHECK_STR(rows[i].wanted, sma_control_argument(sma_str(rows[i].text)));
 }
 
+static void a_prompt_of_a_server_is_known_by_its_form(void)
+{
+    static char long_server[80], long_prompt[150];
+    static const struct
+    {
+        const char *text, *server, *prompt, *rest; /* server NULL: it is none */
+    } rows[] = {
+        {"/box:greet", "box", "greet", ""},
+        {" /box:greet  the world \n", "box", "greet", "the world"},
+        {"@my_bot @other /a-b.c_1:x:y z", "a-b.c_1", "x:y", "z"},
+        {"@my_bot\n/box:早上 好", "box", "早上", "好"},
+        {"/box:", NULL, NULL, NULL},
+        {"/:greet", NULL, NULL, NULL},
+        {"/box greet:x", NULL, NULL, NULL},
+        {"/b/x:greet", NULL, NULL, NULL},
+        {"see /box:greet", NULL, NULL, NULL},
+        {"@my_bot", NULL, NULL, NULL},
+        {"", NULL, NULL, NULL},
+    };
+    struct sma_str server, prompt, rest;
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        bool is_one = sma_control_prompt(sma_str(rows[i].text), &server, &prompt, &rest);
+        CHECK(is_one == (rows[i].server != NULL));
+        if (!is_one)
+            continue;
+        CHECK_INT(SMA_CONTROL_NONE, sma_control_parse(sma_str(rows[i].text)));
+        CHECK_STR(rows[i].server, server);
+        CHECK_STR(rows[i].prompt, prompt);
+        CHECK_STR(rows[i].rest, rest);
+    }
+    for (size_t extra = 0; extra < 2; extra++) { /* at their limits, and one beyond */
+        char text[300];
+        memset(long_server, 's', SMA_MCP_SERVER_NAME_BYTES_MAX + extra);
+        memset(long_prompt, 'p', SMA_MCP_NAME_BYTES_MAX + extra);
+        snprintf(text, sizeof text, "/%s:p", long_server);
+        CHECK(sma_control_prompt(sma_str(text), &server, &prompt, &rest) == (extra == 0));
+        snprintf(text, sizeof text, "/s:%s", long_prompt);
+        CHECK(sma_control_prompt(sma_str(text), &server, &prompt, &rest) == (extra == 0));
+    }
+}
+
 /* A platform's list and the words that are recognised come from the same rows: they cannot differ,
  * and Telegram takes them (protocols/telegram.md, setMyCommands). */
 static void each_row_is_recognised_and_told_in_both_languages(void)
@@ -164,6 +205,7 @@ int main(void)
     RUN(table_of_texts);
     RUN(a_few_whole_texts_ask_for_more_without_a_slash);
     RUN(words_behind_a_command_are_its_argument);
+    RUN(a_prompt_of_a_server_is_known_by_its_form);
     RUN(each_row_is_recognised_and_told_in_both_languages);
     RUN(a_slice_without_nul_is_not_read_over);
     return check_summary();

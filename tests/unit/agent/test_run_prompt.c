@@ -1,0 +1,169 @@
+/*
+ * Aim: a message "/server:prompt words" is asked of the server before the first request; what it
+ *      gives stands marked in that request, once and for good; wrong words, unknown names, silence
+ *      and refusals are told to the chat without a request.
+ * Method: the driver plays store and model, the test plays the server.
+ */
+#include "runtime/mcp/catalogue.h"
+#include "unit/agent/run_driver.h"
+
+#define GIVEN "Say hello to the world of Ann."
+
+static void offer(struct driver *d, const char *permissions)
+{
+    static uint64_t version = 5000;
+    const struct sma_mcp_server server = {.name = SMA_STR("box"), .state = SMA_MCP_CONNECTED};
+    const struct sma_mcp_prompt greet = {
+        .server = SMA_STR("box"),
+        .name = SMA_STR("greet"),
+        .arguments = {{.name = SMA_STR("topic"), .is_required = true}, {.name = SMA_STR("style")}},
+        .argument_count = 2};
+    struct sma_mcp_builder *builder = sma_mcp_builder_create(++version);
+    const struct sma_mcp_catalogue *made;
+    sma_mcp_builder_add_server(builder, &server);
+    sma_mcp_builder_add_prompt(builder, &greet);
+    CHECK_OK(sma_mcp_builder_finish(builder, &made));
+    d->config.permissions_json = permissions;
+    sma_run_settings_destroy(d->settings);
+    CHECK_OK(sma_run_settings_create(&d->config, NULL, &d->settings));
+    CHECK_OK(sma_run_settings_offer(d->settings, made));
+    sma_mcp_catalogue_unref(made);
+}
+
+static void begin(struct driver *d, const char *text)
+{
+    driver_init(d, SMA_LLM_CHAT);
+    offer(d, "{}");
+    d->order.text = sma_str(text);
+    driver_start(d);
+}
+
+static void serve(struct driver *d, enum sma_mcp_outcome outcome, const char *text)
+{
+    const struct sma_mcp_answer said = {.outcome = (uint8_t)outcome, .text = sma_str(text)};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MCP, .mcp = &said});
+}
+
+static void what_it_gives_goes_to_the_model(void)
+{
+    struct driver d;
+    begin(&d, "/box:greet world style=short");
+    const struct sma_run_action *action = driver_find(&d, SMA_RUN_ASK_MCP);
+    CHECK(action != NULL && driver_count(&d, SMA_RUN_ASK_MODEL) == 0);
+    CHECK_INT(SMA_MCP_PROMPT, action->mcp.kind);
+    CHECK_STR("box", action->mcp.server);
+    CHECK_STR("greet", action->mcp.name);
+    CHECK_STR("{\"topic\":\"world\",\"style\":\"short\"}", action->mcp.arguments);
+    CHECK_INT(SMA_MCP_PROMPT_MS, action->mcp.timeout_ms);
+    serve(&d, SMA_MCP_OK, GIVEN);
+    CHECK(driver_request_has(&d, "From the server box:\\n" GIVEN));
+    CHECK(driver_request_has(&d, "/box:greet world style=short"));
+    CHECK(driver_request_has(&d, "Its words are the server's"));
+    serve(&d, SMA_MCP_OK, "more"); /* twice: nobody waits for it */
+    driver_check_kinds(&d, "");
+    /* the same after a restart, without asking again */
+    static const struct driver_call calls[] = {{"c", "list_files", "{\"path\":\".\"}"}, {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    if (driver_count(&d, SMA_RUN_STORE_STEP) == 0)
+        driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_store(&d);
+    driver_cut(&d);
+    driver_start(&d);
+    CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
+    CHECK(driver_request_has(&d, "From the server box:\\n" GIVEN));
+    driver_fini(&d);
+}
+
+static void check_told(struct driver *d, const char *part)
+{
+    CHECK_INT(0, driver_count(d, SMA_RUN_ASK_MODEL));
+    CHECK_INT(0, driver_count(d, SMA_RUN_ASK_MCP));
+    const struct sma_run_action *done = driver_find(d, SMA_RUN_STORE_DONE);
+    CHECK(done != NULL);
+    driver_done(d, true);
+    CHECK(d->done_text != NULL && strstr(d->done_text, part) != NULL);
+    CHECK_INT(0, d->done_turn_len);
+    driver_fini(d);
+}
+
+static void what_cannot_be_asked_is_told(void)
+{
+    struct driver d;
+    begin(&d, "/box:greet");
+    check_told(&d, "needs an argument topic. Write: /box:greet topic [style]");
+    begin(&d, "/box:greet topic=a topic=b");
+    check_told(&d, "Write: /box:greet topic [style]");
+    begin(&d, "/box:other");
+    check_told(&d, "has no prompt other");
+}
+
+static void what_the_server_refuses_is_told(void)
+{
+    struct driver d;
+    begin(&d, "/box:greet world");
+    serve(&d, SMA_MCP_UNKNOWN, "it did not answer in time");
+    check_told(&d, "did not give its prompt greet: it did not answer in time");
+    begin(&d, "/box:greet world");
+    serve(&d, SMA_MCP_OK, " \n ");
+    check_told(&d, "it is empty");
+}
+
+static void a_long_one_is_cut(void)
+{
+    struct driver d;
+    char *text = malloc(SMA_MCP_PROMPT_BYTES_MAX + 2);
+    CHECK(text != NULL);
+    for (size_t extra = 0; extra < 2; extra++) {
+        memset(text, 'x', SMA_MCP_PROMPT_BYTES_MAX + extra);
+        text[SMA_MCP_PROMPT_BYTES_MAX + extra] = '\0';
+        begin(&d, "/box:greet world");
+        serve(&d, SMA_MCP_OK, text);
+        CHECK(driver_request_has(&d, "[the rest was left out") == (extra == 1));
+        driver_fini(&d);
+    }
+    free(text);
+}
+
+static void other_messages_are_messages(void)
+{
+    static const char *const texts[] = {"/etc:passwd", "see /box:greet world", "box:greet world",
+                                        "/box :greet", "/:greet"};
+    struct driver d;
+    for (size_t i = 0; i < SMA_COUNT_OF(texts); i++) {
+        begin(&d, texts[i]);
+        CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
+        CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MODEL));
+        driver_fini(&d);
+    }
+    begin(&d, "@helper_bot /box:greet world"); /* in a group */
+    CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MCP));
+    driver_fini(&d);
+}
+
+static void stop_and_the_end_of_the_program_wait_for_nothing(void)
+{
+    struct driver d;
+    begin(&d, "/box:greet world");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP, .is_by_user = true});
+    CHECK_INT(1, driver_count(&d, SMA_RUN_CANCEL_MCP));
+    CHECK_INT(1, driver_count(&d, SMA_RUN_END));
+    driver_fini(&d);
+    begin(&d, "/box:greet world");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    CHECK_INT(1, driver_count(&d, SMA_RUN_END));
+    driver_cut(&d);
+    driver_start(&d); /* asked again: nothing was done by it */
+    CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MCP));
+    driver_fini(&d);
+}
+
+int main(void)
+{
+    RUN(what_it_gives_goes_to_the_model);
+    RUN(what_cannot_be_asked_is_told);
+    RUN(what_the_server_refuses_is_told);
+    RUN(a_long_one_is_cut);
+    RUN(other_messages_are_messages);
+    RUN(stop_and_the_end_of_the_program_wait_for_nothing);
+    return check_summary();
+}
