@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,8 +27,8 @@ struct web_server
     size_t connection_count;
     char *requests[REQUEST_COUNT_MAX];
     size_t request_count, open_count;
-    int status;
-    const char *answer;
+    atomic_int status;
+    _Atomic(const char *) answer;
 };
 struct connection
 {
@@ -160,6 +161,7 @@ static const struct
 static void serve(struct web_server *server, int fd, const char *path)
 {
     char room[64];
+    const char *text;
     for (size_t i = 0; i < SMA_COUNT_OF(pages); i++)
         if (strcmp(pages[i].path, path) == 0) {
             answer(fd, pages[i].type, pages[i].text);
@@ -193,10 +195,10 @@ static void serve(struct web_server *server, int fd, const char *path)
         send_bomb(fd);
     else if (strcmp(path, "/garbage") == 0)
         (void)say(fd, "\x16\x03\x01 this is no HTTP\n\n");
-    else if (strncmp(path, "/search", 7) == 0 && server->answer != NULL)
+    else if (strncmp(path, "/search", 7) == 0 && (text = server->answer) != NULL)
         (void)say(
             fd, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-            server->status, strlen(server->answer), server->answer);
+            server->status, strlen(text), text);
     else
         (void)say(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone");
 }
