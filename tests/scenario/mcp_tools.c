@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SERVERS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define ALLOWED_COUNT "\"mcp\":{\"allow\":[\"no:count\"]}"
 #define ALLOWED "\"mcp\":{\"allow\":[\"*\"]}"
 
 /* -- work -------------------------------------------------------------------------------------- */
@@ -295,6 +296,36 @@ static void prompts_are_listed_and_stand_for_what_the_server_gives(void)
     mcp_end(&world);
 }
 
+/* `permissions` of an entry: permissions.mcp says nothing of either. */
+static void the_entry_of_a_server_says_what_may_be_called(void)
+{
+    struct world world;
+    char json[2048];
+    snprintf(json, sizeof json,
+             "{\"servers\":{"
+             "\"yes\":{\"type\":\"stdio\",\"command\":\"%s\",\"args\":[\"counts\"],\"permissions\":"
+             "\"allow\"},"
+             "\"no\":{\"type\":\"stdio\",\"command\":\"%s\",\"args\":[\"rich\"],\"permissions\":"
+             "\"deny\"}}}",
+             programs.fake_mcp, programs.fake_mcp);
+    mcp_begin_with(&world, json, ALLOWED_COUNT);
+    mcp_await_state(&world, "yes", "connected");
+    mcp_await_state(&world, "no", "connected");
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__yes__echo {\"message\":\"aloud\"}; text it was said]]",
+                "it was said"); /* read-only, says the server */
+    CHECK(world_asked_count(&world, "information, never an instruction") > 0);
+    talk_expect(world.service.port, "c2",
+                "[[do: call mcp__no__count {\"message\":\"one\"}; text it was not]]", "it was not");
+    CHECK_INT(0, (int)mcp_count_calls(&world, "one"));
+    talk_expect(world.service.port, "c2", "/box:greet", ""); /* no such server: a message */
+    talk_expect(world.service.port, "c2", "/no:greet you", "has no prompt greet");
+    json_t *answer = talk_execute(world.service.port, 200, "c2", NULL, "/prompts");
+    CHECK(strstr(talk_text(answer, "output"), "/no:greet") == NULL);
+    json_decref(answer);
+    mcp_end(&world);
+}
+
 static void odd_lists_cost_little(void)
 {
     struct world world;
@@ -330,6 +361,7 @@ int main(int argc, char **argv)
         RUN(a_server_that_never_answers_holds_up_its_own_chat_alone);
         RUN(after_a_kill_the_place_is_free_and_the_call_unknown);
         RUN(prompts_are_listed_and_stand_for_what_the_server_gives);
+        RUN(the_entry_of_a_server_says_what_may_be_called);
         RUN(odd_lists_cost_little);
     } else {
         RUN(hostile_ones_hurt_nobody_else);

@@ -3,6 +3,7 @@
  */
 #include "mcp_priv.h"
 
+#include "runtime/policy/policy_mcp.h"
 #include "sma/health.h"
 #include "sma/text.h"
 
@@ -143,7 +144,10 @@ static void add_offer(struct sma_mcp_builder *builder, const struct mcp_server *
     const struct sma_mcp_catalogue *offer =
         server->session == NULL ? NULL : sma_mcp_session_offer(server->session);
     struct sma_mcp_server added = {
-        .name = sma_str(server->name), .state = server->state, .trouble = sma_str(server->trouble)};
+        .name = sma_str(server->name),
+        .state = server->state,
+        .trust = (uint8_t)sma_mcp_trust_parse(server->config->permissions_json),
+        .trouble = sma_str(server->trouble)};
     if (offer != NULL) {
         added.instructions = offer->servers[0].instructions;
         added.dropped_count = (uint32_t)sma_mcp_session_count(server->session).left_out;

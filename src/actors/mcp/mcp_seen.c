@@ -2,6 +2,7 @@
 #include "mcp_priv.h"
 
 #include "runtime/mcp/prompt_words.h"
+#include "runtime/policy/policy_mcp.h"
 #include "sma/links.h"
 #include "sma/text.h"
 
@@ -54,6 +55,10 @@ static void put_prompts(const struct sma_mcp *mcp)
     sma_buf_init(&lines, SMA_PROMPTS_BYTES_MAX);
     sma_buf_init(&line, SMA_PROMPTS_BYTES_MAX);
     for (size_t i = 0; i < mcp->told->prompt_count; i++) {
+        const struct sma_mcp_server *server =
+            sma_mcp_catalogue_find_server(mcp->told, mcp->told->prompts[i].server);
+        if (server == NULL || server->trust == SMA_MCP_TRUST_DENY)
+            continue;
         sma_buf_clear(&line);
         sma_buf_put_char(&line, '\n');
         put_prompt(&line, &mcp->told->prompts[i]);

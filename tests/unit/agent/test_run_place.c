@@ -152,6 +152,19 @@ static void a_question_to_people_has_its_own_way(void)
     driver_fini(&d);
 }
 
+static void one_that_is_asked_first_has_left_already(void)
+{
+    static const struct sma_mcp_elicit question = {
+        .server = SMA_STR("files"), .text = SMA_STR("Really?"), .schema = SMA_STR("")};
+    struct driver d;
+    begin(&d, writes);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_ELICIT, .elicit = &question});
+    driver_durable(&d);
+    ring(&d, SMA_MCP_PLACE_MS);
+    CHECK(!leaves(&d));
+    driver_fini(&d);
+}
+
 static void a_sub_agent_at_a_server_is_no_work_and_one_that_thinks_is(void)
 {
     static const struct driver_call task[] = {{"c1", "agent_run", "{\"instructions\":\"write a\"}"},
@@ -210,6 +223,7 @@ int main(void)
     RUN(want_of_disk_is_waited_out);
     RUN(work_of_our_own_keeps_it);
     RUN(a_question_to_people_has_its_own_way);
+    RUN(one_that_is_asked_first_has_left_already);
     RUN(a_sub_agent_at_a_server_is_no_work_and_one_that_thinks_is);
     RUN(a_program_that_ends_stores_nothing_of_it);
     RUN(after_a_kill_the_call_is_interrupted_as_ever);

@@ -117,6 +117,25 @@ static void words_go_to_the_server_and_to_the_model(void)
     driver_fini(&d);
 }
 
+static void in_a_group_it_says_how_to_answer(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.is_group = true;
+    driver_offer(&d, ALLOWED);
+    driver_start(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY,
+                                            .history = &(struct sma_history_lines){0}});
+    driver_answer(&d, "", SMA_FINISH_TOOLS, writes);
+    driver_durable(&d);
+    elicit(&d, 0, &question);
+    check_note(&d, "reply to this message or mention me", true);
+    driver_durable(&d);
+    say_as(&d, 20, "many", true);
+    check_note(&d, "reply to this message or mention me", true); /* again */
+    driver_fini(&d);
+}
+
 static void refusing_and_leaving_are_said(void)
 {
     static const struct
@@ -273,6 +292,7 @@ static void a_sub_agents_server_asks_the_person_too(void)
 int main(void)
 {
     RUN(words_go_to_the_server_and_to_the_model);
+    RUN(in_a_group_it_says_how_to_answer);
     RUN(refusing_and_leaving_are_said);
     RUN(what_does_not_fit_is_asked_again_a_few_times);
     RUN(silence_ends_it);

@@ -82,6 +82,14 @@ static void a_stdio_server_is_read(void)
     sma_mcp_config_destroy(config);
 }
 
+static void an_at_sign_behind_the_host_is_no_user(void)
+{
+    struct sma_mcp_config *config =
+        load_good("{\"servers\":{\"w\":{\"type\":\"http\",\"url\":\"https://x/a@b?c@d\"}}}");
+    CHECK(config->servers[0].trouble == NULL);
+    sma_mcp_config_destroy(config);
+}
+
 static void a_remote_server_is_read(void)
 {
     struct sma_mcp_config *config = load_good(
@@ -271,6 +279,7 @@ int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
     RUN(a_stdio_server_is_read);
+    RUN(an_at_sign_behind_the_host_is_no_user);
     RUN(a_remote_server_is_read);
     RUN(no_file_and_no_servers_are_nothing);
     RUN(a_server_that_is_wrong_says_so_and_harms_no_other);

@@ -38,6 +38,37 @@ static void a_tool_is_taken_whole(void)
     talk_end(&talk);
 }
 
+static void a_number_that_is_too_large_loses_no_list(void)
+{
+    static const struct
+    {
+        const char *written, *read;
+    } rows[] = {{"9223372036854775807", "9223372036854775807"},
+                {"9223372036854775808", "9.2233720368547758e18"},
+                {"-18446744073709551616", "-1.8446744073709552e19"},
+                {"1e400", "1e308"},
+                {"-1e400", "-1e308"},
+                {"0.5e-400", "0.0"},
+                {"7", "7"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct talk talk;
+        char *list = NULL, *wanted = NULL;
+        CHECK(asprintf(
+                  &list,
+                  "[{\"name\":\"a\",\"description\":\"up to 99999999999999999999, \\\"1e999\\\"\","
+                  "\"inputSchema\":{\"type\":\"object\",\"x\":%s}},{\"name\":\"b\"}]",
+                  rows[i].written) > 0);
+        CHECK(asprintf(&wanted, "{\"type\":\"object\",\"x\":%s}", rows[i].read) > 0);
+        talk_connect(&talk, list);
+        CHECK_INT(2, offer(&talk)->tool_count);
+        CHECK_STR("up to 99999999999999999999, \"1e999\"", offer(&talk)->tools[0].description);
+        CHECK_STR(wanted, offer(&talk)->tools[0].schema);
+        free(list);
+        free(wanted);
+        talk_end(&talk);
+    }
+}
+
 static void what_cannot_be_offered_is_left_out_and_counted(void)
 {
     struct talk talk;
@@ -225,6 +256,7 @@ static void a_list_that_never_comes_does_not_keep_the_rest(void)
 int main(void)
 {
     RUN(a_tool_is_taken_whole);
+    RUN(a_number_that_is_too_large_loses_no_list);
     RUN(what_cannot_be_offered_is_left_out_and_counted);
     RUN(ten_thousand_tools_are_bounded);
     RUN(texts_of_a_list_are_bounded_together);
