@@ -190,6 +190,97 @@ static void a_restart_neither_repeats_nor_forgets(void)
     end();
 }
 
+static void summed_up(const char *chat, uint64_t seq, uint64_t dropped_seq)
+{
+    (void)ask(&(struct sma_memory_ask){.op = SMA_MEMORY_TALKED,
+                                       .route = route_of(chat, "ann", false),
+                                       .seq = seq,
+                                       .count = 1,
+                                       .dropped_seq = dropped_seq});
+}
+
+static void answered(bool is_partial, bool is_failed, bool is_put_off, int64_t until_ms)
+{
+    sma_msg_destroyp(&w.extract);
+    (void)ask(&(struct sma_memory_ask){.op = SMA_MEMORY_EXTRACTED,
+                                       .route = route_of("c", "ann", false),
+                                       .text = SMA_STR("{\"memories\":[]}"),
+                                       .is_partial = is_partial,
+                                       .is_failed = is_failed,
+                                       .is_put_off = is_put_off,
+                                       .until_ms = until_ms});
+}
+
+static bool is_asked(uint64_t seconds)
+{
+    run_for(seconds);
+    return w.extract != NULL;
+}
+
+/* A summary stands for text that nobody has read: it is read at once, to its end, over restarts;
+ * and a run of the same conversation that says so again makes nobody read it twice. */
+static void what_a_summary_stands_for_is_read_once_to_its_end(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    summed_up("c", 9, 7);
+    CHECK(is_asked(1));
+    CHECK_INT(200, SMA_MSG_BODY(w.extract, struct sma_extract)->line_count_max);
+    answered(true, false, false, 5000);
+    CHECK(w.extract != NULL); /* the next piece, without a pause */
+    CHECK_INT(5000, SMA_MSG_BODY(w.extract, struct sma_extract)->after_ms);
+    close_world(); /* killed while the agent reads */
+    open_world();
+    CHECK(is_asked(5));
+    CHECK_INT(5000, SMA_MSG_BODY(w.extract, struct sma_extract)->after_ms);
+    answered(false, false, false, 6000);
+    summed_up("c", 10, 7);
+    CHECK(!is_asked(50));
+    close_world();
+    open_world();
+    summed_up("c", 11, 7);
+    CHECK(!is_asked(50));
+    summed_up("c", 12, 11); /* once more summed up */
+    CHECK(is_asked(1));
+    end();
+}
+
+/* While it is read, a newer part of the conversation is summed up. */
+static void a_summary_made_meanwhile_is_read_too(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    summed_up("c", 9, 7);
+    CHECK(is_asked(1));
+    summed_up("c", 14, 12);
+    answered(false, false, false, 5000);
+    CHECK(w.extract != NULL);
+    answered(false, false, false, 6000);
+    CHECK(!is_asked(50));
+    end();
+}
+
+/* Runs that come between put it off as often as they like; a model may fail three times. */
+static void what_is_put_off_is_not_given_up(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    summed_up("c", 9, 7);
+    CHECK(is_asked(1));
+    for (int i = 0; i < 8; i++) {
+        answered(false, false, true, 0);
+        CHECK(!is_asked(290));
+        CHECK(is_asked(20));
+    }
+    for (int i = 0; i < 2; i++) {
+        answered(false, true, false, 0);
+        CHECK(!is_asked(290));
+        CHECK(is_asked(20));
+    }
+    answered(false, true, false, 0);
+    CHECK(!is_asked(1000));
+    summed_up("c", 10, 7);
+    CHECK(!is_asked(1000)); /* given up for good */
+    end();
+}
+
 static void only_what_has_the_right_form_is_kept(void)
 {
     static const char *const refused[] = {
@@ -335,6 +426,9 @@ int main(void)
 {
     RUN(a_chat_is_read_when_it_is_quiet_and_not_again_too_soon);
     RUN(a_restart_neither_repeats_nor_forgets);
+    RUN(what_a_summary_stands_for_is_read_once_to_its_end);
+    RUN(a_summary_made_meanwhile_is_read_too);
+    RUN(what_is_put_off_is_not_given_up);
     RUN(only_what_has_the_right_form_is_kept);
     RUN(the_chat_decides_who_may_read_it);
     RUN(proposals_are_told_to_nobody);
