@@ -447,7 +447,7 @@ static void write_person(int person)
     sma_buf_fini(&text);
 }
 
-/* What is given where this person is, in private or in a group, holds their own or the group's facts
+/* What is given where this person is, in private or in a group, is their own or the group's facts
  * alone. Their name has changed, and is somebody else's. */
 static void ask_as(int person, int group)
 {
