@@ -310,10 +310,10 @@ static void the_order_is_of_rarity_brevity_importance_and_age(void)
     struct given given;
     setup(&given);
     write_text(&given, ANNS_FILE,
-               "- a garden with very many things in it of which roses are only one of them\n"
+               "- garden roses, white\n"
                "- garden shed\n"
                "- garden gate\n"
-               "- garden roses, white\n");
+               "- a garden with very many things in it of which roses are only one of them\n");
     CHECK_STR("garden roses, white\n"
               "a garden with very many things in it of which roses are only one of them\n"
               "garden gate\n"
@@ -328,6 +328,25 @@ static void the_order_is_of_rarity_brevity_importance_and_age(void)
                "- garden shed <!-- memory: importance 2 -->\n"
                "- garden gate\n");
     CHECK_STR("garden gate\ngarden shed\n", recall(&given, in_private(ANN), "garden"));
+    write_text(&given, ANNS_FILE, "- garden gate <!-- memory: task -->\n");
+    (void)recall(&given, in_private(ANN), "garden");
+    CHECK_INT(SMA_MEMORY_TASK, given.kind);
+    teardown(&given);
+}
+
+/* Beyond the newest that hold a word: an older one is found by it, too. */
+static void an_old_fact_is_found_by_a_common_word(void)
+{
+    struct given given;
+    struct sma_buf text;
+    setup(&given);
+    sma_buf_init(&text, 65536);
+    sma_buf_put_text(&text, "- garden key <!-- memory: importance 7 -->\n");
+    for (int i = 0; i < 200; i++)
+        sma_buf_printf(&text, "- garden thing%d\n", i);
+    write_file(&given, ANNS_FILE, text.ptr, text.len);
+    CHECK(strncmp("garden key\n", recall(&given, in_private(ANN), "garden").ptr, 11) == 0);
+    sma_buf_fini(&text);
     teardown(&given);
 }
 
@@ -504,6 +523,7 @@ int main(void)
     RUN(the_most_fitting_and_the_important_come_first);
     RUN(a_rare_word_is_found_among_many_common_ones);
     RUN(the_order_is_of_rarity_brevity_importance_and_age);
+    RUN(an_old_fact_is_found_by_a_common_word);
     RUN(a_damaged_index_is_made_anew);
     RUN(a_guest_does_a_bounded_piece_of_work);
     RUN(lists_follow_the_order_of_the_file);
