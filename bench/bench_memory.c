@@ -20,6 +20,7 @@
 
 #define WORD_COUNT 4000
 #define QUESTION_COUNT 300
+#define GUEST_COUNT 50
 
 static uint64_t state = 88172645463325252u;
 
@@ -81,6 +82,12 @@ static void write_facts(const char *folder, int person, int count)
 static enum sma_err count_fact(void *user, const struct sma_memory_fact *fact)
 {
     *(uint64_t *)user += fact->text.len;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err note_id(void *user, const struct sma_memory_fact *fact)
+{
+    *(uint64_t *)user = fact->id;
     return SMA_ERR_OK;
 }
 
@@ -169,6 +176,38 @@ static void ask(struct sma_memory *memory, sqlite3 *db, int people, int words)
            times[late] / plain[late]);
 }
 
+/* What /memory and /forget do in the store's thread: as a guest, opened anew each time. */
+static void act_as_guest(const char *folder, int people)
+{
+    static double shows[GUEST_COUNT], forgets[GUEST_COUNT];
+    for (int i = 0; i < GUEST_COUNT; i++) {
+        char person[64];
+        uint64_t id = 0;
+        uint32_t gone = 0;
+        struct sma_memory *memory;
+        const struct sma_memory_options options = {
+            .folder = folder, .sys = sma_sys_real(), .is_guest = true};
+        snprintf(person, sizeof person, "telegram:%d", 1000 + i * 7 % people);
+        const struct sma_memory_scope scope = {.person = {person, strlen(person)}, .is_here = true};
+        double begin = now_ms();
+        must(sma_memory_create(&options, &memory), "create");
+        must(sma_memory_list(memory, &scope, 0, SMA_MEMORY_WALK_COUNT_MAX, note_id, &id), "list");
+        shows[i] = now_ms() - begin;
+        begin = now_ms();
+        must(sma_memory_forget(memory, &scope, &id, 1, &gone), "forget");
+        forgets[i] = now_ms() - begin;
+        sma_memory_destroy(memory);
+        if (gone != 1)
+            exit(1);
+    }
+    qsort(shows, GUEST_COUNT, sizeof *shows, compare);
+    qsort(forgets, GUEST_COUNT, sizeof *forgets, compare);
+    printf(
+        "/memory: p50 %.1f ms, max %.1f ms; /forget of one beside it: p50 %.1f ms, max %.1f ms\n",
+        shows[GUEST_COUNT / 2], shows[GUEST_COUNT - 1], forgets[GUEST_COUNT / 2],
+        forgets[GUEST_COUNT - 1]);
+}
+
 int main(int argc, char **argv)
 {
     int people = argc > 1 ? atoi(argv[1]) : 99, facts = argc > 2 ? atoi(argv[2]) : 1000;
@@ -204,6 +243,7 @@ int main(int argc, char **argv)
     ask(memory, db, people, 60);
     printf("RSS of asking, both: +%ld KiB\n", rss_kib() - before);
     sqlite3_close(db);
+    act_as_guest(folder, people);
     sma_memory_destroy(memory);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) == 0 ? 0 : 1;

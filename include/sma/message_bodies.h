@@ -544,7 +544,10 @@ BODY(sma_memory_ask)
     FIELD(uint64_t, seq)                     /* TALKED: of the message */
     FIELD(uint32_t, count)                   /* TALKED: messages that were exchanged */
     FIELD(bool, is_urgent)                   /* TALKED: text is about to be summed up */
+    FIELD(uint64_t, dropped_seq)             /* TALKED: what was before it is a summary; 0 = none */
     FIELD(bool, is_failed)                   /* EXTRACTED: later again */
+    FIELD(bool, is_put_off)                  /* EXTRACTED: likewise, since runs came between */
+    FIELD(bool, is_partial)                  /* EXTRACTED: there is more to read after until_ms */
     FIELD(int64_t, until_ms)                 /* EXTRACTED: time of the newest line that was read */
     TEXTS(speaker_count, speakers)           /* EXTRACTED: user ids, by the numbers in `text` */
 END

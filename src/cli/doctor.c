@@ -29,6 +29,7 @@ static void look_at_all(struct doctor *doctor, bool is_offline)
     doctor_look_at_sandbox(doctor);
     doctor_look_at_helpers(doctor);
     doctor_look_at_skills(doctor);
+    doctor_look_at_memory(doctor);
     doctor_look_at_owner(doctor);
     doctor_look_at_clock(doctor);
     doctor_look_at_certificates(doctor);

@@ -1,10 +1,11 @@
 /*
- * doctor_helpers.c — the programs beside this one that read what strangers made, and the skills
- * that guide the agent.
+ * doctor_helpers.c — the programs beside this one that read what strangers made, the skills that
+ * guide the agent, and what is left of the memory of the program before.
  */
 #include "doctor_priv.h"
 
 #include "runtime/exec/helper.h"
+#include "runtime/memory/memory_old.h"
 #include "runtime/skills/scan.h"
 
 #include <limits.h>
@@ -96,6 +97,25 @@ static bool say_broken(struct doctor *doctor, const struct sma_skills *skills)
         at += len + (at[len] == '\n');
     }
     return is_fine;
+}
+
+/* What the program before has left of people's memory, and nobody has read yet. */
+void doctor_look_at_memory(struct doctor *doctor)
+{
+    char folder[PATH_MAX];
+    if (doctor->config == NULL ||
+        snprintf(folder, sizeof folder, "%s/memory", doctor->config->state_dir) >= PATH_MAX)
+        return;
+    uint32_t count = sma_memory_old_count(folder);
+    if (count == 0)
+        return;
+    bool is_off = doctor->config->memory == SMA_MEMORY_REFUSE;
+    doctor_say(&doctor->report, SMA_PROBE_WARNING, "memory",
+               is_off ? "allow it, or take them out (docs/memory.md)"
+                      : "start the service: it proposes what is in them in their chats, where "
+                        "/memory shows and keeps it; the files stay",
+               "%u memory files of the program before in %s are not taken over%s", count, folder,
+               is_off ? ": permissions.memory is \"refuse\"" : "");
 }
 
 void doctor_look_at_skills(struct doctor *doctor)

@@ -54,10 +54,11 @@ bool doctor_is_clock_unset(void);
 /** Does the configuration ask for anything by https? */
 bool doctor_wants_tls(const struct sma_config *config);
 
-/* doctor_helpers.c: the programs beside this one, and the skills. */
+/* doctor_helpers.c: the programs beside this one, the skills and the memory. */
 bool doctor_has_helper(const char *name);
 void doctor_look_at_helpers(struct doctor *doctor);
 void doctor_look_at_skills(struct doctor *doctor);
+void doctor_look_at_memory(struct doctor *doctor);
 
 /* doctor_service.c: the service that runs, the owner. */
 void doctor_look_at_service(struct doctor *doctor); /* sets api, is_running, status */

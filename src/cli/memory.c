@@ -220,8 +220,10 @@ static int work(struct memory_command *command)
     }
     if (is_forget && !agrees(command))
         return 1;
-    const struct sma_memory_options options = {
-        .folder = command->memory_folder, .sys = sma_sys_real(), .is_guest = true};
+    const struct sma_memory_options options = {.folder = command->memory_folder,
+                                               .sys = sma_sys_real(),
+                                               .is_guest = true,
+                                               .is_thorough = true};
     enum sma_err err = sma_memory_create(&options, &command->memory);
     if (err == SMA_ERR_OK)
         err = look_into_all(command);

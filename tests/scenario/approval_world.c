@@ -25,7 +25,8 @@ void approval_create(struct platform_world *world, const char *fake_model,
                               .members = options->members == NULL ? NO_LIMITS : options->members,
                               .script = options->script,
                               .knows_no_group = options->knows_no_group,
-                              .root = root});
+                              .root = root,
+                              .llm = options->llm});
     platform_tell(&world->client, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
                   "Cat", "username", "cat", "language", "en");
 }

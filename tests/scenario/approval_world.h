@@ -23,6 +23,7 @@ struct approval_options
     const char *script;      /* of the model server */
     const char *access;      /* NULL = "\"paired\"" */
     const char *members;     /* of adapters.telegram; NULL: no limits of our own */
+    const char *llm;         /* more of its "llm"; NULL: nothing */
     bool knows_no_group;     /* else ship.json lets TEAM and FORUM in */
 };
 void approval_create(struct platform_world *world, const char *fake_model,

@@ -189,6 +189,45 @@ static void a_conversation_is_read_and_its_facts_are_told_to_its_person_alone(vo
     platform_world_stop(&world);
 }
 
+/* Told before the summary and killed, before the store has it and killed, read and killed: with
+ * three messages and an hour's pause nothing but the summary makes anybody read this. */
+static void what_is_summed_up_was_read_though_it_was_killed(void)
+{
+    static const char *const points[] = {"memory.talked:3", "memory.talked:4",
+                                         "memory.extracted:1"};
+    char text[4000], filler[3000];
+    memset(filler, 'x', sizeof filler - 1);
+    filler[sizeof filler - 1] = '\0';
+    for (size_t i = 10; i < sizeof filler - 1; i += 10)
+        filler[i] = ' ';
+    for (size_t i = 0; i < SMA_COUNT_OF(points); i++) {
+        struct platform_world world;
+        setenv("SMA_CRASH_AT", points[i], 1);
+        approval_start(
+            &world, binary, fake_model,
+            &(struct approval_options){.permissions = ALLOW,
+                                       .llm = ",\"contextTokens\":16000,\"maxTokens\":1000",
+                                       .root = ",\"memory\":{\"pauseS\":3600,\"quietS\":3600}"});
+        unsetenv("SMA_CRASH_AT");
+        for (int k = 0; k < 2; k++) {
+            snprintf(text, sizeof text, "[[plain]] I say [[remember Ann grows pumpkins]] %s no %d",
+                     filler, k);
+            (void)chat_say(&world, ANN, ANN, text);
+            snprintf(text, sizeof text, "no %d", k);
+            chat_expect(&world, ANN, text);
+        }
+        platform_settle(&world);
+        CHECK_INT(0, platform_asked(&world, READER));
+        (void)chat_say(&world, ANN, ANN, "/compact");
+        await_death(&world);
+        service_kill(&world.world.service);
+        approval_restart(&world, binary);
+        CHECK(has_file(&world, ANNS_FILE, "- Ann grows pumpkins <!-- memory: fact, importance 8"));
+        CHECK_INT(1, count_in_file(&world, "pumpkins"));
+        platform_world_stop(&world);
+    }
+}
+
 static void what_is_proposed_waits_for_its_person(void)
 {
     struct platform_world world;
@@ -259,6 +298,7 @@ int main(int argc, char **argv)
     RUN(edits_by_hand_count_and_a_kill_loses_nothing);
     RUN(a_kill_in_the_middle_writes_once);
     RUN(a_conversation_is_read_and_its_facts_are_told_to_its_person_alone);
+    RUN(what_is_summed_up_was_read_though_it_was_killed);
     RUN(what_is_proposed_waits_for_its_person);
     RUN(what_is_deleted_is_gone_from_a_running_conversation);
     RUN(memory_can_be_switched_off);

@@ -156,7 +156,9 @@ static void feed(struct sma_agent *agent, struct agent_run *entry, struct sma_ru
         has_wait |= action->kind == SMA_RUN_WAIT;
         if (action->kind == SMA_RUN_END) {
             SMA_ASSERT(i + 1 == actions->count);
-            if (action->is_counted && action->outcome == SMA_OUTCOME_OK)
+            /* of a conversation with a summary always: the memory may not have heard of it */
+            if ((action->is_counted && action->outcome == SMA_OUTCOME_OK) ||
+                entry->session->past.below > 0)
                 agent_tell_talked(agent, entry, false);
             end_run(agent, entry);
             return;

@@ -349,7 +349,8 @@ void agent_tell_talked(struct sma_agent *agent, const struct agent_run *entry, b
                                           .is_group = order->is_group,
                                           .seq = order->seq,
                                           .count = 2 + order->collected_count,
-                                          .is_urgent = is_urgent};
+                                          .is_urgent = is_urgent,
+                                          .dropped_seq = entry->session->past.below};
     struct sma_msg *msg = sma_msg_make_memory(&talked);
     if (msg == NULL || sma_ctx_ask(agent->ctx, SMA_ACTOR_MEMORY, &msg, 0, NULL) != SMA_ERR_OK)
         sma_msg_destroy(msg); /* the next run tells */

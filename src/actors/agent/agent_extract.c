@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CANCEL_COUNT_MAX 10 /* then it counts as failed: the memory comes again after its pause */
+#define CANCEL_COUNT_MAX 10 /* then it is put off: the memory comes again after its pause */
 
 static const char reader_text[] =
     "You read a conversation and note what is worth remembering about the people in it, for later "
@@ -143,26 +143,70 @@ static void put_line(struct agent_extract *extract, const struct sma_history_lin
     sma_buf_put_text(talk, "}\n");
 }
 
-/* What was not read before, the newest of it. false: too little. */
+static size_t room_of(const struct sma_history_line *line)
+{
+    size_t len = line->text.len < SMA_MEMORY_EXTRACT_LINE_BYTES_MAX
+                     ? line->text.len
+                     : SMA_MEMORY_EXTRACT_LINE_BYTES_MAX;
+    return 2 * len + 200;
+}
+
+struct piece
+{
+    uint32_t first, end;
+};
+
+/* The newest that was not read before. */
+static struct piece newest_piece(const struct sma_history_lines *lines, int64_t after_ms)
+{
+    struct piece piece = {lines->line_count, lines->line_count};
+    size_t bytes = 0;
+    while (piece.first > 0 && lines->lines[piece.first - 1].wall_ms > after_ms) {
+        bytes += room_of(&lines->lines[piece.first - 1]);
+        if (bytes > SMA_MEMORY_EXTRACT_BYTES_MAX)
+            break;
+        piece.first--;
+    }
+    return piece;
+}
+
+/* The oldest of it: what comes behind is read next. Lines of one time stay together, since the time
+ * says how far it was read. */
+static struct piece oldest_piece(const struct sma_history_lines *lines, int64_t after_ms)
+{
+    struct piece piece = {0, 0};
+    size_t bytes = 0;
+    while (piece.first < lines->line_count && lines->lines[piece.first].wall_ms <= after_ms)
+        piece.first++;
+    for (piece.end = piece.first; piece.end < lines->line_count; piece.end++) {
+        const struct sma_history_line *line = &lines->lines[piece.end];
+        bytes += room_of(line);
+        if (bytes > SMA_MEMORY_EXTRACT_BYTES_MAX && line->wall_ms != line[-1].wall_ms)
+            break;
+    }
+    return piece;
+}
+
+/* What was not read before: all of it, piece by piece, when a summary takes its place. false: there
+ * is too little to ask about. */
 static bool take_lines(struct agent_extract *extract, const struct sma_history_lines *lines)
 {
     const struct sma_extract *order = order_of(extract);
     bool is_urgent = order->line_count_max > SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX;
-    uint32_t first = lines->line_count, people = 0;
-    size_t bytes = 0;
-    while (first > 0 && lines->lines[first - 1].wall_ms > order->after_ms) {
-        bytes += 2 * lines->lines[first - 1].text.len + 200;
-        if (bytes > SMA_MEMORY_EXTRACT_BYTES_MAX)
-            break;
-        first--;
-        people += lines->lines[first].is_user;
-    }
-    uint32_t count = lines->line_count - first;
+    uint32_t people = 0;
+    struct piece piece =
+        is_urgent ? oldest_piece(lines, order->after_ms) : newest_piece(lines, order->after_ms);
+    uint32_t count = piece.end - piece.first;
+    for (uint32_t i = piece.first; i < piece.end; i++)
+        people += lines->lines[i].is_user;
+    extract->is_partial = piece.end < lines->line_count;
+    if (is_urgent && count > 0)
+        extract->until_ms = lines->lines[piece.end - 1].wall_ms;
     if (people == 0 || (!is_urgent && count < SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MIN))
         return false;
-    for (uint32_t i = first; i < lines->line_count; i++)
+    for (uint32_t i = piece.first; i < piece.end; i++)
         put_line(extract, &lines->lines[i]);
-    extract->until_ms = lines->lines[lines->line_count - 1].wall_ms;
+    extract->until_ms = lines->lines[piece.end - 1].wall_ms;
     return extract->talk.err == SMA_ERR_OK && extract->users.err == SMA_ERR_OK;
 }
 
@@ -203,6 +247,8 @@ static void begin_anew(struct agent_extract *extract)
     extract->stage = AGENT_EXTRACT_WAITS;
     extract->due_ns = 0;
     extract->user_count = 0;
+    extract->until_ms = 0;
+    extract->is_partial = false;
     sma_buf_clear(&extract->talk);
     sma_buf_clear(&extract->users);
 }
@@ -291,6 +337,8 @@ static void tell_memory(struct sma_agent *agent)
                                         .is_group = order->is_group,
                                         .text = sma_buf_str(&extract->text),
                                         .is_failed = extract->is_failed,
+                                        .is_put_off = extract->is_put_off,
+                                        .is_partial = extract->is_partial,
                                         .until_ms = extract->until_ms,
                                         .speaker_count = extract->user_count,
                                         .speakers = users};
@@ -313,10 +361,12 @@ static void make_way(struct sma_agent *agent)
         return;
     agent_cancel_model(agent, extract->ask_id);
     extract->ask_id = 0;
-    if (is_late || ++extract->cancel_count > CANCEL_COUNT_MAX)
-        fail(extract);
-    else
+    if (!is_late && ++extract->cancel_count <= CANCEL_COUNT_MAX) {
         begin_anew(extract);
+        return;
+    }
+    fail(extract);
+    extract->is_put_off = !is_late;
 }
 
 void agent_extract_pump(struct sma_agent *agent)

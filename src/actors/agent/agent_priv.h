@@ -109,7 +109,7 @@ struct agent_extract
     struct sma_msg *order; /* EXTRACT */
     uint64_t ask_id;       /* the open question */
     uint64_t due_ns;       /* the model is not waited for any longer; 0 = nothing is */
-    bool is_failed, is_own_model;
+    bool is_failed, is_put_off, is_partial, is_own_model;
     int64_t until_ms;
     struct sma_buf talk, text, users; /* users: ended by NUL */
     uint32_t user_count, cancel_count;

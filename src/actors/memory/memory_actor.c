@@ -45,12 +45,13 @@ static void ask_agent(struct sma_memory_actor *actor, const struct memory_chat *
     if (msg == NULL || chat->route.chat_key.len >= sizeof actor->asked_chat ||
         sma_ctx_send(actor->ctx, SMA_ACTOR_AGENT, &msg) != SMA_ERR_OK) {
         sma_msg_destroy(msg);
-        (void)(memory_work_failed(actor, chat->route.chat_key) == SMA_ERR_OK);
+        (void)(memory_work_put_off(actor, chat->route.chat_key) == SMA_ERR_OK);
         return;
     }
     (void)snprintf(actor->asked_chat, sizeof actor->asked_chat, "%.*s",
                    (int)chat->route.chat_key.len, chat->route.chat_key.ptr);
     actor->asked_count = chat->count;
+    actor->asked_seq = chat->seq;
     actor->guard_ns = sma_ctx_now(actor->ctx) + GUARD_NS;
 }
 
@@ -80,11 +81,15 @@ static void on_extracted(struct sma_memory_actor *actor, const struct sma_memory
         return; /* given up long ago */
     actor->asked_chat[0] = '\0';
     actor->guard_ns = UINT64_MAX;
+    if (ask->is_put_off) {
+        (void)(memory_work_put_off(actor, ask->route.chat_key) == SMA_ERR_OK);
+        return;
+    }
     if (ask->is_failed) {
         (void)(memory_work_failed(actor, ask->route.chat_key) == SMA_ERR_OK);
         return;
     }
-    if (memory_work_answered(actor, ask, actor->asked_count) == SMA_ERR_OK)
+    if (memory_work_answered(actor, ask) == SMA_ERR_OK)
         apply_answers(actor);
 }
 

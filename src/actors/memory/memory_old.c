@@ -5,6 +5,7 @@
 #include "memory_priv.h"
 
 #include "runtime/json/json_read.h"
+#include "runtime/memory/memory_old.h"
 #include "sma/text.h"
 
 #include <dirent.h>
@@ -55,18 +56,15 @@ static uint32_t offer(struct sma_memory_actor *actor, struct sma_str chat_key,
 /* @return how many facts are new */
 static uint32_t read_file(struct sma_memory_actor *actor, const char *folder, const char *name)
 {
-    char path[4400], stamp[64];
-    struct stat stat;
+    char path[4400], stamp[MEMORY_OLD_STAMP_BYTES];
     struct sma_error error;
     char *bytes = NULL;
     size_t len = 0;
     json_t *root = NULL;
     uint32_t count = 0;
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (lstat(path, &stat) != 0 || !S_ISREG(stat.st_mode))
+    if (!sma_memory_old_stamp(path, stamp))
         return 0;
-    (void)snprintf(stamp, sizeof stamp, "%lld %lld", (long long)stat.st_size,
-                   (long long)stat.st_mtim.tv_sec);
     if (memory_work_knows_old(actor, sma_str(name), sma_str(stamp)))
         return 0;
     enum sma_err err =
@@ -94,8 +92,7 @@ void memory_read_old(struct sma_memory_actor *actor)
     if (dir == NULL)
         return;
     for (const struct dirent *entry; files < FILE_COUNT_MAX && (entry = readdir(dir)) != NULL;) {
-        size_t len = strlen(entry->d_name);
-        if (len <= 5 || strcmp(entry->d_name + len - 5, ".json") != 0 || entry->d_name[0] == '.')
+        if (!sma_memory_old_is_name(entry->d_name))
             continue;
         uint32_t found = read_file(actor, folder, entry->d_name);
         count += found;

@@ -32,6 +32,7 @@ struct sma_memory_actor
     uint64_t scrub_ns, old_ns, guard_ns; /* when; UINT64_MAX = not */
     char asked_chat[SMA_ID_BYTES_MAX];   /* that the agent reads now; "" = none */
     uint32_t asked_count;                /* its messages when that began */
+    uint64_t asked_seq;                  /* ... and its last */
     bool is_draining;
     struct sma_buf person, texts, gone;
     struct sma_recalled recalled[SMA_MEMORY_RECALL_COUNT_MAX];
@@ -72,10 +73,13 @@ SMA_CHECKED enum sma_err memory_work_next(struct sma_memory_actor *actor,
                                           struct memory_chat *ret_chat, int64_t *ret_due_ms);
 SMA_CHECKED enum sma_err memory_work_get(struct sma_memory_actor *actor, struct sma_str key,
                                          struct memory_chat *ret_chat);
-/** What the model said, durable before anything of it is written. count: messages it has read. */
+/** What the model said, durable before anything of it is written. The actor's asked_count and
+ *  asked_seq say what it has read. */
 SMA_CHECKED enum sma_err memory_work_answered(struct sma_memory_actor *actor,
-                                              const struct sma_memory_ask *ask, uint32_t count);
+                                              const struct sma_memory_ask *ask);
 SMA_CHECKED enum sma_err memory_work_failed(struct sma_memory_actor *actor, struct sma_str key);
+/** Runs came between: after the pause again, however often. */
+SMA_CHECKED enum sma_err memory_work_put_off(struct sma_memory_actor *actor, struct sma_str key);
 /** It is written. */
 SMA_CHECKED enum sma_err memory_work_applied(struct sma_memory_actor *actor, struct sma_str key);
 /** A chat whose answer is not written yet. NOTFOUND */

@@ -30,6 +30,14 @@ static const char schema[] =
     "CREATE INDEX IF NOT EXISTS chats_waiting ON chats(count) WHERE count>0;"
     "CREATE TABLE IF NOT EXISTS old(name TEXT PRIMARY KEY, stamp TEXT NOT NULL);";
 
+/* Later columns. dropped_seq: a summary stands for what was said before it; read_seq: read so far;
+ * next_ms: not before. */
+static const char later[] = "BEGIN IMMEDIATE;"
+                            "ALTER TABLE chats ADD COLUMN dropped_seq INTEGER NOT NULL DEFAULT 0;"
+                            "ALTER TABLE chats ADD COLUMN read_seq INTEGER NOT NULL DEFAULT 0;"
+                            "ALTER TABLE chats ADD COLUMN next_ms INTEGER NOT NULL DEFAULT 0;"
+                            "COMMIT;";
+
 /* -- SQLite ------------------------------------------------------------------------------------ */
 static enum sma_err fail(struct sma_memory_actor *actor)
 {
@@ -50,6 +58,15 @@ void memory_work_close(struct memory_work *work)
     free(work);
 }
 
+static bool has_later(struct memory_work *work)
+{
+    sqlite3_stmt *statement = NULL;
+    bool has = sqlite3_prepare_v2(work->db, "SELECT next_ms FROM chats", -1, &statement, NULL) ==
+               SQLITE_OK;
+    sqlite3_finalize(statement);
+    return has;
+}
+
 static bool open_file(struct memory_work *work, const char *path)
 {
     return sqlite3_open_v2(path, &work->db,
@@ -59,7 +76,8 @@ static bool open_file(struct memory_work *work, const char *path)
                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
                         "PRAGMA cache_size=-512; PRAGMA secure_delete=ON;",
                         NULL, NULL, NULL) == SQLITE_OK &&
-           sqlite3_exec(work->db, schema, NULL, NULL, NULL) == SQLITE_OK;
+           sqlite3_exec(work->db, schema, NULL, NULL, NULL) == SQLITE_OK &&
+           (has_later(work) || sqlite3_exec(work->db, later, NULL, NULL, NULL) == SQLITE_OK);
 }
 
 /* What is damaged is put aside: conversations are read once more at worst. */
@@ -189,10 +207,12 @@ enum sma_err memory_work_talked(struct sma_memory_actor *actor, const struct sma
 {
     SMA_TRY(memory_work_open(actor, true));
     sqlite3_stmt *put = prepare(
-        actor, "INSERT INTO chats(" COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,0,?11,0,0,'',"
-               "'') ON CONFLICT(key) DO UPDATE SET channel=?2, chat_id=?3, chat_type=?4,"
-               " user_id=?5, user_name=?6, is_group=?7, urgent=max(urgent,?8), seq=?9,"
-               " count=min(count+?10,1000000), talked_ms=?11");
+        actor,
+        "INSERT INTO chats(" COLUMNS
+        ", dropped_seq) VALUES(?1,?2,?3,?4,?5,?6,?7,max(?8,?12>0),?9,?10,0,?11,0,0,'','',?12)"
+        " ON CONFLICT(key) DO UPDATE SET channel=?2, chat_id=?3, chat_type=?4, user_id=?5,"
+        " user_name=?6, is_group=?7, urgent=max(urgent,?8,?12>read_seq), seq=?9,"
+        " count=min(count+?10,1000000), talked_ms=?11, dropped_seq=?12");
     if (put == NULL)
         return SMA_ERR_IO;
     const struct sma_route *route = &ask->route;
@@ -205,16 +225,18 @@ enum sma_err memory_work_talked(struct sma_memory_actor *actor, const struct sma
     sqlite3_bind_int64(put, 9, (int64_t)ask->seq);
     sqlite3_bind_int64(put, 10, ask->count);
     sqlite3_bind_int64(put, 11, sma_ctx_wall(actor->ctx));
+    sqlite3_bind_int64(put, 12, (int64_t)ask->dropped_seq);
+    SMA_CRASH_POINT("memory.talked");
     SMA_TRY(run(actor, put));
     return ask->seq % 256 == 0 ? drop_oldest(actor) : SMA_ERR_OK;
 }
 
 /* When a chat's time comes: after a pause since it was read and a quiet time since somebody spoke;
- * at once when text is about to be summed up. A clock that was set back delays by no more than
+ * at once when a summary takes the place of text. A clock that was set back delays by no more than
  * that. */
-#define DUE                                                                                       \
-    "CASE WHEN urgent AND fails=0 THEN 0 ELSE max(min(talked_ms,?1)+?2, min(extracted_ms,?1)+?3)" \
-    " END"
+#define DUE                                                                           \
+    "max(min(next_ms,?1+?3), CASE WHEN urgent THEN 0 ELSE max(min(talked_ms,?1)+?2, " \
+    "min(extracted_ms,?1)+?3) END)"
 
 enum sma_err memory_work_next(struct sma_memory_actor *actor, struct memory_chat *ret_chat,
                               int64_t *ret_due_ms)
@@ -254,9 +276,16 @@ enum sma_err memory_work_unapplied(struct sma_memory_actor *actor, struct memory
                 ret_chat);
 }
 
-enum sma_err memory_work_answered(struct sma_memory_actor *actor, const struct sma_memory_ask *ask,
-                                  uint32_t count)
+enum sma_err memory_work_answered(struct sma_memory_actor *actor, const struct sma_memory_ask *ask)
 {
+    /* of a piece: the rest of the chat is read next, whatever else has become of it */
+    const char *sql =
+        ask->is_partial
+            ? "UPDATE chats SET answer=?2, speakers=?3, until_ms=max(until_ms,?4), extracted_ms=?5,"
+              " fails=0, next_ms=0 WHERE key=?1"
+            : "UPDATE chats SET answer=?2, speakers=?3, until_ms=max(until_ms,?4), extracted_ms=?5,"
+              " count=max(count-?6,0), urgent=dropped_seq>max(read_seq,?7), fails=0, next_ms=0,"
+              " read_seq=max(read_seq,?7) WHERE key=?1";
     SMA_TRY(memory_work_open(actor, true));
     struct sma_buf speakers;
     sma_buf_init(&speakers, SMA_MEMORY_EXTRACT_BYTES_MAX);
@@ -264,12 +293,7 @@ enum sma_err memory_work_answered(struct sma_memory_actor *actor, const struct s
         sma_buf_put_str(&speakers, ask->speakers[i]);
         sma_buf_put_char(&speakers, '\n');
     }
-    sqlite3_stmt *set =
-        speakers.err != SMA_ERR_OK
-            ? NULL
-            : prepare(actor, "UPDATE chats SET answer=?2, speakers=?3, until_ms=max(until_ms,?4),"
-                             " extracted_ms=?5, count=max(count-?6,0), urgent=0, fails=0"
-                             " WHERE key=?1");
+    sqlite3_stmt *set = speakers.err != SMA_ERR_OK ? NULL : prepare(actor, sql);
     enum sma_err err = set == NULL ? SMA_ERR_IO : SMA_ERR_OK;
     if (set != NULL) {
         bind(set, 1, ask->route.chat_key);
@@ -277,26 +301,43 @@ enum sma_err memory_work_answered(struct sma_memory_actor *actor, const struct s
         bind(set, 3, sma_buf_str(&speakers));
         sqlite3_bind_int64(set, 4, ask->until_ms);
         sqlite3_bind_int64(set, 5, sma_ctx_wall(actor->ctx));
-        sqlite3_bind_int64(set, 6, count);
+        sqlite3_bind_int64(set, 6, actor->asked_count);
+        sqlite3_bind_int64(set, 7, (int64_t)actor->asked_seq);
         err = run(actor, set);
     }
     sma_buf_fini(&speakers);
     return err;
 }
 
-/* Three times: then what was said until now is not read any more. */
-enum sma_err memory_work_failed(struct sma_memory_actor *actor, struct sma_str key)
+/* Sets a chat's columns by ?2 = now, ?3 = the pause, ?4 = the last message that was asked about. */
+static enum sma_err set_later(struct sma_memory_actor *actor, struct sma_str key, const char *sql)
 {
     SMA_TRY(memory_work_open(actor, false));
-    sqlite3_stmt *set = prepare(
-        actor, "UPDATE chats SET count=CASE WHEN fails>=2 THEN 0 ELSE count END,"
-               " urgent=CASE WHEN fails>=2 THEN 0 ELSE urgent END,"
-               " fails=CASE WHEN fails>=2 THEN 0 ELSE fails+1 END, extracted_ms=?2 WHERE key=?1");
+    sqlite3_stmt *set = prepare(actor, sql);
     if (set == NULL)
         return SMA_ERR_IO;
     bind(set, 1, key);
     sqlite3_bind_int64(set, 2, sma_ctx_wall(actor->ctx));
+    sqlite3_bind_int64(set, 3, actor->config->memory_pause_s * 1000);
+    (void)sqlite3_bind_int64(set, 4, (int64_t)actor->asked_seq); /* not every statement has it */
     return run(actor, set);
+}
+
+/* Three times: then what was said until now is not read any more. */
+enum sma_err memory_work_failed(struct sma_memory_actor *actor, struct sma_str key)
+{
+    return set_later(
+        actor, key,
+        "UPDATE chats SET count=CASE WHEN fails>=2 THEN 0 ELSE count END,"
+        " urgent=CASE WHEN fails>=2 THEN 0 ELSE urgent END,"
+        " read_seq=CASE WHEN fails>=2 THEN max(read_seq,?4) ELSE read_seq END,"
+        " fails=CASE WHEN fails>=2 THEN 0 ELSE fails+1 END, extracted_ms=?2, next_ms=?2+?3"
+        " WHERE key=?1");
+}
+
+enum sma_err memory_work_put_off(struct sma_memory_actor *actor, struct sma_str key)
+{
+    return set_later(actor, key, "UPDATE chats SET next_ms=?2+?3 WHERE key=?1");
 }
 
 enum sma_err memory_work_applied(struct sma_memory_actor *actor, struct sma_str key)

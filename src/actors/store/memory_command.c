@@ -546,6 +546,9 @@ static enum sma_err with_memory(struct sma_store *store, const struct store_comm
                     why.ptr);
         err = say(command, SMA_NOTICE_MEMORY_TROUBLE);
     }
+    if ((looking.facts != NULL && sma_memory_is_behind(looking.facts)) ||
+        (looking.proposed != NULL && sma_memory_is_behind(looking.proposed)))
+        sma_store_tell_forgotten(store, 0); /* the memory looks */
     close_looking(&looking);
     return err;
 }

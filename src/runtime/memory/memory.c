@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GUEST_FOLLOW_COUNT_MAX 50 /* files that have changed */
+#define GUEST_FOLLOW_COUNT_MAX 8   /* files that have changed */
+#define GUEST_CHANGE_COUNT_MAX 300 /* facts that are added and dropped: a few ms */
 
 /* -- life -------------------------------------------------------------------------------------- */
 enum sma_err sma_memory_create(const struct sma_memory_options *options,
@@ -26,6 +27,7 @@ enum sma_err sma_memory_create(const struct sma_memory_options *options,
     memory->sys = options->sys;
     memory->secrets = options->secrets;
     memory->is_guest = memory->has_looked = options->is_guest;
+    memory->is_thorough = options->is_thorough;
     *ret_memory = memory;
     return SMA_ERR_OK;
 }
@@ -67,6 +69,8 @@ enum sma_err memory_open(struct sma_memory *memory)
         (void)unlink(path); /* with what it has in its WAL: opening begins anew */
     SMA_TRY(sma_sys_make_dirs(memory->sys, memory->folder, &memory->error));
     memory->index.is_guest = memory->is_guest;
+    memory->index.change_limit =
+        memory->is_guest && !memory->is_thorough ? GUEST_CHANGE_COUNT_MAX : 0;
     SMA_TRY(memory_index_open(&memory->index, path, &memory->error));
     (void)chmod(path, 0600); /* beside files of 0600 in a folder of 0700: one fence more */
     return SMA_ERR_OK;
@@ -147,6 +151,13 @@ void memory_stamp(const struct sma_memory *memory, struct sma_str name,
                  (unsigned long long)stat.st_ino);
 }
 
+static SMA_CHECKED enum sma_err drop_file(struct sma_memory *memory, struct sma_str name)
+{
+    enum sma_err err = memory_index_drop_file(&memory->index, name, &memory->error);
+    memory->is_behind |= err == SMA_ERR_BUSY;
+    return err == SMA_ERR_BUSY ? SMA_ERR_OK : err;
+}
+
 enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name, struct sma_str person)
 {
     char stamp[MEMORY_STAMP_BYTES];
@@ -164,14 +175,16 @@ enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name, struc
     if (is_same || (!is_known && stamp[0] == '\0'))
         return SMA_ERR_OK;
     if (stamp[0] == '\0')
-        return memory_index_drop_file(&memory->index, name, &memory->error);
-    if (memory->is_guest && memory->follow_count++ >= GUEST_FOLLOW_COUNT_MAX)
-        return SMA_ERR_OK; /* who keeps the index reads the others */
+        return drop_file(memory, name);
+    if (memory->index.change_limit > 0 && memory->follow_count++ >= GUEST_FOLLOW_COUNT_MAX) {
+        memory->is_behind = true;
+        return SMA_ERR_OK;
+    }
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
     enum sma_err err = memory_read(memory, name, &bytes, &len);
     if (err == SMA_ERR_NOTFOUND)
-        return memory_index_drop_file(&memory->index, name, &memory->error);
+        return drop_file(memory, name);
     if (err != SMA_ERR_OK && err != SMA_ERR_CORRUPT)
         return err;
     /* what cannot be read says nothing; the trouble stays for whoever asks */
@@ -179,6 +192,10 @@ enum sma_err memory_follow(struct sma_memory *memory, struct sma_str name, struc
     const struct memory_file file = {
         .name = name, .person = person, .stamp = sma_str(stamp), .bytes = {bytes, len}};
     err = memory_index_put_file(&memory->index, &file, memory->secrets, &error);
+    if (err == SMA_ERR_BUSY) {
+        memory->is_behind = true; /* who keeps the index reads it */
+        return SMA_ERR_OK;
+    }
     if (err != SMA_ERR_OK)
         memory->error = error;
     return err;
@@ -258,8 +275,8 @@ static SMA_CHECKED enum sma_err drop_gone(struct sma_memory *memory)
                                ? memory_index_fail(&memory->index, code, &memory->error)
                                : gone.err;
         if (err == SMA_ERR_OK && gone.len > 0)
-            err = memory_index_drop_file(&memory->index, sma_buf_str(&gone), &memory->error);
-        is_done = gone.len == 0;
+            err = drop_file(memory, sma_buf_str(&gone));
+        is_done = gone.len == 0 || memory->is_behind;
         sma_buf_fini(&gone);
         SMA_TRY(err);
     }
@@ -305,6 +322,11 @@ static bool is_there(struct sma_memory *memory)
     if (folder != NULL)
         closedir(folder);
     return has;
+}
+
+bool sma_memory_is_behind(const struct sma_memory *memory)
+{
+    return memory->is_behind;
 }
 
 bool sma_memory_has_any(struct sma_memory *memory, uint64_t now_ns)

@@ -54,8 +54,9 @@ struct sma_memory_options
     const struct sma_secrets *secrets; /* borrowed; NULL = none. A line that holds one is passed
                                           over, a fact that does is refused */
     /* for a moment, beside another process or actor that keeps the index: follows the files that
-     * it is asked about alone, throws nothing away, waits for nobody */
+     * it is asked about alone, and of them a few changes; throws nothing away, waits for nobody */
     bool is_guest;
+    bool is_thorough; /* a guest that nobody waits for: follows as much as it is asked about */
 };
 /** Nothing is opened before something is asked and there is a file to be asked about. OK | NOMEM */
 SMA_CHECKED enum sma_err sma_memory_create(const struct sma_memory_options *options,
@@ -67,6 +68,9 @@ struct sma_str sma_memory_trouble(struct sma_memory *memory);
 
 /** Follow what people changed: every file whose size, time or place is another one by now. */
 SMA_CHECKED enum sma_err sma_memory_look(struct sma_memory *memory);
+/** A guest that is not thorough: more has changed than it may take into the index. It has answered
+ *  of what the index knew; who keeps the index is to look. */
+bool sma_memory_is_behind(const struct sma_memory *memory);
 /** May there be something to recall? Costs no system call but once in SMA_MEMORY_LOOK_S. */
 bool sma_memory_has_any(struct sma_memory *memory, uint64_t now_ns);
 

@@ -1,8 +1,6 @@
 /* memory_index.c — see memory_index.h. */
 #include "runtime/memory/memory_index.h"
 
-#include "runtime/memory/memory_words.h"
-#include "runtime/secrets/secrets.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 
@@ -12,7 +10,6 @@
 
 #define VERSION 2
 #define GUEST_WAIT_MS 200
-#define MERGE_COUNT_MIN 1000 /* facts that were added: a word stands in many segments by then */
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
@@ -45,8 +42,7 @@ static const char *const sql[MEMORY_STATEMENT_COUNT] = {
         "SELECT name, person FROM files WHERE id IN (SELECT file FROM facts WHERE audience=?1)",
     [MEMORY_GET_AUDIENCE] = "SELECT id FROM audiences WHERE name=?1",
     [MEMORY_ADD_AUDIENCE] = "INSERT INTO audiences(name) VALUES(?1)",
-    [MEMORY_UNPLACE] = "UPDATE facts SET place=-1 WHERE file=?1",
-    [MEMORY_MISSING] = "SELECT number FROM facts WHERE file=?1 AND place<0 LIMIT 1",
+    [MEMORY_KNOWN] = "SELECT number, id, place, kind, tags FROM facts WHERE file=?1",
     [MEMORY_FACT] = "SELECT number, audience, tags FROM facts WHERE id=?1",
     [MEMORY_FACT_AT] = "SELECT audience, tags, text FROM facts WHERE number=?1",
     [MEMORY_LAST] = "SELECT max(number) FROM facts",
@@ -284,237 +280,4 @@ uint64_t memory_fact_id(struct sma_str person, struct sma_str group, struct sma_
                          sma_siphash(key, text.len == 0 ? "" : text.ptr, text.len)};
     uint64_t id = sma_siphash(key, parts, sizeof parts) >> 1;
     return id == 0 ? 1 : id;
-}
-
-/* -- a file's rows ----------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err put_words(struct memory_index *index, enum memory_statement which,
-                                          int64_t number, int64_t audience, struct sma_str text,
-                                          struct sma_str tags, struct sma_error *error)
-{
-    struct sma_buf words;
-    sma_buf_init(&words, 8 * SMA_MEMORY_FILE_BYTES_MAX);
-    sma_memory_put_words(&words, audience, text);
-    sma_memory_put_words(&words, audience, tags);
-    sqlite3_stmt *statement = memory_statement(index, which, error);
-    enum sma_err err = statement == NULL ? error->code : words.err;
-    if (err == SMA_ERR_OK) {
-        sqlite3_bind_int64(statement, 1, number);
-        memory_bind(statement, 2, sma_buf_str(&words));
-        err = memory_index_step(index, statement, error);
-    }
-    sma_buf_fini(&words);
-    return err;
-}
-
-struct putting
-{
-    struct memory_index *index;
-    int64_t file, order; /* order: of the last row, 0 = not yet asked */
-    struct sma_str person;
-    struct sma_error *error;
-};
-
-static SMA_CHECKED enum sma_err next_number(struct putting *put, const struct sma_memory_line *line,
-                                            int64_t *ret_number)
-{
-    if (put->order == 0) {
-        sqlite3_stmt *last = memory_statement(put->index, MEMORY_LAST, put->error);
-        if (last == NULL)
-            return put->error->code;
-        int code = sqlite3_step(last);
-        if (code == SQLITE_ROW)
-            put->order = sqlite3_column_int64(last, 0) >> MEMORY_NUMBER_BITS;
-        sqlite3_reset(last);
-        if (code != SQLITE_ROW)
-            return memory_index_fail(put->index, code, put->error);
-    }
-    *ret_number = memory_number(++put->order, line->text.len, line->importance);
-    return SMA_ERR_OK;
-}
-
-/* What is taken out of the words must be said as it was put in: of the row itself. */
-static SMA_CHECKED enum sma_err drop_fact(struct memory_index *index, int64_t number,
-                                          struct sma_error *error)
-{
-    sqlite3_stmt *get = memory_statement(index, MEMORY_FACT_AT, error);
-    if (get == NULL)
-        return error->code;
-    sqlite3_bind_int64(get, 1, number);
-    int code = sqlite3_step(get);
-    if (code != SQLITE_ROW) {
-        sqlite3_reset(get);
-        return code == SQLITE_DONE ? SMA_ERR_OK : memory_index_fail(index, code, error);
-    }
-    enum sma_err err = put_words(index, MEMORY_DROP_WORDS, number, sqlite3_column_int64(get, 0),
-                                 memory_column(get, 2), memory_column(get, 1), error);
-    sqlite3_reset(get);
-    SMA_TRY(err);
-    sqlite3_stmt *drop = memory_statement(index, MEMORY_DROP_FACT, error);
-    if (drop == NULL)
-        return error->code;
-    sqlite3_bind_int64(drop, 1, number);
-    index->wants_merge = true;
-    return memory_index_step(index, drop, error);
-}
-
-static SMA_CHECKED enum sma_err add_fact(struct putting *put, int64_t id,
-                                         const struct sma_memory_line *line)
-{
-    int64_t audience = 0;
-    struct sma_buf name;
-    sma_buf_init(&name, 2 * SMA_MEMORY_FILE_BYTES_MAX);
-    memory_put_audience(&name, put->person, line->group);
-    enum sma_err err = name.err;
-    if (err == SMA_ERR_OK)
-        err = memory_index_audience(put->index, sma_buf_str(&name), true, &audience, put->error);
-    sma_buf_fini(&name);
-    SMA_TRY(err);
-    int64_t number;
-    SMA_TRY(next_number(put, line, &number));
-    sqlite3_stmt *add = memory_statement(put->index, MEMORY_ADD_FACT, put->error);
-    if (add == NULL)
-        return put->error->code;
-    sqlite3_bind_int64(add, 1, number);
-    sqlite3_bind_int64(add, 2, id);
-    sqlite3_bind_int64(add, 3, audience);
-    sqlite3_bind_int64(add, 4, put->file);
-    sqlite3_bind_int64(add, 5, (int64_t)line->start);
-    sqlite3_bind_int(add, 6, (int)line->kind);
-    sqlite3_bind_int(add, 7, line->importance);
-    memory_bind(add, 8, line->group);
-    memory_bind(add, 9, line->tags);
-    memory_bind(add, 10, line->text);
-    SMA_TRY(memory_index_step(put->index, add, put->error));
-    put->index->wants_merge |= ++put->index->added_count >= MERGE_COUNT_MIN;
-    return put_words(put->index, MEMORY_ADD_WORDS, number, audience, line->text, line->tags,
-                     put->error);
-}
-
-/* The same words twice in one file are one fact. Of another file they cannot be: the person is part
- * of the id. */
-static SMA_CHECKED enum sma_err put_fact(struct putting *put, const struct sma_memory_line *line)
-{
-    int64_t id = (int64_t)memory_fact_id(put->person, line->group, line->text);
-    sqlite3_stmt *get = memory_statement(put->index, MEMORY_FACT, put->error);
-    if (get == NULL)
-        return put->error->code;
-    sqlite3_bind_int64(get, 1, id);
-    int code = sqlite3_step(get);
-    bool is_there = code == SQLITE_ROW;
-    int64_t number = is_there ? sqlite3_column_int64(get, 0) : 0;
-    bool is_same = is_there && sma_str_is_equal(memory_column(get, 2), line->tags) &&
-                   memory_number_importance(number) == line->importance;
-    sqlite3_reset(get);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return memory_index_fail(put->index, code, put->error);
-    if (is_there && !is_same)
-        SMA_TRY(drop_fact(put->index, number, put->error));
-    if (!is_same)
-        return add_fact(put, id, line);
-    sqlite3_stmt *set = memory_statement(put->index, MEMORY_SET_FACT, put->error);
-    if (set == NULL)
-        return put->error->code;
-    sqlite3_bind_int64(set, 1, number);
-    sqlite3_bind_int64(set, 2, (int64_t)line->start);
-    sqlite3_bind_int(set, 3, (int)line->kind);
-    return memory_index_step(put->index, set, put->error);
-}
-
-static SMA_CHECKED enum sma_err run_with(struct memory_index *index, enum memory_statement which,
-                                         int64_t number, struct sma_error *error)
-{
-    sqlite3_stmt *statement = memory_statement(index, which, error);
-    if (statement == NULL)
-        return error->code;
-    sqlite3_bind_int64(statement, 1, number);
-    return memory_index_step(index, statement, error);
-}
-
-/* Lines that are not there any more. */
-static SMA_CHECKED enum sma_err drop_missing(struct putting *put)
-{
-    for (;;) {
-        sqlite3_stmt *next = memory_statement(put->index, MEMORY_MISSING, put->error);
-        if (next == NULL)
-            return put->error->code;
-        sqlite3_bind_int64(next, 1, put->file);
-        int code = sqlite3_step(next);
-        int64_t number = code == SQLITE_ROW ? sqlite3_column_int64(next, 0) : 0;
-        sqlite3_reset(next);
-        if (code != SQLITE_ROW)
-            return code == SQLITE_DONE ? SMA_ERR_OK
-                                       : memory_index_fail(put->index, code, put->error);
-        SMA_TRY(drop_fact(put->index, number, put->error));
-    }
-}
-
-static SMA_CHECKED enum sma_err put_lines(struct putting *put, struct sma_str bytes,
-                                          const struct sma_secrets *secrets)
-{
-    struct sma_memory_reader reader;
-    struct sma_memory_line line;
-    enum sma_err err = run_with(put->index, MEMORY_UNPLACE, put->file, put->error);
-    sma_memory_reader_init(&reader, bytes);
-    for (uint32_t count = 0; err == SMA_ERR_OK && count < SMA_MEMORY_FILE_FACT_COUNT_MAX &&
-                             sma_memory_reader_next(&reader, &line);
-         count++)
-        if (secrets == NULL || !sma_secrets_has(secrets, line.text))
-            err = put_fact(put, &line);
-    sma_memory_reader_fini(&reader);
-    return err == SMA_ERR_OK ? drop_missing(put) : err;
-}
-
-static SMA_CHECKED enum sma_err put_file_row(struct memory_index *index, struct sma_str name,
-                                             struct sma_str person, struct sma_str stamp,
-                                             int64_t *ret_file, struct sma_error *error)
-{
-    sqlite3_stmt *statement = memory_statement(index, MEMORY_PUT_FILE, error);
-    if (statement == NULL)
-        return error->code;
-    memory_bind(statement, 1, name);
-    memory_bind(statement, 2, person);
-    memory_bind(statement, 3, stamp);
-    SMA_TRY(memory_index_step(index, statement, error));
-    sqlite3_stmt *get = memory_statement(index, MEMORY_GET_FILE, error);
-    if (get == NULL)
-        return error->code;
-    memory_bind(get, 1, name);
-    int code = sqlite3_step(get);
-    if (code == SQLITE_ROW)
-        *ret_file = sqlite3_column_int64(get, 0);
-    sqlite3_reset(get);
-    return code == SQLITE_ROW ? SMA_ERR_OK : memory_index_fail(index, code, error);
-}
-
-/* In one transaction, or not at all. */
-static enum sma_err end(struct memory_index *index, enum sma_err err, struct sma_error *error)
-{
-    if (err == SMA_ERR_OK)
-        err = memory_index_run(index, "COMMIT", error);
-    if (err != SMA_ERR_OK)
-        sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
-    return err;
-}
-
-enum sma_err memory_index_put_file(struct memory_index *index, const struct memory_file *file,
-                                   const struct sma_secrets *secrets, struct sma_error *error)
-{
-    struct putting put = {.index = index, .person = file->person, .error = error};
-    SMA_TRY(memory_index_run(index, "BEGIN", error));
-    enum sma_err err = put_file_row(index, file->name, file->person, file->stamp, &put.file, error);
-    if (err == SMA_ERR_OK)
-        err = put_lines(&put, file->bytes, secrets);
-    return end(index, err, error);
-}
-
-enum sma_err memory_index_drop_file(struct memory_index *index, struct sma_str name,
-                                    struct sma_error *error)
-{
-    const struct memory_file none = {.name = name, .person = SMA_STR(""), .stamp = SMA_STR("-")};
-    SMA_TRY(memory_index_put_file(index, &none, NULL, error));
-    sqlite3_stmt *drop = memory_statement(index, MEMORY_DROP_FILE, error);
-    if (drop == NULL)
-        return error->code;
-    memory_bind(drop, 1, name);
-    return memory_index_step(index, drop, error);
 }

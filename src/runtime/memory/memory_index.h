@@ -26,8 +26,7 @@ enum memory_statement
     MEMORY_FILES_OF_AUDIENCE,
     MEMORY_GET_AUDIENCE,
     MEMORY_ADD_AUDIENCE,
-    MEMORY_UNPLACE,
-    MEMORY_MISSING,
+    MEMORY_KNOWN,
     MEMORY_FACT,
     MEMORY_FACT_AT,
     MEMORY_LAST,
@@ -56,6 +55,7 @@ struct memory_index
     bool is_guest;    /* another one keeps it: nothing is thrown away */
     bool wants_merge; /* facts were dropped since it was scrubbed, or many were added */
     uint32_t added_count;
+    uint32_t change_limit, change_count; /* facts that may be added and dropped; 0 = any number */
 };
 
 /** Open, or make; a damaged one and one of another version is thrown away first.
@@ -84,7 +84,8 @@ struct memory_file
 {
     struct sma_str name, person, stamp, bytes; /* name: relative to the folder */
 };
-/** The rows of a file become its lines; its stamp is kept. In one transaction. */
+/** The rows of a file become its lines; its stamp is kept. In one transaction.
+ *  BUSY: more would change than may here; nothing did. */
 SMA_CHECKED enum sma_err memory_index_put_file(struct memory_index *index,
                                                const struct memory_file *file,
                                                const struct sma_secrets *secrets,

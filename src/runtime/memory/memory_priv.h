@@ -17,8 +17,9 @@ struct sma_memory
     const struct sma_secrets *secrets;
     struct memory_index index;
     uint64_t looked_ns; /* when it was last looked whether there is a file; 0 = never */
-    bool has_any, has_looked, is_guest;
+    bool has_any, has_looked, is_guest, is_thorough;
     uint32_t follow_count; /* of a guest */
+    bool is_behind;        /* a guest: more has changed than it may take into the index */
     bool wants_scrub, is_scrubbing;
     struct sma_error error;
     char shown[496]; /* of the error, for who has asked for it */

@@ -15,7 +15,8 @@ struct given
     char folder[64];
     struct sma_memory *memory;
     uint32_t count;
-    struct sma_buf texts; /* one a line */
+    enum sma_memory_kind kind; /* of the last */
+    struct sma_buf texts;      /* one a line */
     uint64_t ids[SMA_MEMORY_RECALL_COUNT_MAX * 4];
 };
 
@@ -87,6 +88,7 @@ static inline enum sma_err take_fact(void *user, const struct sma_memory_fact *f
     if (given->count < SMA_COUNT_OF(given->ids))
         given->ids[given->count] = fact->id;
     given->count++;
+    given->kind = fact->kind;
     sma_buf_put_str(&given->texts, fact->text);
     sma_buf_put_char(&given->texts, '\n');
     return SMA_ERR_OK;

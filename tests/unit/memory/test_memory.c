@@ -310,10 +310,10 @@ static void the_order_is_of_rarity_brevity_importance_and_age(void)
     struct given given;
     setup(&given);
     write_text(&given, ANNS_FILE,
-               "- a garden with very many things in it of which roses are only one of them\n"
+               "- garden roses, white\n"
                "- garden shed\n"
                "- garden gate\n"
-               "- garden roses, white\n");
+               "- a garden with very many things in it of which roses are only one of them\n");
     CHECK_STR("garden roses, white\n"
               "a garden with very many things in it of which roses are only one of them\n"
               "garden gate\n"
@@ -328,6 +328,25 @@ static void the_order_is_of_rarity_brevity_importance_and_age(void)
                "- garden shed <!-- memory: importance 2 -->\n"
                "- garden gate\n");
     CHECK_STR("garden gate\ngarden shed\n", recall(&given, in_private(ANN), "garden"));
+    write_text(&given, ANNS_FILE, "- garden gate <!-- memory: task -->\n");
+    (void)recall(&given, in_private(ANN), "garden");
+    CHECK_INT(SMA_MEMORY_TASK, given.kind);
+    teardown(&given);
+}
+
+/* Beyond the newest that hold a word: an older one is found by it, too. */
+static void an_old_fact_is_found_by_a_common_word(void)
+{
+    struct given given;
+    struct sma_buf text;
+    setup(&given);
+    sma_buf_init(&text, 65536);
+    sma_buf_put_text(&text, "- garden key <!-- memory: importance 7 -->\n");
+    for (int i = 0; i < 200; i++)
+        sma_buf_printf(&text, "- garden thing%d\n", i);
+    write_file(&given, ANNS_FILE, text.ptr, text.len);
+    CHECK(strncmp("garden key\n", recall(&given, in_private(ANN), "garden").ptr, 11) == 0);
+    sma_buf_fini(&text);
     teardown(&given);
 }
 
@@ -356,6 +375,78 @@ static void a_damaged_index_is_made_anew(void)
     enum sma_err err = sma_memory_recall(given.memory, &ann, SMA_STR("tea"), 20, take_fact, &given);
     CHECK(err == SMA_ERR_OK || err == SMA_ERR_CORRUPT);
     CHECK_STR("green tea\n", recall(&given, ann, "tea"));
+    teardown(&given);
+}
+
+/* A command in a chat works in the store's thread: it takes a few changes into the index, tells of
+ * the others, and what it deletes is gone from the file all the same. */
+static void a_guest_does_a_bounded_piece_of_work(void)
+{
+    struct given given;
+    struct sma_memory *guest, *patient;
+    struct sma_buf text;
+    uint32_t count = 0, gone = 0;
+    setup(&given);
+    sma_buf_init(&text, 1024 * 1024);
+    for (int i = 0; i < 1000; i++)
+        sma_buf_printf(&text, "- fact number%d\n", i);
+    write_file(&given, ANNS_FILE, text.ptr, text.len);
+    struct sma_memory_options options = {
+        .folder = given.folder, .sys = sma_sys_real(), .is_guest = true};
+    struct sma_memory_scope ann = in_private(ANN);
+    CHECK_OK(sma_memory_create(&options, &guest));
+    CHECK_OK(sma_memory_count(guest, &ann, &count));
+    CHECK_INT(0, count);
+    CHECK(sma_memory_is_behind(guest));
+    CHECK_OK(sma_memory_look(given.memory)); /* who keeps it does all */
+    CHECK_OK(sma_memory_count(guest, &ann, &count));
+    CHECK_INT(1000, count);
+    sma_memory_destroy(guest);
+
+    CHECK_OK(sma_memory_create(&options, &guest));
+    begin(&given);
+    CHECK_OK(sma_memory_list(guest, &ann, 10, 5, take_fact, &given));
+    CHECK_STR("fact number10\nfact number11\nfact number12\nfact number13\nfact number14\n",
+              sma_buf_str(&given.texts));
+    CHECK_OK(sma_memory_forget(guest, &ann, given.ids, 5, &gone));
+    CHECK_INT(5, gone);
+    begin(&given);
+    CHECK_OK(sma_memory_list(guest, &ann, 9, 2, take_fact, &given));
+    CHECK_STR("fact number9\nfact number15\n", sma_buf_str(&given.texts));
+    CHECK(!sma_memory_is_behind(guest));
+    sma_memory_destroy(guest);
+
+    options.is_thorough = true;
+    write_text(&given, ANNS_FILE, "- fact number1\n");
+    CHECK_OK(sma_memory_create(&options, &patient));
+    CHECK_OK(sma_memory_count(patient, &ann, &count));
+    CHECK_INT(1, count);
+    sma_memory_destroy(patient);
+    sma_buf_fini(&text);
+    teardown(&given);
+}
+
+/* Lines moved, doubled and of other kinds: the lists are as the file is. */
+static void lists_follow_the_order_of_the_file(void)
+{
+    struct given given;
+    struct sma_memory_scope ann = in_private(ANN);
+    static const char *const files[][2] = {
+        {"- a\n- b\n- c\n", "a\nb\nc\n"},
+        {"- c\n- a\n- b\n", "c\na\nb\n"},
+        {"- x\n- a\n- y\n- c\n", "x\na\ny\nc\n"},
+        {"- c\n- c\n- new\n- new\n- x <!-- memory: task -->\n", "c\nnew\nx\n"},
+        {"# nothing\n", ""},
+        {"- b\n- a <!-- memory: tags t -->\n", "b\na\n"},
+    };
+    setup(&given);
+    for (size_t i = 0; i < SMA_COUNT_OF(files); i++) {
+        write_text(&given, ANNS_FILE, files[i][0]);
+        begin(&given);
+        CHECK_OK(sma_memory_list(given.memory, &ann, 0, 20, take_fact, &given));
+        CHECK_STR(files[i][1], sma_buf_str(&given.texts));
+    }
+    CHECK_STR("a\n", recall(&given, ann, "t"));
     teardown(&given);
 }
 
@@ -432,7 +523,10 @@ int main(void)
     RUN(the_most_fitting_and_the_important_come_first);
     RUN(a_rare_word_is_found_among_many_common_ones);
     RUN(the_order_is_of_rarity_brevity_importance_and_age);
+    RUN(an_old_fact_is_found_by_a_common_word);
     RUN(a_damaged_index_is_made_anew);
+    RUN(a_guest_does_a_bounded_piece_of_work);
+    RUN(lists_follow_the_order_of_the_file);
     RUN(nothing_is_opened_while_there_is_nothing);
     RUN(lists_have_pages_and_owners);
     RUN(long_names_have_files_of_their_own);

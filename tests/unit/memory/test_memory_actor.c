@@ -190,6 +190,97 @@ static void a_restart_neither_repeats_nor_forgets(void)
     end();
 }
 
+static void summed_up(const char *chat, uint64_t seq, uint64_t dropped_seq)
+{
+    (void)ask(&(struct sma_memory_ask){.op = SMA_MEMORY_TALKED,
+                                       .route = route_of(chat, "ann", false),
+                                       .seq = seq,
+                                       .count = 1,
+                                       .dropped_seq = dropped_seq});
+}
+
+static void answered(bool is_partial, bool is_failed, bool is_put_off, int64_t until_ms)
+{
+    sma_msg_destroyp(&w.extract);
+    (void)ask(&(struct sma_memory_ask){.op = SMA_MEMORY_EXTRACTED,
+                                       .route = route_of("c", "ann", false),
+                                       .text = SMA_STR("{\"memories\":[]}"),
+                                       .is_partial = is_partial,
+                                       .is_failed = is_failed,
+                                       .is_put_off = is_put_off,
+                                       .until_ms = until_ms});
+}
+
+static bool is_asked(uint64_t seconds)
+{
+    run_for(seconds);
+    return w.extract != NULL;
+}
+
+/* A summary stands for text that nobody has read: it is read at once, to its end, over restarts;
+ * and a run of the same conversation that says so again makes nobody read it twice. */
+static void what_a_summary_stands_for_is_read_once_to_its_end(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    summed_up("c", 9, 7);
+    CHECK(is_asked(1));
+    CHECK_INT(200, SMA_MSG_BODY(w.extract, struct sma_extract)->line_count_max);
+    answered(true, false, false, 5000);
+    CHECK(w.extract != NULL); /* the next piece, without a pause */
+    CHECK_INT(5000, SMA_MSG_BODY(w.extract, struct sma_extract)->after_ms);
+    close_world(); /* killed while the agent reads */
+    open_world();
+    CHECK(is_asked(5));
+    CHECK_INT(5000, SMA_MSG_BODY(w.extract, struct sma_extract)->after_ms);
+    answered(false, false, false, 6000);
+    summed_up("c", 10, 7);
+    CHECK(!is_asked(50));
+    close_world();
+    open_world();
+    summed_up("c", 11, 7);
+    CHECK(!is_asked(50));
+    summed_up("c", 12, 11); /* once more summed up */
+    CHECK(is_asked(1));
+    end();
+}
+
+/* While it is read, a newer part of the conversation is summed up. */
+static void a_summary_made_meanwhile_is_read_too(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    summed_up("c", 9, 7);
+    CHECK(is_asked(1));
+    summed_up("c", 14, 12);
+    answered(false, false, false, 5000);
+    CHECK(w.extract != NULL);
+    answered(false, false, false, 6000);
+    CHECK(!is_asked(50));
+    end();
+}
+
+/* Runs that come between put it off as often as they like; a model may fail three times. */
+static void what_is_put_off_is_not_given_up(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    summed_up("c", 9, 7);
+    CHECK(is_asked(1));
+    for (int i = 0; i < 8; i++) {
+        answered(false, false, true, 0);
+        CHECK(!is_asked(290));
+        CHECK(is_asked(20));
+    }
+    for (int i = 0; i < 2; i++) {
+        answered(false, true, false, 0);
+        CHECK(!is_asked(290));
+        CHECK(is_asked(20));
+    }
+    answered(false, true, false, 0);
+    CHECK(!is_asked(1000));
+    summed_up("c", 10, 7);
+    CHECK(!is_asked(1000)); /* given up for good */
+    end();
+}
+
 static void only_what_has_the_right_form_is_kept(void)
 {
     static const char *const refused[] = {
@@ -331,15 +422,106 @@ static void what_is_gone_is_named(void)
     end();
 }
 
+/* -- nobody else's ----------------------------------------------------------------------------- */
+#define PEOPLE 50
+#define FACTS_EACH 200 /* every fourth of them said in one of ten groups */
+
+static void write_person(int person)
+{
+    char path[300];
+    struct sma_buf text;
+    struct sma_error error;
+    sma_buf_init(&text, 1024 * 1024);
+    for (int i = 0; i < FACTS_EACH; i++)
+        if (i % 4 == 0)
+            sma_buf_printf(&text, "- tea 绿茶 owner%d place%d number%d <!-- memory: in g%d -->\n",
+                           person, (person + i) % 10, i, (person + i) % 10);
+        else
+            sma_buf_printf(&text,
+                           "- tea 绿茶 owner%d private number%d <!-- memory: importance %d -->\n",
+                           person, i, i % 10 + 1);
+    snprintf(path, sizeof path, "%s/memory/users", w.state_dir);
+    CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, &error));
+    snprintf(path, sizeof path, "%s/memory/users/test%%3Ap%d.md", w.state_dir, person);
+    CHECK_OK(sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(&text), 0600, &error));
+    sma_buf_fini(&text);
+}
+
+/* What is given where this person is, in private or in a group, is their own or the group's facts
+ * alone. Their name has changed, and is somebody else's. */
+static void ask_as(int person, int group)
+{
+    char user[16], chat[16], words[160], own[40];
+    snprintf(user, sizeof user, "p%d", person);
+    snprintf(chat, sizeof chat, group < 0 ? "c%d" : "g%d", group < 0 ? person : group);
+    snprintf(own, sizeof own, group < 0 ? "owner%d private" : " place%d ",
+             group < 0 ? person : group);
+    snprintf(words, sizeof words, "tea 绿茶 owner%d private place%d number3 p%d",
+             (person + 1) % PEOPLE, (group + 2) % 10, (person + 1) % PEOPLE);
+    struct sma_memory_ask asked = {.op = SMA_MEMORY_RECALL,
+                                   .route = route_of(chat, user, group >= 0),
+                                   .is_group = group >= 0,
+                                   .limit = SMA_MEMORY_SEARCH_COUNT_MAX,
+                                   .text = sma_str(words)};
+    asked.route.user_name = SMA_STR("p0");
+    const struct sma_memory_result *result = ask(&asked);
+    CHECK_INT(SMA_MEMORY_RECALL_COUNT_MAX, result->recalled_count);
+    for (uint32_t i = 0; i < result->recalled_count; i++)
+        CHECK(memmem(result->recalled[i].text.ptr, result->recalled[i].text.len, own,
+                     strlen(own)) != NULL);
+    asked.op = SMA_MEMORY_SEARCH;
+    result = ask(&asked);
+    CHECK(!result->is_error);
+    uint32_t count = 0;
+    struct sma_str rest = result->content;
+    for (const char *at; (at = memmem(rest.ptr, rest.len, "tea 绿茶 ", 11)) != NULL; count++) {
+        size_t left = (size_t)(rest.ptr + rest.len - at);
+        CHECK(memmem(at, left < 60 ? left : 60, own, strlen(own)) != NULL);
+        rest = (struct sma_str){at + 11, left - 11};
+    }
+    CHECK_INT(SMA_MEMORY_SEARCH_COUNT_MAX, count);
+}
+
+static void what_one_has_said_is_given_to_nobody_else(void)
+{
+    begin(SMA_MEMORY_ALLOW);
+    for (int i = 0; i < PEOPLE; i++)
+        write_person(i);
+    /* and what a model has found in a group and in private, which was read meanwhile */
+    talked("g1", "p1", true, 6);
+    talked("c2", "p2", false, 6);
+    for (int i = 0; i < 2; i++) {
+        CHECK(is_asked(61));
+        const struct sma_extract *extract = SMA_MSG_BODY(w.extract, struct sma_extract);
+        bool is_group = extract->is_group;
+        sma_msg_destroyp(&w.extract);
+        extracted(is_group ? "g1" : "c2", is_group ? "p1" : "p2", is_group,
+                  is_group ? "{\"memories\":[" FACT("fact", "tea 绿茶 place1 found", "9", "1") "]}"
+                           : "{\"memories\":[" FACT("fact", "tea 绿茶 owner2 private found", "9",
+                                                    "1") "]}");
+    }
+    CHECK(file_has("users/test%3Ap2.md", "owner2 private found"));
+    for (int i = 0; i < PEOPLE; i++) {
+        ask_as(i, -1);
+        ask_as(i, i % 10);
+        ask_as(i, (i + 3) % 10);
+    }
+    end();
+}
+
 int main(void)
 {
     RUN(a_chat_is_read_when_it_is_quiet_and_not_again_too_soon);
     RUN(a_restart_neither_repeats_nor_forgets);
+    RUN(what_a_summary_stands_for_is_read_once_to_its_end);
+    RUN(a_summary_made_meanwhile_is_read_too);
+    RUN(what_is_put_off_is_not_given_up);
     RUN(only_what_has_the_right_form_is_kept);
     RUN(the_chat_decides_who_may_read_it);
     RUN(proposals_are_told_to_nobody);
     RUN(the_same_in_other_words_is_one_fact);
     RUN(old_files_are_offered_once_and_stay);
     RUN(what_is_gone_is_named);
+    RUN(what_one_has_said_is_given_to_nobody_else);
     return check_summary();
 }
