@@ -2,10 +2,10 @@
  * card_check.h — is this a card of Feishu that a model may send?
  *
  * A press on a card of the bot counts as a decision where the card is a request for consent
- * (docs/permissions.md), and it is read in the bot's name. So a card of the model's has nothing that
- * calls back: buttons open addresses of http and https, there are no forms and no values. Nor does
- * it mention anybody: that would ring in a whole group. What the platform refuses besides it says
- * itself, and the model is told.
+ * (docs/permissions.md), and it is read in the bot's name. So a card of the model's has nothing
+ * that calls back: buttons open addresses of http and https, there are no forms and no values. Nor
+ * does it mention anybody: that would ring in a whole group. What the platform refuses besides it
+ * says itself, and the model is told.
  *
  * Threads: no state; any.  Limits: SMA_CARD_JSON_*.
  */
