@@ -18,6 +18,7 @@
 #define LATE_MS 1.0
 #define LATE_SHARE 0.1
 
+/* clang-format off */
 static const struct
 {
     const char *name, *what;
@@ -32,6 +33,7 @@ static const struct
     {"run_total", "run"},
     {"store_commit", "one commit and its sync"},
 };
+/* clang-format on */
 
 /* -- samples ----------------------------------------------------------------------------------- */
 static int compare(const void *a, const void *b)

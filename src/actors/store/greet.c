@@ -13,10 +13,10 @@ static bool is_said(const struct store_chat *chat, uint64_t now)
     return chat->greeting_ns != 0 && now - chat->greeting_ns < NOTICE_INTERVAL_NS;
 }
 
+/* What has no date is: so nobody is told of it. */
 static bool is_long_ago(struct sma_store *store, const struct sma_ingress *in)
 {
-    return in->sent_ms <= 0 ||
-           sma_ctx_wall(store->ctx) - in->sent_ms > (int64_t)SMA_GREETING_AGE_S_MAX * 1000;
+    return sma_ctx_wall(store->ctx) - in->sent_ms > (int64_t)SMA_GREETING_AGE_S_MAX * 1000;
 }
 
 enum sma_err sma_store_greet(struct sma_store *store, struct store_chat *chat,
