@@ -242,7 +242,7 @@ void http_decide(struct http_conn *conn, const struct sma_http_request *request,
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
     struct sma_decide decide = {0};
     struct sma_error error;
-    struct target target;
+    struct target target = {0};
     if (!read_path(request->path, &target)) {
         http_respond_not_found(conn, request->path);
         return;

@@ -8,6 +8,7 @@
 #include "raw_server.h"
 #include "runtime/model/wire_part.h"
 #include "support/check.h"
+#include "support/patience.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -275,7 +276,7 @@ static void a_picture_is_never_in_memory_as_a_whole(void)
 {
     const char *const lax[] = {"--lax", NULL};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    llm.first_byte_ms = llm.total_ms = 19000; /* the other side has to take it in */
+    llm.first_byte_ms = llm.total_ms = PATIENCE_AWAIT_MS - 1000; /* the other side has to take it in */
     struct harness *harness = harness_create(&llm, lax);
     llm.base_url = harness_url(harness);
     write_png(LARGE_BYTES);
