@@ -181,7 +181,7 @@ static SMA_CHECKED enum sma_err add_fact(struct putting *put, int64_t id,
         err = memory_index_audience(put->index, sma_buf_str(&name), true, &audience, put->error);
     sma_buf_fini(&name);
     SMA_TRY(err);
-    int64_t number;
+    int64_t number = 0;
     SMA_TRY(next_number(put, line, &number));
     sqlite3_stmt *add = memory_statement(put->index, MEMORY_ADD_FACT, put->error);
     if (add == NULL)

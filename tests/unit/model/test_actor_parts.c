@@ -276,7 +276,8 @@ static void a_picture_is_never_in_memory_as_a_whole(void)
 {
     const char *const lax[] = {"--lax", NULL};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    llm.first_byte_ms = llm.total_ms = PATIENCE_AWAIT_MS - 1000; /* the other side has to take it in */
+    llm.first_byte_ms = llm.total_ms =
+        PATIENCE_AWAIT_MS - 1000; /* the other side has to take it in */
     struct harness *harness = harness_create(&llm, lax);
     llm.base_url = harness_url(harness);
     write_png(LARGE_BYTES);
