@@ -107,7 +107,7 @@ function(sma_test name)
         set(arg_TIMEOUT 60)
     endif()
     if(SMA_SANITIZE) # slower, and on a busy machine slower again
-        math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 2")
+        math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 4")
     endif()
     if(SMA_SANITIZE MATCHES "thread" AND name MATCHES "^(${SMA_SAYS_NOTHING_OF_THREADS})$" AND
        NOT name STREQUAL "test_store_actor")
