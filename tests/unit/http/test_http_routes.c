@@ -361,7 +361,10 @@ static void names_are_as_many_as_may_be_and_allowed(void)
         struct reply reply = request_once(harness, "GET /api/files?pattern=many/*", "", NULL);
         CHECK_INT(200, reply.status);
         CHECK((strstr(reply.body, ",\"truncated\":true}") != NULL) == (i == 1000));
-        CHECK(strstr(reply.body, "many/0999") != NULL && strstr(reply.body, "many/1000") == NULL);
+        int count = 0; /* which of them, the file system says */
+        for (const char *at = reply.body; (at = strstr(at, "\"many/")) != NULL; at++)
+            count++;
+        CHECK_INT(1000, count);
         reply_free(&reply);
     }
     clear_project();
