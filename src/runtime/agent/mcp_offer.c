@@ -39,31 +39,40 @@ static bool is_listed(const struct sma_mcp_view *view, struct sma_str shown, str
     return view->name_count == 0;
 }
 
+/* What ship.json says for this chat alone. */
+static bool fits_rule(const struct sma_mcp_view *view, struct sma_str shown)
+{
+    const struct sma_chat_rule *rule = view->rule;
+    if (rule == NULL)
+        return true;
+    if (fits_one(rule->mcp_denied, rule->mcp_denied_count, shown))
+        return false;
+    return !rule->allows_tools || fits_one(rule->mcp_allowed, rule->mcp_allowed_count, shown);
+}
+
 bool sma_mcp_view_reads(const struct sma_mcp_view *view, struct sma_str server)
 {
     struct sma_buf shown;
     sma_buf_init(&shown, 4096);
     sma_buf_put_str(&shown, server);
     sma_buf_put_text(&shown, ":" SMA_MCP_READ_NAME);
-    bool reads = sma_mcp_view_trust(view, server) != SMA_MCP_TRUST_DENY &&
-                 shown.err == SMA_ERR_OK &&
-                 is_listed(view, sma_buf_str(&shown), (struct sma_str){0});
+    struct sma_mcp_query query = {.shown = sma_buf_str(&shown),
+                                  .trust = sma_mcp_view_trust(view, server),
+                                  .is_read_only = true};
+    bool reads = query.trust != SMA_MCP_TRUST_DENY && shown.err == SMA_ERR_OK &&
+                 is_listed(view, query.shown, (struct sma_str){0}) &&
+                 sma_mcp_policy_decide(view->policy, &query).verdict != SMA_POLICY_REFUSE &&
+                 fits_rule(view, query.shown);
     sma_buf_fini(&shown);
     return reads;
 }
 
 bool sma_mcp_view_has(const struct sma_mcp_view *view, const struct sma_mcp_tool *tool)
 {
-    const struct sma_chat_rule *rule = view->rule;
     struct sma_mcp_query query = sma_mcp_view_query(view, tool);
-    if (!tool->is_allowed || !is_listed(view, tool->shown, tool->wire) ||
-        sma_mcp_policy_decide(view->policy, &query).verdict == SMA_POLICY_REFUSE)
-        return false;
-    if (rule == NULL)
-        return true;
-    if (fits_one(rule->mcp_denied, rule->mcp_denied_count, tool->shown))
-        return false;
-    return !rule->allows_tools || fits_one(rule->mcp_allowed, rule->mcp_allowed_count, tool->shown);
+    return tool->is_allowed && is_listed(view, tool->shown, tool->wire) &&
+           sma_mcp_policy_decide(view->policy, &query).verdict != SMA_POLICY_REFUSE &&
+           fits_rule(view, tool->shown);
 }
 
 static size_t count_tools(const struct sma_mcp_view *view, size_t *ret_bytes)

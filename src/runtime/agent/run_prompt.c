@@ -78,8 +78,10 @@ bool run_prompt_ask(struct sma_run *run)
         return false;
     run->prompt.is_asked = true;
     char server_text[NAME_BYTES_MAX + 1], name_text[NAME_BYTES_MAX + 1];
-    const struct sma_mcp_prompt *prompt =
-        sma_mcp_view_reads(&view, server) ? find(view.catalogue, server, name) : NULL;
+    /* for strangers no server is asked, whatever else may be */
+    bool may_ask =
+        run->order->standing != SMA_STANDING_STRANGER && sma_mcp_view_reads(&view, server);
+    const struct sma_mcp_prompt *prompt = may_ask ? find(view.catalogue, server, name) : NULL;
     if (prompt == NULL) {
         refuse(run, SMA_NOTICE_PROMPT_UNKNOWN, name_of(server, server_text),
                name_of(name, name_text));

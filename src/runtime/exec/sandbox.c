@@ -262,8 +262,9 @@ static bool is_hidden_in_ship(const char *name)
     /* Secrets, and what other chats say: whoever may start a search here must not read the talks of
      * everybody. */
     static const char *const beginnings[] = {
-        "state.db", "api-token", "approvals", "service.json", "lock", "mcp",   "routes", "chat",
-        "threads",  "contacts",  "people",    "memory",       "logs", "queue", "runs",   ".debug"};
+        "state.db", "api-token", "approvals", "service.json", "lock",   "mcp",  "routes",
+        "chat",     "threads",   "contacts",  "people",       "memory", "logs", "queue",
+        "runs",     ".debug",    "output",    "groups",       "belts"};
     for (size_t i = 0; i < SMA_COUNT_OF(beginnings); i++)
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return true;

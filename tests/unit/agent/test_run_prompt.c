@@ -105,6 +105,22 @@ static void what_cannot_be_asked_is_told(void)
     trust = 0;
 }
 
+static void rules_for_the_server_hold_for_its_prompts(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    offer(&d, "{\"mcp\":{\"deny\":[\"box:*\"]}}");
+    d.order.text = SMA_STR("/box:greet world");
+    driver_start(&d);
+    check_told(&d, "has no prompt greet");
+    driver_init(&d, SMA_LLM_CHAT);
+    offer(&d, "{}");
+    d.order.text = SMA_STR("/box:greet world");
+    d.order.standing = SMA_STANDING_STRANGER;
+    driver_start(&d);
+    check_told(&d, "has no prompt greet");
+}
+
 static void what_the_server_refuses_is_told(void)
 {
     struct driver d;
@@ -184,6 +200,7 @@ int main(void)
 {
     RUN(what_it_gives_goes_to_the_model);
     RUN(what_cannot_be_asked_is_told);
+    RUN(rules_for_the_server_hold_for_its_prompts);
     RUN(what_the_server_refuses_is_told);
     RUN(it_cannot_begin_a_block_of_ours);
     RUN(a_long_one_is_cut);

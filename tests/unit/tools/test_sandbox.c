@@ -72,10 +72,11 @@ static void secrets_are_invisible(void)
 static void other_chats_are_invisible(void)
 {
     struct world *world = world_create(REQUIRE);
-    static const char *const names[] = {".ship/chats/telegram%3A1.jsonl", ".ship/contacts.json",
-                                        ".ship/logs/2026-11-22.jsonl", ".ship/logs/exec/a.log",
-                                        ".ship/memory/project.md"};
-    static const char *const folders[] = {"chats", "logs", "logs/exec", "memory", "public"};
+    static const char *const names[] = {
+        ".ship/chats/telegram%3A1.jsonl", ".ship/contacts.json",     ".ship/logs/2026-11-22.jsonl",
+        ".ship/logs/exec/a.log",          ".ship/memory/project.md", ".ship/output/answer-1.md"};
+    static const char *const folders[] = {"chats",  "logs",   "logs/exec",
+                                          "memory", "output", "public"};
     char path[256];
     for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
         snprintf(path, sizeof path, "%s/.ship/%s", world_dir(world), folders[i]);
