@@ -92,9 +92,7 @@ set(SMA_SAYS_NOTHING_OF_THREADS
     scenario_simulate scenario_feishu_weather scenario_feishu_sending scenario_qq_weather scenario_differ_feishu
     scenario_differ_qq scenario_bots_feishu scenario_bots_qq scenario_listen_feishu scenario_listen_qq
     scenario_chat_tools_feishu scenario_chat_tools_qq scenario_approval_people scenario_approval_tools
-    scenario_approval_qq scenario_telegram_review
-    # not for its threads, which test_memory_actor has: so slowed down, its first reading of a talk can stay away (open)
-    scenario_memory)
+    scenario_approval_qq scenario_telegram_review)
 list(JOIN SMA_SAYS_NOTHING_OF_THREADS "|" SMA_SAYS_NOTHING_OF_THREADS)
 
 # sma_test(name LABEL unit SOURCES ... LINK ... [TIMEOUT s] [ARGS ...]): one program, one process.

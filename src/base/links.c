@@ -227,45 +227,54 @@ void sma_targets_format(struct sma_buf *json, int64_t wall_ms)
 }
 
 /* -- MCP servers ------------------------------------------------------------------------------- */
-static char servers[SMA_SERVERS_BYTES_MAX];
-static size_t servers_len;
+/* What one thread has written for others to show. What does not fit is not shown. */
+struct shown
+{
+    char *room;
+    size_t size, len;
+};
+
+static void put_shown(struct shown *shown, struct sma_str text)
+{
+    pthread_mutex_lock(&lock);
+    shown->len = text.len <= shown->size ? text.len : 0;
+    if (shown->len > 0)
+        memcpy(shown->room, text.ptr, shown->len);
+    pthread_mutex_unlock(&lock);
+}
+
+static void format_shown(const struct shown *shown, const char *without, struct sma_buf *buf)
+{
+    pthread_mutex_lock(&lock);
+    if (shown->len > 0)
+        sma_buf_put(buf, shown->room, shown->len);
+    else
+        sma_buf_put_text(buf, without);
+    pthread_mutex_unlock(&lock);
+}
+
+static char servers_room[SMA_SERVERS_BYTES_MAX], prompts_room[SMA_PROMPTS_BYTES_MAX];
+static struct shown servers = {servers_room, sizeof servers_room, 0},
+                    prompts = {prompts_room, sizeof prompts_room, 0};
 
 void sma_servers_put(struct sma_str json)
 {
-    pthread_mutex_lock(&lock);
-    servers_len = json.len < sizeof servers ? json.len : 0;
-    if (servers_len > 0)
-        memcpy(servers, json.ptr, servers_len);
-    pthread_mutex_unlock(&lock);
+    put_shown(&servers, json);
 }
 
 void sma_servers_format(struct sma_buf *json)
 {
-    pthread_mutex_lock(&lock);
-    if (servers_len > 0)
-        sma_buf_put(json, servers, servers_len);
-    else
-        sma_buf_put_text(json, "{}");
-    pthread_mutex_unlock(&lock);
+    format_shown(&servers, "{}", json);
 }
-
-static char prompts[SMA_PROMPTS_BYTES_MAX];
-static size_t prompts_len;
 
 void sma_prompts_put(struct sma_str lines)
 {
-    pthread_mutex_lock(&lock);
-    prompts_len = lines.len < sizeof prompts ? lines.len : 0;
-    if (prompts_len > 0)
-        memcpy(prompts, lines.ptr, prompts_len);
-    pthread_mutex_unlock(&lock);
+    put_shown(&prompts, lines);
 }
 
 void sma_prompts_format(struct sma_buf *lines)
 {
-    pthread_mutex_lock(&lock);
-    sma_buf_put(lines, prompts, prompts_len);
-    pthread_mutex_unlock(&lock);
+    format_shown(&prompts, "", lines);
 }
 
 static void forget(struct link *link)

@@ -187,22 +187,28 @@ static struct piece oldest_piece(const struct sma_history_lines *lines, int64_t 
     return piece;
 }
 
-/* What was not read before: all of it, piece by piece, when a summary takes its place. false: there
- * is too little to ask about. */
+/* A summary takes the place of what was said. */
+static bool is_urgent(const struct agent_extract *extract)
+{
+    return order_of(extract)->line_count_max > SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX;
+}
+
+/* What was not read before: all of it, piece by piece, when it is urgent. false: there is too little
+ * to ask about. */
 static bool take_lines(struct agent_extract *extract, const struct sma_history_lines *lines)
 {
     const struct sma_extract *order = order_of(extract);
-    bool is_urgent = order->line_count_max > SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX;
+    bool is_all = is_urgent(extract);
     uint32_t people = 0;
     struct piece piece =
-        is_urgent ? oldest_piece(lines, order->after_ms) : newest_piece(lines, order->after_ms);
+        is_all ? oldest_piece(lines, order->after_ms) : newest_piece(lines, order->after_ms);
     uint32_t count = piece.end - piece.first;
     for (uint32_t i = piece.first; i < piece.end; i++)
         people += lines->lines[i].is_user;
     extract->is_partial = piece.end < lines->line_count;
-    if (is_urgent && count > 0)
+    if (is_all && count > 0)
         extract->until_ms = lines->lines[piece.end - 1].wall_ms;
-    if (people == 0 || (!is_urgent && count < SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MIN))
+    if (people == 0 || (!is_all && count < SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MIN))
         return false;
     for (uint32_t i = piece.first; i < piece.end; i++)
         put_line(extract, &lines->lines[i]);
@@ -262,6 +268,9 @@ static void on_history(struct sma_agent *agent, const struct sma_history_lines *
     }
     if (!take_lines(extract, lines)) {
         extract->stage = AGENT_EXTRACT_TELLS; /* nothing to read: nothing found */
+        /* the memory has counted more than there is: the last of it may not be written yet, and is
+         * read after a pause, or not at all after some */
+        extract->is_failed = !is_urgent(extract);
         return;
     }
     bool is_own;
