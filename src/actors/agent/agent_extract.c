@@ -193,8 +193,8 @@ static bool is_urgent(const struct agent_extract *extract)
     return order_of(extract)->line_count_max > SMA_MEMORY_EXTRACT_MESSAGE_COUNT_MAX;
 }
 
-/* What was not read before: all of it, piece by piece, when it is urgent. false: there is too little
- * to ask about. */
+/* What was not read before: all of it, piece by piece, when it is urgent. false: there is too
+ * little to ask about. */
 static bool take_lines(struct agent_extract *extract, const struct sma_history_lines *lines)
 {
     const struct sma_extract *order = order_of(extract);
