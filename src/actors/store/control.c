@@ -217,13 +217,15 @@ static enum sma_err show_who(struct sma_store *store, const struct store_command
     return command->text->err;
 }
 
+/* For strangers no server is asked: nor are they told what there is. */
 static enum sma_err show_prompts(struct sma_store *store, const struct store_command *command)
 {
-    (void)store;
+    const struct sma_ingress *in = command->ingress;
+    enum sma_standing standing = sma_store_standing(store, command->chat, &in->route, in->is_group);
     struct sma_buf lines;
     sma_buf_init(&lines, SMA_PROMPTS_BYTES_MAX + 1);
     sma_prompts_format(&lines);
-    bool has_any = lines.len > 0;
+    bool has_any = lines.len > 0 && standing != SMA_STANDING_STRANGER;
     sma_buf_put_char(&lines, '\0');
     if (has_any && lines.err == SMA_ERR_OK)
         sma_notice_format(command->text, command->language, SMA_NOTICE_PROMPTS, lines.ptr);

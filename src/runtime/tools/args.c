@@ -20,18 +20,20 @@ static enum sma_err refuse(struct sma_buf *why, const char *sentence)
     return SMA_ERR_BADINPUT;
 }
 
-/* What goes out goes where the call says: one that was called with something that is not understood
- * must not say that it was sent. @return their names, NULL: the tool sends nothing */
-static const char *members_of_sender(enum sma_tool tool)
+/* What goes out goes where the call says, and what is remembered is of whom it says: one that was
+ * called with something that is not understood must not say that it was done. @return their names,
+ * NULL: of this tool nobody is told anything wrong */
+static const char *members_of_strict(enum sma_tool tool)
 {
 #define DESTINATION "channel chatId messageThreadId chatType messageId "
-    return tool == SMA_TOOL_SEND           ? DESTINATION "text"
-           : tool == SMA_TOOL_CONTACT_SEND ? "username text"
-           : tool == SMA_TOOL_SEND_FILE    ? DESTINATION "path kind caption"
-           : tool == SMA_TOOL_SEND_VOICE   ? DESTINATION "path caption"
-           : tool == SMA_TOOL_SEND_CARD    ? "card"
-           : tool == SMA_TOOL_REACT        ? "emoji message_id"
-                                           : NULL;
+    return tool == SMA_TOOL_SEND            ? DESTINATION "text"
+           : tool == SMA_TOOL_CONTACT_SEND  ? "username text"
+           : tool == SMA_TOOL_SEND_FILE     ? DESTINATION "path kind caption"
+           : tool == SMA_TOOL_SEND_VOICE    ? DESTINATION "path caption"
+           : tool == SMA_TOOL_SEND_CARD     ? "card"
+           : tool == SMA_TOOL_REACT         ? "emoji message_id"
+           : tool == SMA_TOOL_MEMORY_UPSERT ? "content type importance scope replaces tags"
+                                            : NULL;
 }
 
 static bool is_listed(const char *list, const char *name)
@@ -45,7 +47,7 @@ static bool is_listed(const char *list, const char *name)
 
 static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct sma_buf *why)
 {
-    const char *known = members_of_sender(tool), *name;
+    const char *known = members_of_strict(tool), *name;
     json_t *value;
     if (known == NULL)
         return SMA_ERR_OK;
@@ -54,9 +56,9 @@ static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct
         if (is_listed(known, name) || json_is_null(value))
             continue;
         sma_buf_printf(why,
-                       "\"%.*s\" is not known to this tool: nothing was sent. Call again without "
-                       "it.",
-                       (int)sma_utf8_cut(sma_str(name), 60), name);
+                       "\"%.*s\" is not known to this tool: nothing was %s. Call again without it.",
+                       (int)sma_utf8_cut(sma_str(name), 60), name,
+                       tool == SMA_TOOL_MEMORY_UPSERT ? "done" : "sent");
         return SMA_ERR_BADINPUT;
     }
     return SMA_ERR_OK;

@@ -5,6 +5,7 @@
  * Method: as test_store_approval; ids are made to begin alike where that matters.
  */
 #include "approval_support.h"
+#include "sma/links.h"
 
 #include "actors/store/consent_priv.h"
 #include "sma/chats.h"
@@ -407,6 +408,20 @@ static void tasks_are_named_and_said_not_to_run(void)
     end_world(&w);
 }
 
+#define PROMPTS(who) \
+    order_as(&(struct saying){.user = (who), .chat = "a", .text = "/prompts"}, SMA_CONTROL_PROMPTS)
+
+static void prompts_of_servers_are_not_for_strangers(void)
+{
+    open_people(&w);
+    sma_prompts_put(SMA_STR("\n/box:payroll - Salaries"));
+    CHECK(strstr(PROMPTS("boss"), "/box:payroll") != NULL);
+    CHECK(strstr(PROMPTS("nobody"), "payroll") == NULL);
+    sma_prompts_put(SMA_STR(""));
+    CHECK(strstr(PROMPTS("boss"), "No outside server") != NULL);
+    end_world(&w);
+}
+
 #define LOGS(who, where, what, ...)                                                     \
     order_as(                                                                           \
         &(struct saying){                                                               \
@@ -458,6 +473,7 @@ int main(void)
     RUN(a_list_shows_what_its_reader_may_see);
     RUN(a_long_list_is_cut_and_says_so);
     RUN(tasks_are_named_and_said_not_to_run);
+    RUN(prompts_of_servers_are_not_for_strangers);
     RUN(the_log_is_for_its_readers_alone);
     return check_summary();
 }

@@ -56,6 +56,12 @@ static void wrong_arguments_are_answered(void)
          "was sent. send_file sends any file."},
         {SMA_TOOL_SEND_VOICE, "{\"path\":\"a.ogg\",\"kind\":\"photo\"}",
          "\"kind\" is not known to this tool: nothing was sent. Call again without it."},
+        {SMA_TOOL_MEMORY_UPSERT, "{\"content\":\"a\",\"user\":\"telegram:1001\"}",
+         "\"user\" is not known to this tool: nothing was done. Call again without it."},
+        {SMA_TOOL_MEMORY_UPSERT,
+         "{\"content\":\"a\",\"type\":\"fact\",\"importance\":5,\"scope\":\"here\",\"tags\":[\"b\"]"
+         "}",
+         NULL},
         {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"message_id\":\"7\"}", NULL},
         {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"messageId\":\"7\"}",
          "\"messageId\" is not known to this tool: nothing was sent. Call again without it."},
