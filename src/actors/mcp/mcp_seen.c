@@ -37,6 +37,8 @@ static void put_prompt(struct sma_buf *lines, const struct sma_mcp_prompt *promp
 {
     sma_prompt_words_put_usage(lines, prompt);
     struct sma_str about = prompt->description.len > 0 ? prompt->description : prompt->title;
+    if (about.len == 0)
+        return;
     const char *end = memchr(about.ptr, '\n', about.len);
     about.len = sma_utf8_cut(
         (struct sma_str){about.ptr, end == NULL ? about.len : (size_t)(end - about.ptr)},
