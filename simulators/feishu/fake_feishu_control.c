@@ -278,7 +278,7 @@ static json_t *count_all(void *user, const json_t *command)
                    {"refusals_left", (uint64_t)fake->refusal.times},
                    {"bad_tls_left", (uint64_t)fake->bad_tls_times},
                    {"faults_left", (uint64_t)platform_faults_left(&fake->platform)}};
-    json_t *tree = json_pack("{s:O}", "calls", fake->platform.counts);
+    json_t *tree = json_pack("{s:o}", "calls", json_deep_copy(fake->platform.counts));
     for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++)
         json_object_set_new(tree, numbers[i].name, json_integer((json_int_t)numbers[i].number));
     json_t *per_link = json_array();

@@ -222,7 +222,7 @@ static json_t *list_interactions(void *user, const json_t *command)
 static json_t *list_refusals(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;
-    json_t *answer = json_pack("{s:O}", "refusals", fake->refusals);
+    json_t *answer = json_pack("{s:o}", "refusals", json_deep_copy(fake->refusals));
     if (platform_flag(command, "clear", false)) {
         json_decref(fake->refusals);
         fake->refusals = json_array();
@@ -290,7 +290,7 @@ static json_t *count_all(void *user, const json_t *command)
         {"sockets", ws_server_socket_count(fake->server)},
         {"started", fake->load.started},
         {"finished", fake->load.finished}};
-    json_t *tree = json_pack("{s:O}", "calls", fake->platform.counts);
+    json_t *tree = json_pack("{s:o}", "calls", json_deep_copy(fake->platform.counts));
     for (size_t i = 0; i < SMA_COUNT_OF(values); i++)
         json_object_set_new(tree, values[i].name, json_integer((json_int_t)values[i].value));
     return tree;

@@ -561,8 +561,9 @@ static json_t *count_all(struct fake_telegram *fake, const json_t *command)
                    {"started", fake->load.started},
                    {"faults_left", (uint64_t)faults_left},
                    {"next_update_id", (uint64_t)fake->next_update_id}};
-    json_t *tree = json_pack("{s:b,s:b,s:O}", "is_polled", fake->poll != NULL, "has_webhook",
-                             fake->webhook_url[0] != '\0', "calls", fake->counts);
+    /* a copy: whoever asked reads it while the platform counts on */
+    json_t *tree = json_pack("{s:b,s:b,s:o}", "is_polled", fake->poll != NULL, "has_webhook",
+                             fake->webhook_url[0] != '\0', "calls", json_deep_copy(fake->counts));
     for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++)
         json_object_set_new(tree, numbers[i].name, json_integer((json_int_t)numbers[i].number));
     return tree;
@@ -571,7 +572,7 @@ static json_t *count_all(struct fake_telegram *fake, const json_t *command)
 static json_t *list_commands(struct fake_telegram *fake, const json_t *command)
 {
     (void)command;
-    return json_pack("{s:O}", "commands", fake->commands);
+    return json_pack("{s:o}", "commands", json_deep_copy(fake->commands));
 }
 
 /* -- weather ----------------------------------------------------------------------------------- */

@@ -524,10 +524,13 @@ static bool is_hooked(struct asked *asked)
 {
     int status = 0;
     char more[1024] = "";
-    char *body = asked->server->hook == NULL
-                     ? NULL
-                     : asked->server->hook(asked->server->hook_user, asked->method, asked->path,
-                                           asked->head, asked->body, &status, more);
+    pthread_mutex_lock(&asked->server->mutex);
+    http_mcp_hook *hook = asked->server->hook;
+    void *user = asked->server->hook_user;
+    pthread_mutex_unlock(&asked->server->mutex);
+    char *body = hook == NULL ? NULL
+                              : hook(user, asked->method, asked->path, asked->head, asked->body,
+                                     &status, more);
     if (status != 0)
         answer(asked, status, "application/json", body == NULL ? "" : body, more);
     free(body);
@@ -680,8 +683,10 @@ void http_mcp_stop(struct http_mcp *server)
 
 void http_mcp_set_hook(struct http_mcp *server, http_mcp_hook *hook, void *user)
 {
+    pthread_mutex_lock(&server->mutex);
     server->hook = hook;
     server->hook_user = user;
+    pthread_mutex_unlock(&server->mutex);
 }
 
 int http_mcp_port(const struct http_mcp *server)
