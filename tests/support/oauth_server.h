@@ -10,6 +10,7 @@
 #define SMA_TEST_OAUTH_SERVER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct oauth_server
@@ -19,9 +20,9 @@ struct oauth_server
     /* what is strange about it */
     bool is_of_another, has_no_s256, names_another_issuer, comes_back_as_another, has_no_metadata;
     const char *methods; /* JSON list; "" = not said */
-    int pending;         /* a device's code is not entered for so many questions */
+    atomic_int pending;  /* a device's code is not entered for so many questions */
     /* what it knows */
-    int clients, codes, tokens, breaches;
+    atomic_int clients, codes, tokens, breaches; /* tests read them while it serves */
     char redirect_uri[256], challenge[128], client_method[32], code[32], refresh[32], access[32];
     bool is_code_used;
 };
