@@ -46,32 +46,38 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/arrows.cmake)
 
-# What nearly every file includes, read once: in the preset install (the program alone). In the others a file must include
-# what it uses.
-option(SMA_PRECOMPILE "Precompile the headers that nearly every file includes" OFF)
-if(SMA_PRECOMPILE)
-    foreach(part hot cold)
-        add_library(sma_headers_${part} OBJECT ${PROJECT_SOURCE_DIR}/cmake/headers.c)
-        target_link_libraries(sma_headers_${part} PRIVATE sma_flags)
-        target_precompile_headers(sma_headers_${part} PRIVATE <errno.h> <stdio.h> <stdlib.h> <string.h> <sma/base.h>
-            <sma/buf.h> <sma/messages.h> <sma/limits.h>)
-    endforeach()
-    set_target_properties(sma_headers_cold PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+# A build spends most of its time in starting compilers and reading headers. Where nobody edits what is built, files of
+# a library are compiled together.
+option(SMA_UNITS "Compile files of a library together; cmake/units.awk says which" OFF)
+set(SMA_COLD_FLAGS "" CACHE STRING "Flags for libraries that no message passes through, e.g. -O1")
+if(SMA_UNITS) # a file may call a variable as its neighbour calls a function; bounds are known across files
+    target_compile_options(sma_flags INTERFACE -Wno-shadow
+        $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> $<$<C_COMPILER_ID:GNU>:-Wno-format-overflow>)
 endif()
+function(sma_units library)
+    list(FILTER ARGN INCLUDE REGEX "^[a-z_0-9]+\\.c$") # what lies in the folder: generated files stay alone
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/units.awk ${ARGN})
+    execute_process(COMMAND awk -f ${PROJECT_SOURCE_DIR}/cmake/units.awk ${ARGN} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+        OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+    foreach(line ${lines})
+        string(REGEX MATCH "^([0-9]+) (.+)$" line "${line}")
+        set_property(SOURCE ${CMAKE_MATCH_2} PROPERTY UNITY_GROUP ${CMAKE_MATCH_1})
+    endforeach()
+    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
 
 # sma_library(name [COLD] SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
 # adds arrows to libraries whose headers it includes and whose code somebody else links. COLD: no message passes through
-# it, so that the quick build of an installation does not optimise it together with the rest.
+# it, so that an installation builds it quickly.
 function(sma_library name)
     cmake_parse_arguments(arg "COLD" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
     add_library(${name} STATIC ${arg_SOURCES})
-    set(part hot)
-    if(arg_COLD AND SMA_PRECOMPILE)
-        set(part cold)
-        set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+    if(arg_COLD)
+        target_compile_options(${name} PRIVATE ${SMA_COLD_FLAGS})
     endif()
-    if(SMA_PRECOMPILE)
-        target_precompile_headers(${name} REUSE_FROM sma_headers_${part})
+    if(SMA_UNITS)
+        sma_units(${name} ${arg_SOURCES})
     endif()
     target_link_libraries(${name} PUBLIC sma_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
     sma_arrow(${name})

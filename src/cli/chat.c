@@ -32,7 +32,7 @@ struct chat
     int in_fd, out_fd, err_fd;
     int log_fd; /* of our own service; -1 = none */
     bool is_interactive;
-    struct sma_wire wire;
+    struct sma_chat_link wire;
     struct sma_chat_screen screen;
     struct sma_chat_ui *ui;      /* NULL: pipe or plain lines */
     struct sma_buf typed;        /* from the keyboard, up to the next line end */

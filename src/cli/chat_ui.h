@@ -21,7 +21,7 @@
 struct sma_chat_ui;
 struct sma_chat_ui_options
 {
-    struct sma_wire *wire; /* not connected yet; its events go to sma_chat_ui_on */
+    struct sma_chat_link *wire; /* not connected yet; its events go to sma_chat_ui_on */
     struct sma_chat_screen *screen;
     struct sma_chat_files *files;
     int in_fd;

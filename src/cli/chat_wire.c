@@ -11,17 +11,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void sma_wire_init(struct sma_wire *wire, sma_wire_fn *on, void *user)
+void sma_wire_init(struct sma_chat_link *wire, sma_wire_fn *on, void *user)
 {
     uint64_t random;
     const struct sma_sys *sys = sma_sys_real();
-    *wire = (struct sma_wire){.fd = -1, .on = on, .user = user};
+    *wire = (struct sma_chat_link){.fd = -1, .on = on, .user = user};
     sma_buf_init(&wire->input, CHAT_LINE_BYTES_MAX);
     sys->random_bytes(sys->self, &random, sizeof random);
     snprintf(wire->id_prefix, sizeof wire->id_prefix, "%016llx", (unsigned long long)random);
 }
 
-static void close_wire(struct sma_wire *wire)
+static void close_wire(struct sma_chat_link *wire)
 {
     if (wire->fd >= 0)
         close(wire->fd);
@@ -34,7 +34,7 @@ static void destroy_message(struct sma_wire_message *message)
     free(message);
 }
 
-void sma_wire_fini(struct sma_wire *wire)
+void sma_wire_fini(struct sma_chat_link *wire)
 {
     close_wire(wire);
     while (wire->first != NULL) {
@@ -46,10 +46,10 @@ void sma_wire_fini(struct sma_wire *wire)
 }
 
 /* -- to the service ---------------------------------------------------------------------------- */
-static void take_lines(struct sma_wire *wire);
+static void take_lines(struct sma_chat_link *wire);
 
 /* What the service said before it closed, as why it does: a write may fail before it was read. */
-static void read_rest(struct sma_wire *wire)
+static void read_rest(struct sma_chat_link *wire)
 {
     char bytes[4096];
     ssize_t len;
@@ -59,7 +59,7 @@ static void read_rest(struct sma_wire *wire)
 }
 
 /* The connection has ended: its messages have to go again. */
-static void lose(struct sma_wire *wire)
+static void lose(struct sma_chat_link *wire)
 {
     if (wire->is_losing)
         return;
@@ -73,7 +73,7 @@ static void lose(struct sma_wire *wire)
     wire->on(wire->user, WIRE_LOST, NULL, NULL);
 }
 
-static bool put_line(const struct sma_wire *wire, struct sma_str line)
+static bool put_line(const struct sma_chat_link *wire, struct sma_str line)
 {
     for (size_t at = 0; at < line.len;) {
         ssize_t done = send(wire->fd, line.ptr + at, line.len - at, MSG_NOSIGNAL);
@@ -92,7 +92,7 @@ static void begin_line(struct sma_buf *line, const char *type)
     sma_buf_printf(line, "{\"type\":\"%s\"", type);
 }
 
-static bool send_hello(const struct sma_wire *wire)
+static bool send_hello(const struct sma_chat_link *wire)
 {
     struct sma_buf line;
     begin_line(&line, "hello");
@@ -105,7 +105,8 @@ static bool send_hello(const struct sma_wire *wire)
     return is_sent;
 }
 
-enum sma_err sma_wire_open(struct sma_wire *wire, const char *socket_path, struct sma_error *error)
+enum sma_err sma_wire_open(struct sma_chat_link *wire, const char *socket_path,
+                           struct sma_error *error)
 {
     SMA_TRY(sma_terminal_connect(socket_path, &wire->fd, error));
     wire->was_greeted = false;
@@ -123,7 +124,7 @@ enum sma_err sma_wire_open(struct sma_wire *wire, const char *socket_path, struc
     return SMA_ERR_OK;
 }
 
-static void let_go(struct sma_wire *wire, struct sma_wire_message *message)
+static void let_go(struct sma_chat_link *wire, struct sma_wire_message *message)
 {
     struct sma_wire_message **link = &wire->first;
     while (*link != NULL && *link != message)
@@ -135,7 +136,7 @@ static void let_go(struct sma_wire *wire, struct sma_wire_message *message)
 }
 
 /* Some parked run never says a word, as one that was stopped: the oldest makes room. */
-static unsigned make_room(struct sma_wire *wire)
+static unsigned make_room(struct sma_chat_link *wire)
 {
     struct sma_wire_message *oldest = NULL;
     unsigned count = 0;
@@ -151,7 +152,7 @@ static unsigned make_room(struct sma_wire *wire)
 }
 
 /* Keep it, and send it if there is somebody to send it to. */
-static enum sma_err keep(struct sma_wire *wire, struct sma_wire_message *message)
+static enum sma_err keep(struct sma_chat_link *wire, struct sma_wire_message *message)
 {
     unsigned count = make_room(wire);
     struct sma_wire_message **end = &wire->first;
@@ -173,7 +174,7 @@ static enum sma_err keep(struct sma_wire *wire, struct sma_wire_message *message
     return SMA_ERR_OK;
 }
 
-static struct sma_wire_message *new_message(struct sma_wire *wire, const char *type)
+static struct sma_wire_message *new_message(struct sma_chat_link *wire, const char *type)
 {
     struct sma_wire_message *message = calloc(1, sizeof *message);
     if (message == NULL)
@@ -184,7 +185,8 @@ static struct sma_wire_message *new_message(struct sma_wire *wire, const char *t
     return message;
 }
 
-enum sma_err sma_wire_send(struct sma_wire *wire, struct sma_str text, struct sma_str files_json)
+enum sma_err sma_wire_send(struct sma_chat_link *wire, struct sma_str text,
+                           struct sma_str files_json)
 {
     struct sma_wire_message *message = new_message(wire, "message");
     if (message == NULL)
@@ -199,7 +201,7 @@ enum sma_err sma_wire_send(struct sma_wire *wire, struct sma_str text, struct sm
     return keep(wire, message);
 }
 
-enum sma_err sma_wire_press(struct sma_wire *wire, struct sma_str data)
+enum sma_err sma_wire_press(struct sma_chat_link *wire, struct sma_str data)
 {
     struct sma_wire_message *message = new_message(wire, "press");
     if (message == NULL)
@@ -210,13 +212,13 @@ enum sma_err sma_wire_press(struct sma_wire *wire, struct sma_str data)
     return keep(wire, message);
 }
 
-void sma_wire_stop(struct sma_wire *wire)
+void sma_wire_stop(struct sma_chat_link *wire)
 {
     if (wire->fd >= 0 && !put_line(wire, SMA_STR("{\"type\":\"stop\"}\n")))
         lose(wire);
 }
 
-unsigned sma_wire_open_count(const struct sma_wire *wire)
+unsigned sma_wire_open_count(const struct sma_chat_link *wire)
 {
     unsigned count = 0;
     for (const struct sma_wire_message *message = wire->first; message != NULL;
@@ -253,7 +255,7 @@ static void note_text(struct sma_wire_message *message, struct sma_str text)
         memcpy(message->tail, text.ptr + text.len - message->tail_len, message->tail_len);
 }
 
-static struct sma_wire_message *find(const struct sma_wire *wire, struct sma_str id)
+static struct sma_wire_message *find(const struct sma_chat_link *wire, struct sma_str id)
 {
     struct sma_wire_message *message = wire->first;
     while (message != NULL && !sma_str_is_equal(sma_str(message->id), id))
@@ -262,7 +264,7 @@ static struct sma_wire_message *find(const struct sma_wire *wire, struct sma_str
 }
 
 /* Was this seen on an earlier connection? If not it is noted. */
-static bool was_seen(struct sma_wire *wire, json_int_t seq, struct sma_str text)
+static bool was_seen(struct sma_chat_link *wire, json_int_t seq, struct sma_str text)
 {
     struct sma_wire_seen now = {.seq = seq, .len = text.len, .connection = wire->connection_count};
     size_t tail = text.len < sizeof now.tail ? text.len : sizeof now.tail;
@@ -281,7 +283,7 @@ static bool was_seen(struct sma_wire *wire, json_int_t seq, struct sma_str text)
 }
 
 /* An answer of a run: whoever asked has it, and one that had waited for people is over with it. */
-static void on_delivery(struct sma_wire *wire, const json_t *root)
+static void on_delivery(struct sma_chat_link *wire, const json_t *root)
 {
     json_int_t seq = json_integer_value(json_object_get(root, "seq"));
     struct sma_str intent = sma_wire_text(root, "intent");
@@ -300,7 +302,8 @@ static void on_delivery(struct sma_wire *wire, const json_t *root)
     }
 }
 
-static void on_done(struct sma_wire *wire, const json_t *root, struct sma_wire_message *message)
+static void on_done(struct sma_chat_link *wire, const json_t *root,
+                    struct sma_wire_message *message)
 {
     bool is_parked = sma_str_is_equal(sma_wire_text(root, "state"), SMA_STR("parked"));
     wire->on(wire->user, WIRE_DONE, root, message);
@@ -313,7 +316,8 @@ static void on_done(struct sma_wire *wire, const json_t *root, struct sma_wire_m
 }
 
 /* What the service could not take because it stops is kept for its successor. */
-static void on_error(struct sma_wire *wire, const json_t *root, struct sma_wire_message *message)
+static void on_error(struct sma_chat_link *wire, const json_t *root,
+                     struct sma_wire_message *message)
 {
     bool is_stopping = json_is_true(json_object_get(root, "stopping"));
     if (is_stopping && message != NULL) {
@@ -325,7 +329,8 @@ static void on_error(struct sma_wire *wire, const json_t *root, struct sma_wire_
         let_go(wire, message);
 }
 
-static void on_accepted(struct sma_wire *wire, const json_t *root, struct sma_wire_message *message)
+static void on_accepted(struct sma_chat_link *wire, const json_t *root,
+                        struct sma_wire_message *message)
 {
     if (message != NULL) {
         message->seq = json_integer_value(json_object_get(root, "seq"));
@@ -334,7 +339,7 @@ static void on_accepted(struct sma_wire *wire, const json_t *root, struct sma_wi
     wire->on(wire->user, WIRE_TAKEN, root, message);
 }
 
-static void take_line(struct sma_wire *wire, struct sma_str line)
+static void take_line(struct sma_chat_link *wire, struct sma_str line)
 {
     json_t *root = json_loadb(line.ptr, line.len, 0, NULL);
     struct sma_str type = sma_wire_text(root, "type");
@@ -361,7 +366,7 @@ static void take_line(struct sma_wire *wire, struct sma_str line)
 }
 
 /* Take whole lines off the front of the input. A call may lose the connection. */
-static void take_lines(struct sma_wire *wire)
+static void take_lines(struct sma_chat_link *wire)
 {
     struct sma_buf *buf = &wire->input;
     size_t begin = 0;
@@ -379,7 +384,7 @@ static void take_lines(struct sma_wire *wire)
     buf->len -= begin;
 }
 
-void sma_wire_read(struct sma_wire *wire)
+void sma_wire_read(struct sma_chat_link *wire)
 {
     char bytes[65536];
     ssize_t len = recv(wire->fd, bytes, sizeof bytes, 0);

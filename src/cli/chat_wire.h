@@ -67,7 +67,7 @@ enum sma_wire_event
 typedef void sma_wire_fn(void *user, enum sma_wire_event event, const json_t *root,
                          struct sma_wire_message *message);
 
-struct sma_wire
+struct sma_chat_link
 {
     int fd;           /* -1 = not connected */
     bool was_greeted; /* on this connection */
@@ -84,24 +84,24 @@ struct sma_wire
     void *user;
 };
 
-void sma_wire_init(struct sma_wire *wire, sma_wire_fn *on, void *user);
-void sma_wire_fini(struct sma_wire *wire);
+void sma_wire_init(struct sma_chat_link *wire, sma_wire_fn *on, void *user);
+void sma_wire_fini(struct sma_chat_link *wire);
 /** Connect, greet, and send what is kept. NOTFOUND: nobody listens. IO. */
-SMA_CHECKED enum sma_err sma_wire_open(struct sma_wire *wire, const char *socket_path,
+SMA_CHECKED enum sma_err sma_wire_open(struct sma_chat_link *wire, const char *socket_path,
                                        struct sma_error *error);
 /** Send a message, or keep it for the next connection.
  *  @files_json  members of "attachments"; empty: none
  *  @return      OK | FULL: too many are kept | TOOBIG | NOMEM */
-SMA_CHECKED enum sma_err sma_wire_send(struct sma_wire *wire, struct sma_str text,
+SMA_CHECKED enum sma_err sma_wire_send(struct sma_chat_link *wire, struct sma_str text,
                                        struct sma_str files_json);
 /** A button of a card was pressed. As sma_wire_send. */
-SMA_CHECKED enum sma_err sma_wire_press(struct sma_wire *wire, struct sma_str data);
+SMA_CHECKED enum sma_err sma_wire_press(struct sma_chat_link *wire, struct sma_str data);
 /** /stop for this chat. */
-void sma_wire_stop(struct sma_wire *wire);
+void sma_wire_stop(struct sma_chat_link *wire);
 /** Messages whose answer is waited for: kept ones that are not parked, and no presses. */
-unsigned sma_wire_open_count(const struct sma_wire *wire);
+unsigned sma_wire_open_count(const struct sma_chat_link *wire);
 /** The descriptor is readable: tell what came. */
-void sma_wire_read(struct sma_wire *wire);
+void sma_wire_read(struct sma_chat_link *wire);
 /** Whether the output of a run still has to be shown: no text that was seen says it. */
 bool sma_wire_is_unseen(const struct sma_wire_message *message, struct sma_str output);
 /** A member that is a string; else empty. */

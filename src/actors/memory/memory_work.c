@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT(x) #x
-#define NUMBER(x) TEXT(x)
+#define QUOTE(x) #x
+#define NUMBER(x) QUOTE(x)
 #define COLUMNS                                                                                  \
     "key, channel, chat_id, chat_type, user_id, user_name, is_group, urgent, seq, count, fails," \
     " talked_ms, extracted_ms, until_ms, answer, speakers"

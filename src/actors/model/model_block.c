@@ -237,7 +237,7 @@ static void put_request_details(const struct model_request *request,
     put_names(blocks, request->ask, number);
 }
 
-static void send(struct sma_model *model)
+static void send_block(struct sma_model *model)
 {
     struct model_blocks *blocks = model->blocks;
     if (blocks->block.err == SMA_ERR_OK && blocks->details.err == SMA_ERR_OK)
@@ -274,7 +274,7 @@ void model_block_request(struct model_request *request)
     sma_buf_put_char(out, '\n');
     put_foot(blocks, ask, request->block_id, "REQUEST");
     put_request_details(request, &facts, request->block_id);
-    send(model);
+    send_block(model);
 }
 
 static void put_answer(struct sma_model *model, const struct sma_decoded *decoded)
@@ -327,5 +327,5 @@ void model_block_response(struct sma_model *model, const struct sma_msg *questio
                    word, outcome->attempt_count, (unsigned long long)ms,
                    outcome->decoded == NULL ? 0 : outcome->decoded->call_count);
     put_names(blocks, ask, outcome->block_id);
-    send(model);
+    send_block(model);
 }

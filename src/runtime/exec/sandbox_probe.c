@@ -36,7 +36,7 @@ static uint64_t now_ms(void)
 }
 
 /* Reads what it says until it is over or the time is up. */
-static void listen(int fd, char *said, size_t size, uint64_t until_ms)
+static void listen_to(int fd, char *said, size_t size, uint64_t until_ms)
 {
     size_t len = 0;
     for (uint64_t now = now_ms(); now < until_ms; now = now_ms()) {
@@ -101,7 +101,7 @@ static bool run(const struct sma_sandbox_plan *plan, char *said, size_t size)
     int status = -1;
     if (is_started) {
         uint64_t until = now_ms() + PROBE_MS;
-        listen(ends[0], said, size, until);
+        listen_to(ends[0], said, size, until);
         pid_t got = 0;
         while ((got = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < until)
             (void)poll(NULL, 0, 1); /* its pipes are closed: it is about to end */
@@ -111,7 +111,7 @@ static bool run(const struct sma_sandbox_plan *plan, char *said, size_t size)
             status = -1;
         }
         char inside[512];
-        listen(told[0], inside, sizeof inside, until);
+        listen_to(told[0], inside, sizeof inside, until);
         wait_inside(inside, until);
     }
     close(ends[0]);

@@ -10,8 +10,8 @@
 
 #define VERSION 2
 #define GUEST_WAIT_MS 200
-#define TEXT(x) #x
-#define NUMBER(x) TEXT(x)
+#define QUOTE(x) #x
+#define NUMBER(x) QUOTE(x)
 
 /* words: contentless, so that no text stands in the file twice; what is taken out of it is said
  * again. */

@@ -1,4 +1,0 @@
-/*
- * headers.c — nothing but what the precompiled headers belong to (flags.cmake).
- */
-extern int sma_headers_end;
