@@ -215,9 +215,15 @@ static void make_project(struct world *world)
 
 struct world *world_create(const char *const *servers, const char *more)
 {
+    return world_create_through(NULL, servers, more);
+}
+
+struct world *world_create_through(const char *proxy, const char *const *servers, const char *more)
+{
     struct world *world = calloc(1, sizeof *world);
     CHECK(world != NULL);
     make_project(world);
+    world->config.proxy = proxy;
     write_servers(world, servers, more);
     sigset_t set; /* the supervisor takes it; threads started from here on leave it to that */
     sigemptyset(&set);

@@ -26,6 +26,8 @@ struct world_call
 /** servers: NULL-terminated pairs of name and mode of fake_mcp, e.g. {"a", "good", NULL}.
  *  more: further members of each, with a comma in front, or "". */
 struct world *world_create(const char *const *servers, const char *more);
+/** ... whose way to servers is a proxy, or NULL. It outlives the world. */
+struct world *world_create_through(const char *proxy, const char *const *servers, const char *more);
 /** Ordered end: every call has been answered once, no process and no zombie is left. */
 void world_destroy(struct world *world);
 const char *world_dir(const struct world *world);

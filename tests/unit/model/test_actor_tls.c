@@ -9,161 +9,16 @@
 #include "raw_server.h"
 #include "support/check.h"
 #include "support/patience.h"
+#include "support/tls_front.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static char dir[] = "/tmp/sma-tls-XXXXXX";
-
-/* -- certificates ------------------------------------------------------------------------------ */
-static pid_t start(const char *const *arguments)
-{
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid > 0)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL); /* the harness blocks SIGHUP */
-    CHECK(chdir(dir) == 0 && freopen("/dev/null", "w", stderr) != NULL);
-    execv(arguments[0], (char *const *)arguments);
-    _exit(127);
-}
-
-static void run_openssl(const char *const *arguments)
-{
-    int status = 0;
-    pid_t pid = start(arguments);
-    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
-    CHECK_INT(0, WEXITSTATUS(status));
-}
-
-static void make_authority(const char *name)
-{
-    char key[64], cert[64];
-    snprintf(key, sizeof key, "%s.key", name);
-    snprintf(cert, sizeof cert, "%s.pem", name);
-    run_openssl((const char *const[]){
-        SMA_OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-        "-nodes", "-days", "2", "-subj", "/CN=Test authority", "-keyout", key, "-out", cert, NULL});
-}
-
-static void make_cert(const char *name, const char *hosts)
-{
-    char key[64], cert[64], request[64], extension[64], line[256];
-    snprintf(key, sizeof key, "%s.key", name);
-    snprintf(cert, sizeof cert, "%s.pem", name);
-    snprintf(request, sizeof request, "%s.csr", name);
-    snprintf(extension, sizeof extension, "%s/%s.ext", dir, name);
-    FILE *file = fopen(extension, "w");
-    CHECK(file != NULL);
-    snprintf(line, sizeof line, "subjectAltName=%s\n", hosts);
-    CHECK(fputs(line, file) >= 0 && fclose(file) == 0);
-    run_openssl((const char *const[]){SMA_OPENSSL, "req", "-newkey", "ec", "-pkeyopt",
-                                      "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=x",
-                                      "-keyout", key, "-out", request, NULL});
-    run_openssl((const char *const[]){SMA_OPENSSL, "x509", "-req", "-in", request, "-CA", "ca.pem",
-                                      "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-                                      "-extfile", extension, "-out", cert, NULL});
-}
-
-/* -- nghttpx ----------------------------------------------------------------------------------- */
-struct front
-{
-    pid_t pid;
-    int port;
-    char url[64], log[128];
-};
-
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0);
-    CHECK(getsockname(fd, (struct sockaddr *)&address, &len) == 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
-static bool is_listening(int port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_there = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
-    close(fd);
-    return is_there;
-}
-
-static void wait_a_little(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-}
-
-static void start_front(struct front *front, struct harness *harness, const char *cert)
-{
-    char listen[64], backend[64], key[64], pem[64], log[160];
-    int backend_port = 0;
-    CHECK(sscanf(harness_url(harness), "http://127.0.0.1:%d", &backend_port) == 1);
-    front->port = free_port();
-    snprintf(front->log, sizeof front->log, "%s/access-%d", dir, front->port);
-    snprintf(front->url, sizeof front->url, "https://127.0.0.1:%d/v1", front->port);
-    snprintf(listen, sizeof listen, "-f127.0.0.1,%d", front->port);
-    snprintf(backend, sizeof backend, "-b127.0.0.1,%d", backend_port);
-    snprintf(key, sizeof key, "%s.key", cert);
-    snprintf(pem, sizeof pem, "%s.pem", cert);
-    snprintf(log, sizeof log, "--accesslog-file=%s", front->log);
-    front->pid = start((const char *const[]){
-        SMA_NGHTTPX, "--conf=/dev/null", "--no-ocsp", "--workers=1", listen, backend, log,
-        "--accesslog-format=$alpn $remote_port $status", "--accesslog-write-early",
-        "--errorlog-file=/dev/null", key, pem, NULL});
-    for (int i = 0; i < 5000 && !is_listening(front->port); i++)
-        wait_a_little();
-    CHECK(is_listening(front->port));
-}
-
-static void stop_front(const struct front *front)
-{
-    kill(front->pid, SIGTERM);
-    waitpid(front->pid, NULL, 0);
-    unlink(front->log);
-}
-
-/* Requests by "h2", and by how many connections. */
-static size_t h2_requests(const struct front *front, size_t *ret_connections)
-{
-    bool seen[65536] = {false};
-    size_t count = 0, connections = 0;
-    char line[256];
-    FILE *file = fopen(front->log, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        unsigned port = 0;
-        if (sscanf(line, "h2 %u", &port) != 1 || port > 65535)
-            continue;
-        count++;
-        connections += !seen[port];
-        seen[port] = true;
-    }
-    if (file != NULL)
-        fclose(file);
-    *ret_connections = connections;
-    return count;
-}
 
 struct world
 {
     struct harness *harness;
-    struct front front;
+    struct tls_front front;
+    char url[80];
     struct sma_config_llm llm;
 };
 
@@ -171,16 +26,19 @@ static void open_world(struct world *world, const char *cert)
 {
     struct sma_config_llm plain = harness_llm(SMA_LLM_CHAT);
     world->harness = harness_create(&plain, NULL);
-    start_front(&world->front, world->harness, cert);
+    int port = 0;
+    CHECK(sscanf(harness_url(world->harness), "http://127.0.0.1:%d", &port) == 1);
+    tls_front_start(&world->front, port, cert);
+    snprintf(world->url, sizeof world->url, "%s/v1", world->front.url);
     world->llm = plain;
-    world->llm.base_url = world->front.url;
+    world->llm.base_url = world->url;
     world->llm.connect_ms = world->llm.first_byte_ms = world->llm.idle_ms = 5000 * PATIENCE;
 }
 
 static void close_world(struct world *world)
 {
     harness_destroy(world->harness);
-    stop_front(&world->front);
+    tls_front_stop(&world->front);
 }
 
 static size_t ask(struct world *world, const char *text)
@@ -203,7 +61,7 @@ static void a_server_is_reached_by_http2_over_tls(void)
         size_t number = harness_ask_at(world.harness, &llms[i], "", "hello");
         harness_check_said(harness_wait(world.harness, number), "hello");
     }
-    CHECK_INT(6, h2_requests(&world.front, &connections));
+    CHECK_INT(6, tls_front_requests(&world.front, &connections));
     CHECK_INT(1, connections);
     close_world(&world);
 }
@@ -223,7 +81,7 @@ static void streams_share_a_connection(void)
         snprintf(text, sizeof text, "number %zu [[fault:drip bytes=100 ms=10]]", i);
         harness_check_said(harness_wait(world.harness, records[i]), text);
     }
-    CHECK_INT(41, h2_requests(&world.front, &connections));
+    CHECK_INT(41, tls_front_requests(&world.front, &connections));
     CHECK_INT(1, connections);
     close_world(&world);
 }
@@ -259,7 +117,7 @@ static void a_cancelled_stream_leaves_the_others_alone(void)
     CHECK_INT(SMA_MODEL_CANCELLED, harness_wait(world.harness, silent)->status);
     harness_check_said(harness_wait(world.harness, slow), "slow [[fault:drip bytes=60 ms=20]]");
     harness_check_said(harness_wait(world.harness, ask(&world, "after")), "after");
-    (void)h2_requests(&world.front, &connections);
+    (void)tls_front_requests(&world.front, &connections);
     CHECK_INT(1, connections);
     close_world(&world);
 }
@@ -283,7 +141,7 @@ static void goaway_in_the_middle_of_a_stream_loses_nothing(void)
     CHECK_INT(SMA_MODEL_OK, record->status);
     CHECK_TEXT(text, record->text);
     harness_check_said(harness_wait(world.harness, ask(&world, "after")), "after");
-    (void)h2_requests(&world.front, &connections);
+    (void)tls_front_requests(&world.front, &connections);
     CHECK(connections >= 2); /* it did go away */
     close_world(&world);
 }
@@ -304,7 +162,7 @@ static void after_a_hang_the_repeat_takes_another_connection(void)
     harness_check_said(harness_wait(world.harness, ask(&world, "x [[fault:silence ms=20000]]")),
                        "x [[fault:silence ms=20000]]");
     CHECK_TEXT(other, harness_wait(world.harness, slow)->text);
-    (void)h2_requests(&world.front, &connections);
+    (void)tls_front_requests(&world.front, &connections);
     CHECK_INT(2, connections);
     close_world(&world);
 }
@@ -331,20 +189,17 @@ static void a_certificate_of_another_host_is_refused(void)
 
 static void an_authority_nobody_trusts_is_refused(void)
 {
-    char ca[128];
-    snprintf(ca, sizeof ca, "%s/stranger.pem", dir);
-    setenv("SSL_CERT_FILE", ca, 1);
+    tls_front_trust("stranger");
     struct world world;
     open_world(&world, "good");
     check_refused(harness_wait(world.harness, ask(&world, "x")), "certificate");
     CHECK_INT(0, harness_requests(world.harness, NULL));
     close_world(&world);
-    setenv("SSL_CERT_FILE", "/nonexistent/ca.pem", 1);
+    tls_front_trust("nobody");
     open_world(&world, "good");
-    check_refused(harness_wait(world.harness, ask(&world, "x")), "/nonexistent/ca.pem");
+    check_refused(harness_wait(world.harness, ask(&world, "x")), "/nobody.pem");
     close_world(&world);
-    snprintf(ca, sizeof ca, "%s/ca.pem", dir);
-    setenv("SSL_CERT_FILE", ca, 1);
+    tls_front_trust("ca");
 }
 
 static void a_proxy_carries_tls_unseen(void)
@@ -367,14 +222,7 @@ static void a_proxy_carries_tls_unseen(void)
 
 int main(void)
 {
-    CHECK(mkdtemp(dir) != NULL);
-    make_authority("ca");
-    make_authority("stranger");
-    make_cert("good", "IP:127.0.0.1,DNS:model.invalid");
-    make_cert("other", "DNS:other.example");
-    char ca[128];
-    snprintf(ca, sizeof ca, "%s/ca.pem", dir);
-    setenv("SSL_CERT_FILE", ca, 1);
+    tls_front_init("IP:127.0.0.1,DNS:model.invalid");
     RUN(a_server_is_reached_by_http2_over_tls);
     RUN(streams_share_a_connection);
     RUN(troubles_of_one_stream_are_its_own);
@@ -384,15 +232,6 @@ int main(void)
     RUN(a_certificate_of_another_host_is_refused);
     RUN(an_authority_nobody_trusts_is_refused);
     RUN(a_proxy_carries_tls_unseen);
-    static const char *const files[] = {"ca.key",      "ca.pem",    "ca.srl",    "good.key",
-                                        "good.pem",    "good.csr",  "good.ext",  "other.key",
-                                        "other.pem",   "other.csr", "other.ext", "stranger.key",
-                                        "stranger.pem"};
-    for (size_t i = 0; i < SMA_COUNT_OF(files); i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        unlink(path);
-    }
-    rmdir(dir);
+    tls_front_fini();
     return check_summary();
 }
