@@ -233,7 +233,15 @@ enum sma_intent
     SMA_INTENT_APPROVAL_OUTCOME,
     SMA_INTENT_REACTION, /* text is an emoji put on route.message_id; no history line */
     SMA_INTENT_CARD,     /* text is a card of the model's in the platform's JSON (card_check.h) */
+    /* text is the @attach line of a file that the store made for this row, in .ship/output: what
+     * sends it and nothing else opens that file */
+    SMA_INTENT_OUTPUT,
 };
+/** Are attach lines of the text files, and is the rest Markdown? */
+static inline bool sma_intent_is_answer(uint8_t intent)
+{
+    return intent == SMA_INTENT_ASSISTANT_TEXT || intent == SMA_INTENT_OUTPUT;
+}
 enum sma_delivery_state
 {
     SMA_DELIVERY_WAITING, /* in the store, not handed out */

@@ -42,6 +42,8 @@
 
 #include "support/check.h"
 
+#include <dirent.h>
+
 #define SEND(members) "tell [[call chat_send {" members ",\"text\":\"the tea is ready\"}]]"
 #define TEA "the tea is ready"
 
@@ -395,10 +397,60 @@ static void what_was_cut_comes_when_it_is_asked_for(void)
     platform_world_stop(&world);
 }
 #else
+/* Path of the file that /full made of what Bob was answered. */
+static void find_output(const struct platform_world *world, char path[128])
+{
+    char folder[600], whole[900], text[256];
+    snprintf(folder, sizeof folder, "%s/.ship/output", world->world.folder.path);
+    DIR *dir = opendir(folder);
+    CHECK(dir != NULL);
+    path[0] = '\0';
+    for (struct dirent *item; dir != NULL && (item = readdir(dir)) != NULL;) {
+        snprintf(whole, sizeof whole, "%s/%s", folder, item->d_name);
+        FILE *file = item->d_name[0] == '.' ? NULL : fopen(whole, "re");
+        if (file == NULL)
+            continue;
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        if (strstr(text, "hi there") != NULL)
+            snprintf(path, 128, ".ship/output/%.100s", item->d_name);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    CHECK(path[0] != '\0');
+}
+
+/* Ann knows the name of what Bob got: no tool and no words of a model send it, there or here. */
+static void nobody_else_sends_it(const struct platform_world *world)
+{
+    static const char *const tries[][2] = {
+        {"send_file {\"path\":\"", "\"}"},
+        {"send_file {\"path\":\"./.ship/../", "\"}"},
+        {"send_file {\"path\":\".//", "\"}"},
+        {"send_file {\"path\":\"", "\",\"chatId\":\"" BOB_ID "\"}"},
+        {"send_voice {\"path\":\"", "\"}"},
+        {"read_file {\"path\":\"", "\"}"}};
+    char path[128], text[400];
+    find_output(world, path);
+    for (size_t i = 0; i < SMA_COUNT_OF(tries); i++) {
+        snprintf(text, sizeof text, "give [[call %s%s%s]]", tries[i][0], path, tries[i][1]);
+        say(world, true, text);
+        await_results(world, i + 1);
+    }
+    snprintf(text, sizeof text,
+             "give [[call chat_send {\"text\":\"@attach document %s\\n@attach voice %s\"}]]", path,
+             path);
+    say(world, true, text);
+    platform_settle(world);
+    CHECK_INT(0, chat_count(world, ANN_CHAT, "\"success\":true"));
+    CHECK_INT(0, count_files(world, true, "You said: hi there"));
+    CHECK_INT(1, count_files(world, false, "You said: hi there"));
+}
+
 static void the_whole_answer_comes_as_a_file(void)
 {
     struct platform_world world;
-    start(&world, "");
+    start(&world, "\"send_elsewhere\":\"allow\",");
     say(&world, true, "/more");
     chat_expect(&world, ANN_CHAT, "Nothing of my last answer was cut");
     say(&world, true, "/full");
@@ -407,6 +459,7 @@ static void the_whole_answer_comes_as_a_file(void)
     CHECK_INT(1, count_files(&world, true, "You said: hello"));
     CHECK_INT(1, count_files(&world, false, "You said: hi there"));
     CHECK_INT(0, count_files(&world, true, "You said: hi there"));
+    nobody_else_sends_it(&world);
     platform_world_stop(&world);
 }
 #endif

@@ -153,6 +153,7 @@ static void without_words_only_those_who_speak_to_the_bot_are_answered(void)
                       "id", "1");
     chat_expect(&world, ANN, "You said: [a message whose content the platform does not show");
     chat_expect(&world, TEAM, "You said: @helper");
+    platform_settle(&world); /* who speaks while the run is still open is told to wait */
     platform_talk(&world, 1, 1);
     platform_settle(&world);
     expect_sent(&world, TEAM, 1);

@@ -255,6 +255,20 @@ static void ask_people(const json_t *id)
     free(line);
 }
 
+/* What it finds there: its beginning, or why not. */
+static void answer_file(const json_t *id, const char *path)
+{
+    char text[256] = "";
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        answer_text(id, strerror(errno), true);
+        return;
+    }
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    answer_text(id, text, false);
+}
+
 static void call(const json_t *id, const json_t *params)
 {
     const char *name = json_string_value(json_object_get(params, "name"));
@@ -290,6 +304,8 @@ static void call(const json_t *id, const json_t *params)
         die();
     } else if (strcmp(name, "huge") == 0) {
         answer_huge(id);
+    } else if (strcmp(name, "env") == 0 && message != NULL) {
+        answer_file(id, message);
     } else if (strcmp(name, "env") == 0) {
         answer_env(id);
     } else if (strcmp(name, "picture") == 0) { /* "picture" is enough of one */

@@ -31,7 +31,6 @@ struct store_chat
     uint32_t row_count;
     uint64_t busy_notice_ns, full_notice_ns, refusal_notice_ns, unclear_notice_ns; /* 0 = never */
     uint64_t late_notice_ns;
-    uint64_t greeting_ns;
     uint32_t held_count; /* questions, groups and the quiet time point here */
     struct store_quiet quiet;
     struct sma_state_spent usual; /* what its runs use, lately; budgets only */

@@ -222,7 +222,7 @@ static SMA_CHECKED enum sma_err read_row(struct hand_out *out)
         return err;
     if (sma_store_facts_is_newer(delivery->route))
         return SMA_ERR_UNSUPPORTED;
-    if (delivery->intent > SMA_INTENT_CARD || delivery->chat != out->row->chat->state)
+    if (delivery->intent > SMA_INTENT_OUTPUT || delivery->chat != out->row->chat->state)
         return SMA_ERR_CORRUPT;
     err = sma_store_facts_get(delivery->route, &out->facts);
     if (err == SMA_ERR_OK)

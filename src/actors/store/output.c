@@ -7,7 +7,8 @@
  * Both are made by the transaction that takes the command: a repeated or interrupted one sends
  * nothing twice. Only rows that went to the command's own chat count.
  *
- * Files of /full lie in .ship/output, which no tool may read, under names that nobody can guess.
+ * Files of /full lie in .ship/output, which no tool may read or send, under names that nobody can
+ * guess; the row of the command, an SMA_INTENT_OUTPUT, is what adapters open them for.
  */
 #include "facts.h"
 #include "intake.h"
@@ -368,7 +369,7 @@ put_file(struct sma_store *store, const struct store_command *command, const str
     sma_attach_put_line(command->text, "document", sma_str(path), sma_buf_str(&caption));
     enum sma_err err = caption.err != SMA_ERR_OK ? caption.err : command->text->err;
     sma_buf_fini(&caption);
-    *command->intent = SMA_INTENT_ASSISTANT_TEXT;
+    *command->intent = SMA_INTENT_OUTPUT; /* the one row that may send that file */
     return err;
 }
 

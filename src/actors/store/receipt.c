@@ -68,7 +68,7 @@ static SMA_CHECKED enum sma_err tell_refused(struct sma_store *store, const stru
         err = sma_store_facts_get(refused.route, &facts);
     if (err != SMA_ERR_OK)
         return sma_store_is_row_damage(store, err) ? SMA_ERR_OK : err;
-    if (refused.intent != SMA_INTENT_ASSISTANT_TEXT)
+    if (!sma_intent_is_answer(refused.intent))
         return SMA_ERR_OK;
     facts.route.chat_key = row->chat->state->key;
     struct sma_buf text;

@@ -284,9 +284,12 @@ static void watch_job(struct tools_job *job, uint64_t now)
         tools_end(job, TOOLS_REASON_TIMEOUT, false);
     if (job->state == TOOLS_ENDS && now >= command->kill_ns && !command->is_killed)
         kill_all(job);
-    /* What only waits for its log or for its pipes to be read has left nothing behind. */
+    /* What only waits for its log or for its pipes to be read has left nothing behind. In a sandbox
+     * the shell around the command has said what was left; later than this is the sandbox itself,
+     * for whose end a busy kernel takes its time. */
     if (command->has_exited && now >= command->grace_ns && !tools_end_is_clean(job)) {
-        command->has_left = command->has_left || command->reason == TOOLS_REASON_NONE;
+        if (!job->plan.is_boxed && command->reason == TOOLS_REASON_NONE)
+            command->has_left = true;
         kill_all(job); /* again and again until nothing is left or it is given up */
     }
     if (now >= command->give_up_ns && !command->is_given_up) {

@@ -2,6 +2,7 @@
 #include "project_file.h"
 
 #include "runtime/files/guard.h"
+#include "sma/messages.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -24,9 +25,10 @@ static SMA_CHECKED enum sma_err check(const struct stat *stat, struct sma_str ta
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_project_file_open(const char *root, struct sma_str target, size_t bytes_max,
-                                   int *ret_fd, struct sma_error *error)
+enum sma_err sma_project_file_open(const char *root, struct sma_str target, uint8_t intent,
+                                   size_t bytes_max, int *ret_fd, struct sma_error *error)
 {
+    enum sma_guard_use use = intent == SMA_INTENT_OUTPUT ? SMA_GUARD_OUTPUT : SMA_GUARD_SEND;
     struct sma_guard *guard = NULL;
     struct sma_buf path, why;
     struct stat stat;
@@ -38,7 +40,7 @@ enum sma_err sma_project_file_open(const char *root, struct sma_str target, size
     sma_buf_init(&why, WHY_BYTES_MAX);
     err = sma_guard_clean(guard, target, &path, &why);
     if (err == SMA_ERR_OK)
-        err = sma_guard_open(guard, sma_buf_str(&path), SMA_GUARD_SEND, &fd, &stat, &why);
+        err = sma_guard_open(guard, sma_buf_str(&path), use, &fd, &stat, &why);
     if (err == SMA_ERR_OK)
         err = check(&stat, target, bytes_max, error);
     else

@@ -15,11 +15,13 @@
 /**
  * Open a file of the project for sending: a regular file beneath root, not empty, not one that
  * holds secrets or state. `target` is relative to root, or absolute beneath it.
+ * @intent  enum sma_intent of the row that sends it: SMA_INTENT_OUTPUT opens a file of .ship/output
+ *          and nothing else, every other intent none of them
  * @return OK; the descriptor is the caller's | BADINPUT, NOTFOUND, TOOBIG, IO with one line in
  * *error
  */
 SMA_CHECKED enum sma_err sma_project_file_open(const char *root, struct sma_str target,
-                                               size_t bytes_max, int *ret_fd,
+                                               uint8_t intent, size_t bytes_max, int *ret_fd,
                                                struct sma_error *error);
 /** What the receiver's client shows: the last name of the target, without what would break a form's
  *  header. */

@@ -128,8 +128,8 @@ enum sma_err sma_sending_open_file(struct sma_sending *sending, struct sma_str t
 {
     if (sending->fd >= 0)
         return SMA_ERR_OK;
-    SMA_TRY(sma_project_file_open(sending->platform->config->project_dir, target, bytes_max,
-                                  &sending->fd, error));
+    SMA_TRY(sma_project_file_open(sending->platform->config->project_dir, target,
+                                  sending->asked->intent, bytes_max, &sending->fd, error));
     /* by the descriptor: what was checked is what is read, whatever happens to the name
      * meanwhile */
     snprintf(sending->path, sizeof sending->path, "/proc/self/fd/%d", sending->fd);

@@ -219,7 +219,7 @@ enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, voi
     enum sma_err err;
     if (sma_part_render_whole(row, each, user, &err))
         return err;
-    bool is_own = row->intent == SMA_INTENT_ASSISTANT_TEXT;
+    bool is_own = sma_intent_is_answer(row->intent);
     struct render render = {.each = each, .user = user};
     sma_buf_init(&render.part, 2 * SOURCE_BYTES_MAX);
     if (row->intent == SMA_INTENT_CARD) {

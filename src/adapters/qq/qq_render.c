@@ -336,7 +336,7 @@ enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *u
     enum sma_err err;
     if (sma_part_render_whole(row, each, user, &err))
         return err;
-    bool is_assistant = row->intent == SMA_INTENT_ASSISTANT_TEXT;
+    bool is_assistant = sma_intent_is_answer(row->intent);
     struct output output = {.each = each, .user = user, .is_markdown = is_assistant};
     struct sma_buf clean;
     sma_buf_init(&clean, 2 * row->text.len + 64);

@@ -393,8 +393,9 @@ static void begin_file(struct qq_attempt *attempt)
 {
     struct sma_error error = {0};
     int fd = -1;
-    enum sma_err err = sma_project_file_open(attempt->base.platform->config->project_dir,
-                                             attempt->part.target, QQ_FILE_BYTES_MAX, &fd, &error);
+    enum sma_err err =
+        sma_project_file_open(attempt->base.platform->config->project_dir, attempt->part.target,
+                              attempt->base.asked->intent, QQ_FILE_BYTES_MAX, &fd, &error);
     if (err != SMA_ERR_OK) {
         end_with(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
                  error.text);

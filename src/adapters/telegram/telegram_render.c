@@ -105,7 +105,7 @@ enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, v
         return err;
     init_output(&output, each, user, PART_ROOM + row->text.len);
     sma_buf_init(&rest, row->text.len + 1);
-    bool is_markdown = row->intent == SMA_INTENT_ASSISTANT_TEXT;
+    bool is_markdown = sma_intent_is_answer(row->intent);
     bool has_files = is_markdown && sma_attach_put_rest(&rest, row->text, false) > 0;
     err = rest.err;
     if (err == SMA_ERR_OK)

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX (4LL << 30)
-#define SHIP_ENTRY_COUNT_MAX 256
 #define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
 #define SHIP_PLACEHOLDER "{}\n"
 #define COMMONDIR_PLACEHOLDER ".\n"
@@ -257,18 +256,27 @@ static enum sma_err show_ship_json(struct sma_sandbox_plan *plan, const struct p
     return guard(plan, path, error);
 }
 
-static bool is_hidden_in_ship(const char *name)
+/* What stands in .ship for everybody to read. Whatever else lies there, today or in a later
+ * version, is a secret or what other chats say: whoever may start a search must not read the talks
+ * of everybody. */
+static bool is_shown_in_ship(const char *name)
 {
-    /* Secrets, and what other chats say: whoever may start a search here must not read the talks of
-     * everybody. */
-    static const char *const beginnings[] = {
-        "state.db", "api-token", "approvals", "service.json", "lock",   "mcp",  "routes",
-        "chat",     "threads",   "contacts",  "people",       "memory", "logs", "queue",
-        "runs",     ".debug",    "output",    "groups",       "belts"};
-    for (size_t i = 0; i < SMA_COUNT_OF(beginnings); i++)
-        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+    static const char *const names[] = {".cache", "public", "schema", "skills", "tasks"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return false;
+}
+
+/* What models were shown in any chat lies in .cache, too (guard.c). The folder is made, so that
+ * none can come later where nothing covers it. */
+static void show_cache(struct sma_sandbox_plan *plan, const char *path)
+{
+    char parts[PATH_MAX];
+    if (!join(parts, path, "parts") || (mkdir(parts, 0700) != 0 && errno != EEXIST))
+        return;
+    add_bind(plan, "--ro-bind", path, path);
+    add_empty_folder(plan, parts);
 }
 
 /* .ship as an empty folder into which what may be read is put: what comes later is not there. */
@@ -279,15 +287,16 @@ static enum sma_err lay_out_ship(struct sma_sandbox_plan *plan, const struct pro
     DIR *dir = opendir(project->ship);
     if (dir == NULL)
         return sma_fail_os(error, errno, "%s cannot be read", project->ship);
-    size_t count = 0;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL && count < SHIP_ENTRY_COUNT_MAX;) {
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         char path[PATH_MAX];
         struct stat facts;
-        if (is_hidden_in_ship(entry->d_name) || !join(path, project->ship, entry->d_name) ||
-            lstat(path, &facts) != 0 || (!S_ISDIR(facts.st_mode) && !S_ISREG(facts.st_mode)))
+        if (!is_shown_in_ship(entry->d_name) || !join(path, project->ship, entry->d_name) ||
+            lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
             continue;
-        add_bind(plan, "--ro-bind", path, path);
-        count++;
+        if (strcmp(entry->d_name, ".cache") == 0)
+            show_cache(plan, path);
+        else
+            add_bind(plan, "--ro-bind", path, path);
     }
     closedir(dir);
     add(plan, "--remount-ro");

@@ -41,16 +41,21 @@ static bool is_below(struct sma_str path, const char *folder)
 
 static bool is_open_state(struct sma_str path, enum sma_guard_use use)
 {
-    if (use == SMA_GUARD_WRITE)
+    if (use == SMA_GUARD_WRITE || use == SMA_GUARD_OUTPUT)
         return false;
     /* what models were shown in any chat has no name that its chat was told */
     if (is_below(path, ".ship/.cache/parts"))
         return false;
-    /* answers of any chat, each under a name that only its own delivery was told (/full) */
-    if (is_below(path, ".ship/output"))
-        return use == SMA_GUARD_SEND;
     return is_below(path, ".ship/.cache") || is_below(path, ".ship/public") ||
            (use != SMA_GUARD_LIST && is_below(path, ".ship/logs/exec"));
+}
+
+/* A file right in .ship/output: an answer of one chat, which its own delivery sends (/full). */
+static bool is_output(struct sma_str path)
+{
+    struct sma_str folder = SMA_STR(".ship/output/");
+    return path.len > folder.len && has_prefix(path, folder.ptr) &&
+           memchr(path.ptr + folder.len, '/', path.len - folder.len) == NULL;
 }
 
 static bool is_git_secret(struct sma_str name)
@@ -63,6 +68,8 @@ enum sma_guard_class sma_guard_classify(struct sma_str path, enum sma_guard_use 
 {
     bool is_in_git = false;
     size_t from = 0;
+    if (use == SMA_GUARD_OUTPUT)
+        return is_output(path) ? SMA_GUARD_PLAIN : SMA_GUARD_PROTECTED;
     for (size_t i = 0; i <= path.len; i++) {
         if (i < path.len && path.ptr[i] != '/')
             continue;

@@ -44,6 +44,9 @@ enum sma_guard_use
     SMA_GUARD_LIST, /* found by walking: logs of commands are not */
     SMA_GUARD_SEND, /* given out as it is: ship.json is not */
     SMA_GUARD_WRITE,
+    /* sent by the delivery that it was made for: files of .ship/output, nothing else. Never for a
+     * tool or for words of a model. */
+    SMA_GUARD_OUTPUT,
 };
 enum sma_guard_class
 {

@@ -201,6 +201,20 @@ static void write_servers(const struct world *world, const char *const *servers,
     sma_buf_fini(&text);
 }
 
+/* What chats left in .ship: a file x in each of these folders. */
+static void put_private(const struct world *world)
+{
+    static const char *const folders[] = {"anything-new", "output", ".cache/parts", ".cache/mcp"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s", world->state_dir, folders[i]);
+        CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, NULL));
+        snprintf(path, sizeof path, "%s/%s/x", world->state_dir, folders[i]);
+        CHECK_OK(
+            sma_sys_write_file_unsynced(sma_sys_real(), path, SMA_STR(WORLD_PRIVATE), 0600, NULL));
+    }
+}
+
 static void make_project(struct world *world)
 {
     snprintf(world->dir, sizeof world->dir, "/tmp/sma-mcp-XXXXXX");
@@ -225,6 +239,7 @@ struct world *world_create_through(const char *proxy, const char *const *servers
     make_project(world);
     world->config.proxy = proxy;
     write_servers(world, servers, more);
+    put_private(world);
     sigset_t set; /* the supervisor takes it; threads started from here on leave it to that */
     sigemptyset(&set);
     sigaddset(&set, SIGHUP);

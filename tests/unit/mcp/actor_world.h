@@ -23,6 +23,7 @@ struct world_call
     char *text, *part; /* part: NULL, or "count: kind mime path" of the first */
 };
 
+#define WORLD_PRIVATE "what a chat left" /* in every folder of .ship that a world puts there */
 /** servers: NULL-terminated pairs of name and mode of fake_mcp, e.g. {"a", "good", NULL}.
  *  more: further members of each, with a comma in front, or "". */
 struct world *world_create(const char *const *servers, const char *more);

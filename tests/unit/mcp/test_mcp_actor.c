@@ -116,6 +116,25 @@ static void a_server_gets_what_is_meant_for_it(void)
     world_destroy(world);
 }
 
+/* Of .ship a server behind walls sees what is named to be seen, and nothing else. */
+static void a_server_finds_nothing_private(void)
+{
+    static const char *const hidden[] = {".ship/anything-new/x", ".ship/output/x",
+                                         ".ship/mcp/mcp.json", ".ship/.cache/parts/x"};
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    for (size_t i = 0; i < SMA_COUNT_OF(hidden); i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "{\"message\":\"%s\"}", hidden[i]);
+        const struct world_call *call = world_do(world, "a", "env", arguments);
+        CHECK_INT(SMA_MCP_TOOL_ERROR, call->outcome);
+        CHECK_TEXT("No such file or directory", call->text);
+    }
+    CHECK_TEXT(WORLD_PRIVATE,
+               world_do(world, "a", "env", "{\"message\":\".ship/.cache/mcp/x\"}")->text);
+    world_destroy(world);
+}
+
 static void a_question_to_people_comes_back_answered(void)
 {
     struct world *world = world_create(SERVERS("a", "rich"), "");
@@ -405,6 +424,7 @@ int main(int argc, char **argv)
         RUN(outcomes_say_what_happened);
         RUN(a_picture_becomes_a_file);
         RUN(a_server_gets_what_is_meant_for_it);
+        RUN(a_server_finds_nothing_private);
         RUN(a_question_to_people_comes_back_answered);
         RUN(resources_and_prompts_are_listed_and_read);
         RUN(a_list_that_changes_is_told_again);

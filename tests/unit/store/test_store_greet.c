@@ -67,23 +67,33 @@ static void a_group_that_is_let_in_is_told_whom_it_answers(void)
     CHECK(strstr(greeting_with("{\"access\":[\"u1\"]}"), "let in") != NULL);
 }
 
-static void it_is_greeted_once_for_each_time(void)
+/* Some platforms say it twice, in two kinds of events with dates of their own; the second may come
+ * when it likes, also to another process. Who was sent away and is taken in again is greeted. */
+static void each_join_is_greeted_once(void)
 {
     start_paired(&w);
-    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "1", now_ms()));
+    int64_t first_ms = now_ms();
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "1", first_ms));
     CHECK(told(&w, "x")[0] != '\0');
-    CHECK_INT(SMA_VERDICT_DUPLICATE, join_at("boss", "1", now_ms()));
+    CHECK_INT(SMA_VERDICT_DUPLICATE, join_at("boss", "1", first_ms));
     crash_world(&w);
-    CHECK_INT(SMA_VERDICT_DUPLICATE, join_at("boss", "1", now_ms()));
+    CHECK_INT(SMA_VERDICT_DUPLICATE, join_at("boss", "1", first_ms));
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "2", first_ms + SECOND_MS));
     CHECK_TEXT("", told(&w, "x"));
-    /* by another kind of event */
-    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "2", now_ms()));
-    CHECK(told(&w, "x")[0] != '\0');
-    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "3", now_ms()));
-    CHECK_TEXT("", told(&w, "x"));
-    /* it was sent away, and taken in again */
     pass(&w, SMA_NOTICE_INTERVAL_S + 1);
-    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "4", now_ms()));
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "3", first_ms - SECOND_MS));
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "4", first_ms - 60 * SECOND_MS));
+    CHECK_TEXT("", told(&w, "x"));
+    int64_t second_ms = now_ms();
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "5", second_ms));
+    CHECK(told(&w, "x")[0] != '\0');
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "6", second_ms));
+    CHECK_TEXT("", told(&w, "x"));
+    /* a date that has not come yet keeps no later one silent */
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "7", second_ms + 3600 * SECOND_MS));
+    CHECK(told(&w, "x")[0] != '\0');
+    pass(&w, SMA_NOTICE_INTERVAL_S + 1);
+    CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "8", now_ms()));
     CHECK(told(&w, "x")[0] != '\0');
     end_world(&w);
 }
@@ -154,7 +164,7 @@ int main(void)
 {
     RUN(a_group_is_told_who_came_and_who_lets_it_in);
     RUN(a_group_that_is_let_in_is_told_whom_it_answers);
-    RUN(it_is_greeted_once_for_each_time);
+    RUN(each_join_is_greeted_once);
     RUN(what_came_long_ago_is_not_greeted);
     RUN(where_it_is_not_wanted_it_is_silent);
     RUN(a_stranger_gets_no_greetings_without_end);

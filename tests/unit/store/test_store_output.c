@@ -401,7 +401,7 @@ static void the_whole_answer_is_a_file(void)
     CHECK(strncmp(sent->text, "@attach document .ship/output/answer-",
                   strlen("@attach document .ship/output/answer-")) == 0);
     CHECK(strstr(sent->text, ".md | The whole answer") != NULL);
-    CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, sent->intent);
+    CHECK_INT(SMA_INTENT_OUTPUT, sent->intent); /* who may send that file */
     CHECK_INT(1, count_outputs(TEXT));
     snprintf(first, sizeof first, "%s", sent->text);
     report(sent, 1);

@@ -220,6 +220,8 @@ static void what_is_outside_or_secret_is_never_sent(void)
         ".ship/chats/telegram%3Achat%3A7.jsonl",
         "folder/../.ship/./chats/telegram%3Achat%3A7.jsonl",
         ".ship/contacts.json",
+        ".ship/output/answer-1.md",
+        ".ship/anything-new/x",
         "ship.json",
         "folder",
         "nothing.txt",
@@ -247,6 +249,12 @@ static void what_is_outside_or_secret_is_never_sent(void)
     CHECK(mkdir(path, 0700) == 0);
     write_file(".ship/chats/telegram%3Achat%3A7.jsonl", "said elsewhere");
     write_file(".ship/contacts.json", "{}");
+    snprintf(path, sizeof path, "%s/.ship/output", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    write_file(".ship/output/answer-1.md", "the answer to somebody else");
+    snprintf(path, sizeof path, "%s/.ship/anything-new", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    write_file(".ship/anything-new/x", "private");
     write_file("empty.txt", "");
     snprintf(path, sizeof path, "%s/.env", world_dir);
     snprintf(other, sizeof other, "%s/hard.txt", world_dir);
@@ -260,6 +268,31 @@ static void what_is_outside_or_secret_is_never_sent(void)
         CHECK(receipt.error[0] != '\0');
     }
     CHECK_INT(0, world_calls("senddocument"));
+    world_close();
+}
+
+/* What /full made is sent by its own delivery, which sends nothing else. */
+static void only_its_own_delivery_sends_an_output(void)
+{
+    char path[512];
+    world_open(",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}");
+    snprintf(path, sizeof path, "%s/.ship", world_dir);
+    CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/.ship/output", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    write_file(".ship/output/answer-1.md", "the whole answer");
+    write_file("plan.txt", "what we do");
+    const char *line = "@attach document .ship/output/answer-1.md | all of it";
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt_of(world_deliver(1, ADA, "", "", line)).state);
+    CHECK_INT(0, world_calls("senddocument"));
+    world_set_intent(SMA_INTENT_OUTPUT);
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(2, ADA, "", "", line)).state);
+    json_t *message = last_message(WORLD_ADA);
+    CHECK_TEXT("the whole answer", json_string_value(json_object_get(message, "file_text")));
+    json_decref(message);
+    CHECK_INT(SMA_DELIVERY_FAILED,
+              receipt_of(world_deliver(3, ADA, "", "", "@attach document plan.txt")).state);
+    CHECK_INT(1, world_calls("senddocument"));
     world_close();
 }
 
@@ -345,6 +378,7 @@ int main(void)
     RUN(many_attempts_are_open_at_once);
     RUN(files_of_the_project_are_uploaded);
     RUN(what_is_outside_or_secret_is_never_sent);
+    RUN(only_its_own_delivery_sends_an_output);
     RUN(a_file_over_the_limit_is_refused_here);
     RUN(what_is_no_photo_to_the_platform_goes_as_a_document);
     RUN(an_address_that_cannot_be_fetched_goes_as_words);

@@ -34,6 +34,9 @@ static void make_traps(struct project *project)
     project_put(project, ".ship/.cache/parts/d.b64", "OUTSIDE part");
     project_put(project, ".ship/logs/exec/0123456789abcdef.txt", "log");
     project_put(project, ".ship/logs/2026-01-01.jsonl", "OUTSIDE log");
+    project_put(project, ".ship/output/answer-1.md", "OUTSIDE answer");
+    project_put(project, ".ship/anything-new/x.txt", "OUTSIDE new");
+    project_put(project, ".ship/anything-new.txt", "OUTSIDE new");
     project_put(project, ".git/config", "OUTSIDE config");
     project_put(project, ".git/HEAD", "ref");
     project_put(project, ".git/hooks/pre-commit", "hook");
@@ -125,6 +128,9 @@ static void nothing_outside_is_read(void)
         {".ship/.cache/parts/d.b64", NULL, NULL},
         {".Ship/state.db", NULL, NULL},
         {".ship/logs/2026-01-01.jsonl", NULL, NULL},
+        {".ship/output/answer-1.md", NULL, NULL},
+        {".ship/anything-new/x.txt", NULL, NULL},
+        {".ship/anything-new.txt", NULL, NULL},
         {".ship/public/../state.db", NULL, NULL},
         {".git/config", NULL, NULL},
         {"../secret.txt", NULL, NULL},
@@ -274,7 +280,11 @@ static void names_have_classes(void)
         {"a/.envrc/b", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
          SMA_GUARD_PROTECTED},
         {".ship/public/x", SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PROTECTED},
-        {".ship/output/x", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PLAIN,
+        {".ship/output/x", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
+         SMA_GUARD_PROTECTED},
+        {".ship/anything-new/x", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
+         SMA_GUARD_PROTECTED},
+        {".ship/memory/users/x", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
          SMA_GUARD_PROTECTED},
         {".ship/publicx", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
          SMA_GUARD_PROTECTED},
@@ -294,6 +304,40 @@ static void names_have_classes(void)
         CHECK_INT(rows[i].send, sma_guard_classify(path, SMA_GUARD_SEND));
         CHECK_INT(rows[i].write, sma_guard_classify(path, SMA_GUARD_WRITE));
     }
+}
+
+/* The delivery that was made for such a file opens it, and nothing else. */
+static void an_output_opens_outputs_alone(void)
+{
+    static const char *const refused[] = {"plain.txt",
+                                          ".ship/public/p.txt",
+                                          ".ship/state.db",
+                                          ".ship/output",
+                                          ".ship/output/",
+                                          ".ship/output/sub/x.md",
+                                          ".ship/outputx",
+                                          ".ship/output/link.md",
+                                          ".ship/output/../state.db",
+                                          "sub/.ship/output/x.md"};
+    struct project project;
+    char *text = NULL;
+    project_open(&project, "");
+    make_traps(&project);
+    project_put(&project, ".ship/output/sub/x.md", "deeper");
+    project_put(&project, "sub/.ship/output/x.md", "elsewhere");
+    link_at(&project, "../state.db", ".ship/output/link.md");
+    for (int by_parts = 0; by_parts < 2; by_parts++) {
+        struct sma_guard *guard = open_guard(&project, by_parts == 0);
+        CHECK_OK(read_path(guard, ".ship/output/answer-1.md", SMA_GUARD_OUTPUT, &text));
+        CHECK_STR("OUTSIDE answer", sma_str(text));
+        free(text);
+        CHECK_ERR(SMA_ERR_BADINPUT,
+                  read_path(guard, ".ship/output/answer-1.md", SMA_GUARD_SEND, &text));
+        for (size_t i = 0; i < SMA_COUNT_OF(refused); i++)
+            CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, refused[i], SMA_GUARD_OUTPUT, &text));
+        sma_guard_destroy(guard);
+    }
+    project_close(&project);
 }
 
 static void paths_of_commands_stay(void)
@@ -553,6 +597,7 @@ int main(void)
     RUN(nothing_outside_is_written);
     RUN(other_names_of_the_configuration_are_not_sent);
     RUN(names_have_classes);
+    RUN(an_output_opens_outputs_alone);
     RUN(paths_of_commands_stay);
     RUN(a_swapped_folder_leads_nowhere);
     RUN(patterns_fit);

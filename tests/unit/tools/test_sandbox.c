@@ -74,9 +74,11 @@ static void other_chats_are_invisible(void)
     struct world *world = world_create(REQUIRE);
     static const char *const names[] = {
         ".ship/chats/telegram%3A1.jsonl", ".ship/contacts.json",     ".ship/logs/2026-11-22.jsonl",
-        ".ship/logs/exec/a.log",          ".ship/memory/project.md", ".ship/output/answer-1.md"};
-    static const char *const folders[] = {"chats",  "logs",   "logs/exec",
-                                          "memory", "output", "public"};
+        ".ship/logs/exec/a.log",          ".ship/memory/project.md", ".ship/output/answer-1.md",
+        ".ship/anything-new/a.txt",       ".ship/anything-new.txt",  ".ship/.cache/parts/a.b64"};
+    static const char *const folders[] = {
+        "chats",  "logs",         "logs/exec", "memory",       "output",
+        "public", "anything-new", ".cache",    ".cache/parts", ".cache/telegram"};
     char path[256];
     for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
         snprintf(path, sizeof path, "%s/.ship/%s", world_dir(world), folders[i]);
@@ -85,8 +87,11 @@ static void other_chats_are_invisible(void)
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
         world_put_file(world, names[i], "talk-canary");
     world_put_file(world, ".ship/public/page.html", "shown-canary");
-    expect_nothing(world, "grep -rh canar. .; cat .ship/*/* .ship/*/*/*", "talk-canary");
-    CHECK(strstr(world_do(world, "grep -rh canar. .")->content, "shown-canary") != NULL);
+    world_put_file(world, ".ship/.cache/telegram/1.pdf", "sent-canary");
+    expect_nothing(world, "grep -rh canar. .; cat .ship/* .ship/*/* .ship/.cache/*/* .ship/*/*/*",
+                   "talk-canary");
+    const char *found = world_do(world, "grep -rh canar. .")->content;
+    CHECK(strstr(found, "shown-canary") != NULL && strstr(found, "sent-canary") != NULL);
     world_destroy(world);
 }
 

@@ -1,12 +1,14 @@
 /*
  * test_sandbox_walls.c — what the kernel refuses to commands in the sandbox, how much memory their
- * folders take, and what they see of ship.json. Method: programs that are compiled and run in
- * there.
+ * folders take, what they see of ship.json, and what is said of their end. Method: programs that
+ * are compiled and run in there.
  */
 #include "world.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,6 +227,61 @@ static void ship_json_is_shown_without_its_secrets(void)
     world_destroy(world);
 }
 
+/* bubblewrap, whose inner process dies late when the file `slow` is there: on a busy machine the
+ * kernel takes its time for the end of a namespace. */
+static void put_late_bubblewrap(const char *folder)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "cp /usr/bin/bwrap %s/real && cat >%s/bwrap <<'END' && chmod 755 %s/bwrap\n"
+             "#!/bin/sh\n"
+             "[ -e %s/slow ] || exec %s/real \"$@\"\n"
+             "sleep 0.6 </dev/null >/dev/null 2>&1 3>&- 4>&- &\n"
+             "printf '{\"child-pid\": %%d\\n}\\n' $! >&3\n"
+             "exec %s/real \"$@\" 3>/dev/null\n"
+             "END\n",
+             folder, folder, folder, folder, folder, folder);
+    CHECK_INT(0, system(text)); // NOLINT(cert-env33-c): a shell is what it is about
+}
+
+static void be_late(const char *folder)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/bwrap", folder);
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(path, "/usr/bin/bwrap", NULL, MS_BIND, NULL) != 0)
+        _exit(77);
+    struct world *world = world_create(REQUIRE);
+    snprintf(path, sizeof path, "%s/slow", folder);
+    CHECK(close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0);
+    const struct world_record *record = world_do(world, "echo 'no such file' >&2; exit 2");
+    CHECK_TEXT("", world_member(world, record, "note"));
+    record = world_do(world, "sleep 100 & exit 2");
+    CHECK(strstr(world_member(world, record, "note"), "Processes it had left behind") != NULL);
+    world_destroy(world);
+    _exit(0);
+}
+
+/* What is said to be left behind was left by the command, and is not a sandbox that ends late. */
+static void a_sandbox_that_ends_late_is_no_process_left_behind(void)
+{
+    char folder[] = "/tmp/sma-late-XXXXXX", text[64];
+    int status = -1;
+    CHECK(mkdtemp(folder) != NULL);
+    put_late_bubblewrap(folder);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        be_late(folder);
+    CHECK(waitpid(child, &status, 0) == child);
+    snprintf(text, sizeof text, "rm -r %s", folder);
+    CHECK_INT(0, system(text)); // NOLINT(cert-env33-c)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        puts("   not tried: nothing can be mounted here");
+    else
+        CHECK_INT(0, status);
+}
+
 int main(void)
 {
     struct world *world = world_create("");
@@ -243,5 +300,6 @@ int main(void)
     RUN(empty_files_count_as_memory);
     RUN(hidden_folders_take_nothing);
     RUN(ship_json_is_shown_without_its_secrets);
+    RUN(a_sandbox_that_ends_late_is_no_process_left_behind);
     return check_summary();
 }
