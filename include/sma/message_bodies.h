@@ -497,6 +497,24 @@ BODY(sma_history_lines)
     FIELD(bool, is_cut)                      /* more matched than limit or bytes allowed */
 END
 
+/*
+ * * Agent -> store: fetch once more what came with an earlier message of the chat that asks. The
+ * store finds in the history how the platform calls it and has its adapter PREPARE it; what is
+ * still there is not fetched. One of message_id and path is not empty.
+ */
+BODY(sma_fetch_ask)
+    PART(sma_route, route)                   /* of the run */
+    TEXT(message_id)                         /* of the platform; empty = by path alone */
+    TEXT(path)                               /* of one file; empty = all of the message */
+END
+
+BODY(sma_fetched)
+    FIELD(uint8_t, err)                      /* enum sma_err; NOTFOUND: no such message or file */
+    TEXT(error)                              /* in words, for the model */
+    TEXT(files_json) /* those that are there now: [{"path","kind","name"?,"mime"?,"bytes"}] */
+    TEXT(missing)                            /* what could not be had, and why; may be empty */
+END
+
 BODY(sma_contact_ask)
     TEXT(user_name) /* or an actor key, "telegram:1001", when several share a name */
     TEXT(channel)                            /* empty = any */

@@ -76,6 +76,8 @@ MSG(DONE,           done,           ASK(DONE_DONE),      AGENT,      STORE,     
 MSG(DONE_DONE,      done_done,      ANSWER,              STORE,      AGENT,      sma_step_done)
 MSG(HISTORY,        history,        ASK(HISTORY_LINES),  AGENT,      STORE,      sma_history_ask)
 MSG(HISTORY_LINES,  history_lines,  ANSWER,              STORE,      AGENT,      sma_history_lines)
+MSG(FETCH,          fetch,          ASK(FETCHED),        AGENT,      STORE,      sma_fetch_ask)
+MSG(FETCHED,        fetched,        ANSWER,              STORE,      AGENT,      sma_fetched)
 MSG(CONTACT,        contact,        ASK(CONTACT_RESULT), AGENT,      STORE,      sma_contact_ask)
 MSG(CONTACT_RESULT, contact_result, ANSWER,              STORE,      AGENT,      sma_contact_result)
 MSG(MEMORY,         memory,         ASK(MEMORY_RESULT),  AGENT,      MEMORY,     sma_memory_ask)

@@ -28,19 +28,27 @@ static void start(struct platform_world *world, const char *members)
 }
 
 /* -- files ------------------------------------------------------------------------------------- */
-/* The one file in the adapter's cache whose name ends so; its content, malloc'ed. */
-static char *read_cached(const struct platform_world *world, const char *end)
+/* The one file in the adapter's cache whose name ends so; "": there is none. */
+static void find_cached(const struct platform_world *world, const char *end, char name[512])
 {
-    char path[256], name[512] = "";
+    char path[256];
+    name[0] = '\0';
     snprintf(path, sizeof path, "%s/.ship/.cache/telegram", world->world.folder.path);
     DIR *folder = opendir(path);
     CHECK(folder != NULL);
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         size_t len = strlen(entry->d_name);
         if (len > strlen(end) && strcmp(entry->d_name + len - strlen(end), end) == 0)
-            snprintf(name, sizeof name, ".ship/.cache/telegram/%s", entry->d_name);
+            snprintf(name, 512, ".ship/.cache/telegram/%s", entry->d_name);
     }
     closedir(folder);
+}
+
+/* Its content, malloc'ed. */
+static char *read_cached(const struct platform_world *world, const char *end)
+{
+    char name[512];
+    find_cached(world, end, name);
     CHECK(name[0] != '\0');
     return folder_read(&world->world.folder, name);
 }
@@ -64,6 +72,65 @@ static void a_document_is_on_disk_before_the_model_reads_of_it(void)
     text = read_cached(&world, "-voice.ogg");
     CHECK_TEXT("OggS", text);
     free(text);
+    platform_world_stop(&world);
+}
+
+/* ANN or BOB asks the model to fetch it again; until its result, which holds `part`, is told. */
+static void fetch_again(const struct platform_world *world, int64_t chat, const char *member,
+                        const char *value, const char *part)
+{
+    char text[700];
+    snprintf(text, sizeof text, "again [[call download_attachment {\"%s\":\"%s\"}]]", member,
+             value);
+    size_t before = chat_count(world, chat, "Result: ");
+    (void)chat_say(world, chat, chat, text);
+    long long until = process_now_ms() + AWAIT_MS;
+    while (chat_count(world, chat, "Result: ") == before && process_now_ms() < until)
+        process_pause_ms(2);
+    platform_settle(world);
+    if (chat_count(world, chat, part) == 0)
+        chat_show(world, chat);
+    CHECK(chat_count(world, chat, part) > 0);
+}
+
+/* By path or by message, also after a restart; for who was there, and nobody else. What the
+ * platform has no more is told as such, and what never came can still be had. */
+static void what_came_is_fetched_again(void)
+{
+    struct platform_world world;
+    char path[512], place[800], id[32];
+    platform_world_start(&world, &telegram_kind, binary, fake_model,
+                         &(struct platform_options){.root =
+                                                        ",\"permissions\":{\"roles\":{\"member\":"
+                                                        "[\"telegram:1001\",\"telegram:1002\"]}}"});
+    json_t *said = platform_do(&world.client, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say",
+                               "chat", ANN, "user", ANN, "caption", "see this", "file", "kind",
+                               "document", "name", "my file.txt", "text", "what the file says");
+    snprintf(id, sizeof id, "%lld",
+             (long long)json_integer_value(json_object_get(said, "message_id")));
+    json_decref(said);
+    chat_expect(&world, ANN, "see this");
+    platform_settle(&world);
+    find_cached(&world, "-my_file.txt", path);
+    snprintf(place, sizeof place, "%s/%s", world.world.folder.path, path);
+    CHECK(unlink(place) == 0);
+    fetch_again(&world, ANN, "path", path, "\"bytes\":18");
+    char *text = read_cached(&world, "-my_file.txt");
+    CHECK_TEXT("what the file says", text);
+    free(text);
+    CHECK(unlink(place) == 0);
+    fetch_again(&world, ANN, "messageId", id, "\"name\":\"my file.txt");
+    CHECK(access(place, R_OK) == 0);
+    (void)chat_say(&world, BOB, BOB, "hello");
+    chat_expect(&world, BOB, "You said: hello");
+    CHECK(unlink(place) == 0);
+    fetch_again(&world, BOB, "path", path, "No earlier message of this chat");
+    fetch_again(&world, BOB, "messageId", id, "No earlier message of this chat");
+    fetch_again(&world, ANN, "path", ".ship/.cache/telegram/nothing", "No earlier message");
+    CHECK(access(place, F_OK) != 0);
+    platform_status(&world, "file", 404, 404, 99);
+    fetch_again(&world, ANN, "path", path, "could not be");
+    CHECK(access(place, F_OK) != 0);
     platform_world_stop(&world);
 }
 
@@ -301,6 +368,7 @@ int main(int argc, char **argv)
     binary = argv[1];
     fake_model = argv[2];
     RUN(a_document_is_on_disk_before_the_model_reads_of_it);
+    RUN(what_came_is_fetched_again);
     RUN(a_file_that_cannot_be_had_is_named);
     RUN(a_file_goes_out_with_its_words);
     RUN(migration_keeps_the_conversation);

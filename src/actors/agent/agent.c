@@ -357,6 +357,10 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
         event.kind = SMA_RUN_HISTORY;
         event.history = SMA_MSG_BODY(msg, struct sma_history_lines);
         break;
+    case SMA_MSG_FETCHED:
+        event.kind = SMA_RUN_FETCHED;
+        event.fetched = SMA_MSG_BODY(msg, struct sma_fetched);
+        break;
     case SMA_MSG_SEND_RESULT:
         event.kind = SMA_RUN_SENT;
         event.sent = SMA_MSG_BODY(msg, struct sma_send_result);

@@ -231,6 +231,13 @@ static void ask_history(struct sma_agent *agent, struct agent_run *entry,
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
+static void ask_fetch(struct sma_agent *agent, struct agent_run *entry,
+                      const struct sma_run_action *action)
+{
+    struct sma_msg *msg = agent_need(agent, sma_msg_make_fetch(&action->fetch));
+    ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
+}
+
 /* The message is durable and will arrive without the run: while every slot is taken, others may
  * wait for this one. */
 static uint64_t send_wait_ns(const struct sma_agent *agent)
@@ -396,6 +403,9 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         break;
     case SMA_RUN_ASK_HISTORY:
         ask_history(agent, entry, action);
+        break;
+    case SMA_RUN_ASK_FETCH:
+        ask_fetch(agent, entry, action);
         break;
     case SMA_RUN_ASK_MEMORY:
         ask(agent, SMA_ACTOR_MEMORY, entry, action->call,

@@ -2,6 +2,7 @@
 #include "intake_priv.h"
 #include "message_parts.h"
 #include "people.h"
+#include "query.h"
 #include "record.h"
 #include "store.h"
 
@@ -158,6 +159,16 @@ static void put_aside_meta(struct sma_buf *meta, struct sma_str own, unsigned co
     }
 }
 
+/* With how its files are asked for at the platform: download_attachment does so again. */
+static void put_file_meta(struct sma_buf *meta, struct sma_str own, struct sma_str preparation)
+{
+    bool has_own = own.len > 2 && own.ptr[0] == '{' && own.ptr[own.len - 1] == '}';
+    sma_buf_put(meta, has_own ? own.ptr : "{", has_own ? own.len - 1 : 1);
+    sma_buf_put_text(meta, has_own ? ",\"attachments\":" : "\"attachments\":");
+    sma_buf_put_str(meta, preparation);
+    sma_buf_put_char(meta, '}');
+}
+
 /* The meta object of a line with whose words it has: "<channel>:chat:<chat>:user:<user>". */
 static void put_actor_meta(struct sma_buf *meta, const struct sma_ingress *in, struct sma_str own)
 {
@@ -200,9 +211,16 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
     if (is_aside)
         put_aside_meta(&marked, in->meta_json,
                        in->kind == SMA_EVENT_CONTROL ? in->control : SMA_CONTROL_NONE);
-    put_actor_meta(meta, in, is_aside ? sma_buf_str(&marked) : in->meta_json);
-    if (marked.err != SMA_ERR_OK || meta->err != SMA_ERR_OK)
-        return marked.err != SMA_ERR_OK ? marked.err : meta->err;
+    struct sma_str own = is_aside ? sma_buf_str(&marked) : in->meta_json;
+    SMA_AUTO(sma_buf_fini) struct sma_buf with_files;
+    sma_buf_init(&with_files, SMA_META_BYTES_MAX + SMA_ATTACHMENT_META_BYTES_MAX + 128);
+    if (sma_store_has_files(in->preparation)) {
+        put_file_meta(&with_files, own, in->preparation);
+        own = sma_buf_str(&with_files);
+    }
+    put_actor_meta(meta, in, own);
+    if (marked.err != SMA_ERR_OK || with_files.err != SMA_ERR_OK || meta->err != SMA_ERR_OK)
+        return SMA_ERR_NOMEM;
     return sma_store_place_line(store, chat,
                                 &(struct sma_history_entry){.wall_ms = in->wall_ms,
                                                             .channel = in->route.channel,

@@ -1,5 +1,5 @@
 /* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement
- * waits), SESSION, CONTACT. */
+ * waits; so FETCH, which goes on in fetch_again.c), SESSION, CONTACT. */
 #include "query.h"
 #include "batch_priv.h"
 #include "budget.h"
@@ -159,7 +159,7 @@ static void answer_cursor(struct sma_store *store, const struct sma_msg *questio
     answer_json(store, question, sma_str(json));
 }
 
-static void enqueue_search(struct sma_store *store, struct sma_msg **msg)
+void sma_store_enqueue_search(struct sma_store *store, struct sma_msg **msg)
 {
     struct store_search *search = calloc(1, sizeof *search);
     if (search == NULL)
@@ -198,7 +198,7 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_query *query = SMA_MSG_BODY(*msg, struct sma_query);
     if (query->kind == SMA_QUERY_HISTORY) {
-        enqueue_search(store, msg);
+        sma_store_enqueue_search(store, msg);
         return;
     }
     if (query->kind == SMA_QUERY_CURSOR) {
@@ -226,7 +226,7 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
 /* -- HISTORY ----------------------------------------------------------------------------------- */
 void sma_store_history(struct sma_store *store, struct sma_msg **msg)
 {
-    enqueue_search(store, msg);
+    sma_store_enqueue_search(store, msg);
 }
 
 static struct sma_history_place place_of(struct sma_store *store, uint64_t seq)
@@ -248,6 +248,8 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.chat_key = asked->chat_key;
         query.limit = asked->limit;
         query.is_raw = true;
+    } else if (search->question->kind == SMA_MSG_FETCH) {
+        sma_store_fetch_query(SMA_MSG_BODY(search->question, struct sma_fetch_ask), &query);
     } else {
         const struct sma_history_ask *asked =
             SMA_MSG_BODY(search->question, struct sma_history_ask);
@@ -366,6 +368,17 @@ static void answer_lines(struct sma_store *store, struct store_search *search, e
     sma_ctx_answer(store->ctx, search->question, &answer);
 }
 
+static void answer_search(struct sma_store *store, struct store_search *search, enum sma_err err,
+                          const struct sma_error *error)
+{
+    if (search->question->kind == SMA_MSG_QUERY)
+        answer_raw(store, search, err, error);
+    else if (search->question->kind == SMA_MSG_FETCH)
+        sma_store_fetch_found(store, search, err, error);
+    else
+        answer_lines(store, search, err, error);
+}
+
 static void end_search(struct sma_store *store, struct store_search *search)
 {
     if (search->reader != NULL) {
@@ -388,10 +401,7 @@ static bool advance(struct sma_store *store, struct store_search *search)
         err = sma_history_read_step(search->reader, &is_done, &error);
     if (err == SMA_ERR_OK && !is_done)
         return false;
-    if (search->question->kind == SMA_MSG_QUERY)
-        answer_raw(store, search, err, &error);
-    else
-        answer_lines(store, search, err, &error);
+    answer_search(store, search, err, &error);
     return true;
 }
 
@@ -429,12 +439,10 @@ void sma_store_refuse_searches(struct sma_store *store)
     const struct sma_error stopping = {.code = SMA_ERR_GONE, .text = "the service is stopping"};
     for (struct store_search *search = store->query->search_first; search != NULL;
          search = search->next) {
-        if (search->question->kind == SMA_MSG_QUERY)
-            answer_raw(store, search, SMA_ERR_GONE, &stopping);
-        else
-            answer_lines(store, search, SMA_ERR_GONE, &stopping);
+        answer_search(store, search, SMA_ERR_GONE, &stopping);
     }
     sma_store_drop_searches(store);
+    sma_store_refuse_fetches(store);
 }
 
 void sma_store_drop_searches(struct sma_store *store)
@@ -686,7 +694,7 @@ static enum sma_err create(struct sma_store *store)
 static uint64_t wake(const struct sma_store *store)
 {
     bool has_slice = store->query->search_first != NULL || store->query->lists != NULL;
-    return has_slice ? 0 : UINT64_MAX;
+    return has_slice ? 0 : sma_store_fetches_wake(store);
 }
 
 static void follow(struct sma_store *store)
@@ -696,6 +704,7 @@ static void follow(struct sma_store *store)
         sma_store_answer_waiters(store, seq);
     sma_store_answer_asked(store);
     sma_store_list_slice(store, LIST_TIME_NS);
+    sma_store_expire_fetches(store, sma_ctx_now(store->ctx));
 }
 
 static void fini(struct sma_store *store)
@@ -703,6 +712,7 @@ static void fini(struct sma_store *store)
     if (store->history != NULL)
         sma_store_drop_searches(store);
     sma_store_drop_lists(store);
+    sma_store_drop_fetches(store);
     for (uint32_t i = 0; i < store->query->asked_count; i++)
         sma_msg_destroyp(&store->query->asked[i]);
     free(store->query->asked);

@@ -7,6 +7,8 @@
 #include "map.h"
 #include "query.h"
 
+#include <jansson.h>
+
 #define STORE_SEARCH_COUNT_MAX 16 /* searches read at once; further ones wait */
 
 struct store_waiter
@@ -20,8 +22,16 @@ struct store_waiter
 struct store_search
 {
     struct store_search *next;
-    struct sma_msg *question; /* HISTORY or QUERY */
+    struct sma_msg *question; /* HISTORY, QUERY or FETCH */
     struct sma_history_reader *reader;
+};
+
+/* FETCH: its adapter is asked. */
+struct store_fetch
+{
+    struct sma_msg *question; /* NULL: free */
+    uint64_t ask_id, until_ns;
+    json_t *files; /* what is asked for, as in its preparation */
 };
 
 struct store_query
@@ -34,6 +44,21 @@ struct store_query
     struct store_list *lists;                       /* lists.h */
     struct store_search *search_first, *search_last;
     uint32_t search_count; /* with an open reader */
+    struct store_fetch fetches[SMA_FETCH_AGAIN_COUNT_MAX];
 };
+
+/* -- fetch_again.c ----------------------------------------------------------------------------- */
+struct sma_history_query;
+void sma_store_fetch_query(const struct sma_fetch_ask *ask, struct sma_history_query *ret_query);
+/** Its search is over: answered, or the adapter is asked and the question is kept. */
+void sma_store_fetch_found(struct sma_store *store, struct store_search *search, enum sma_err err,
+                           const struct sma_error *error);
+void sma_store_expire_fetches(struct sma_store *store, uint64_t now);
+uint64_t sma_store_fetches_wake(const struct sma_store *store); /* UINT64_MAX: none is open */
+void sma_store_refuse_fetches(struct sma_store *store);
+void sma_store_drop_fetches(struct sma_store *store); /* unanswered */
+
+/* -- query.c ----------------------------------------------------------------------------------- */
+void sma_store_enqueue_search(struct sma_store *store, struct sma_msg **msg);
 
 #endif

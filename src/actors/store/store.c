@@ -295,6 +295,9 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_SESSION:
         sma_store_session(store, msg);
         break;
+    case SMA_MSG_FETCH:
+        sma_store_fetch(store, msg);
+        break;
     case SMA_MSG_CONTACT:
         sma_store_contact(store, msg);
         break;

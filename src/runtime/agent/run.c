@@ -505,6 +505,32 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
     run_place_look(run);
 }
 
+/* What a call has asked somebody of this program is answered. */
+static void call_answered(struct sma_run *run, const struct sma_run_event *event)
+{
+    switch (event->kind) {
+    case SMA_RUN_CONTACT:
+        run_contact(run, event->call, event->contact);
+        break;
+    case SMA_RUN_HISTORY:
+        history_came(run, event);
+        break;
+    case SMA_RUN_FETCHED:
+        run_fetched(run, event->call, event->fetched);
+        break;
+    case SMA_RUN_MEMORY:
+        memory_came(run, event);
+        break;
+    case SMA_RUN_SENT:
+        run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
+        break;
+    default:
+        SMA_ASSERT(event->kind == SMA_RUN_TOOL);
+        tool_came(run, event);
+        break;
+    }
+}
+
 void run_handle(struct sma_run *run, const struct sma_run_event *event)
 {
     SMA_ASSERT(run->magic == RUN_MAGIC);
@@ -531,19 +557,12 @@ void run_handle(struct sma_run *run, const struct sma_run_event *event)
         encoded(run, event->call, event->part);
         break;
     case SMA_RUN_CONTACT:
-        run_contact(run, event->call, event->contact);
-        break;
     case SMA_RUN_HISTORY:
-        history_came(run, event);
-        break;
+    case SMA_RUN_FETCHED:
     case SMA_RUN_MEMORY:
-        memory_came(run, event);
-        break;
     case SMA_RUN_SENT:
-        run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
-        break;
     case SMA_RUN_TOOL:
-        tool_came(run, event);
+        call_answered(run, event);
         break;
     case SMA_RUN_ELICIT:
     case SMA_RUN_ELICIT_END:

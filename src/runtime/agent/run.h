@@ -119,6 +119,7 @@ enum sma_run_event_kind
     SMA_RUN_CONTACT,    /* call, contact */
     SMA_RUN_HISTORY,    /* call, history */
     SMA_RUN_MEMORY,     /* call, memory */
+    SMA_RUN_FETCHED,    /* call, fetched */
     SMA_RUN_SENT,       /* call, sent */
     SMA_RUN_TOOL,       /* call, tool */
     SMA_RUN_MCP,        /* call, mcp */
@@ -148,6 +149,7 @@ struct sma_run_event
         const struct sma_contact_result *contact;
         const struct sma_history_lines *history;
         const struct sma_memory_result *memory;
+        const struct sma_fetched *fetched;
         const struct sma_send_result *sent;
         const struct sma_tool_answer *tool;
         const struct sma_mcp_answer *mcp;
@@ -166,6 +168,7 @@ enum sma_run_action_kind
     SMA_RUN_ASK_CONTACT,  /* call, contact */
     SMA_RUN_ASK_HISTORY,  /* call, history */
     SMA_RUN_ASK_MEMORY,   /* call, memory */
+    SMA_RUN_ASK_FETCH,    /* call, fetch */
     SMA_RUN_ASK_SEND,     /* call, outbox_id; deadline at most SMA_SEND_WAIT_S */
     SMA_RUN_STORE_STEP,   /* step */
     SMA_RUN_STORE_DONE,   /* done */
@@ -193,6 +196,7 @@ struct sma_run_action
         struct sma_contact_ask contact;
         struct sma_history_ask history;
         struct sma_memory_ask memory;
+        struct sma_fetch_ask fetch;
         struct sma_tool_ask tool;
         struct sma_mcp_call mcp;
         struct sma_mcp_elicited elicited;

@@ -196,6 +196,17 @@ static void ask_history(struct sma_run *run, uint32_t index)
                                                .given = run_past_given(&run->past)};
 }
 
+/* Of this chat only: what came elsewhere is for those who are there. */
+static void ask_fetch(struct sma_run *run, uint32_t index)
+{
+    const struct sma_tool_args *args = &run->calls[index].args;
+    run_open_call(run, index, CALL_FETCH);
+    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_FETCH);
+    action->call = index;
+    action->fetch = (struct sma_fetch_ask){
+        .route = run->order->route, .message_id = args->message_id, .path = args->path};
+}
+
 void run_delivery_is(struct sma_run *run, uint32_t index,
                      const struct sma_step_delivery_state *delivery)
 {
@@ -269,6 +280,8 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         ask_history(run, index);
     else if (tool == SMA_TOOL_CONTACT_LOOKUP)
         run_ask_contact(run, index);
+    else if (tool == SMA_TOOL_DOWNLOAD)
+        ask_fetch(run, index);
     else if (tool == SMA_TOOL_MEMORY_SEARCH || tool == SMA_TOOL_MEMORY_UPSERT)
         run_ask_memory(run, index);
     else
@@ -347,6 +360,17 @@ void run_history(struct sma_run *run, uint32_t index, const struct sma_history_l
                          sma_prompt_is_group(run->order->route.chat_type));
     run_set_result(call, lines->err != SMA_ERR_OK);
     run_past_read(&run->past, sma_buf_str(&call->result));
+    run_check_round(run);
+}
+
+void run_fetched(struct sma_run *run, uint32_t index, const struct sma_fetched *fetched)
+{
+    if (run->state != RUN_TOOLS)
+        return;
+    struct run_call *call = run_close_call(run, index, CALL_FETCH);
+    if (call == NULL)
+        return;
+    run_set_result(call, !sma_tool_put_fetched(&call->result, fetched));
     run_check_round(run);
 }
 

@@ -62,6 +62,7 @@ static bool take_action(struct sma_run *run, struct run_child *child, struct sma
     case SMA_RUN_ASK_CONTACT:
     case SMA_RUN_ASK_HISTORY:
     case SMA_RUN_ASK_MEMORY:
+    case SMA_RUN_ASK_FETCH:
     case SMA_RUN_ASK_SEND:
     case SMA_RUN_ASK_TOOL: /* what people see and what is logged knows the run and its call */
     case SMA_RUN_ASK_ENCODE:
@@ -275,7 +276,8 @@ bool run_child_event(struct sma_run *run, const struct sma_run_event *event)
     bool is_answer = event->kind == SMA_RUN_MODEL || event->kind == SMA_RUN_CONTACT ||
                      event->kind == SMA_RUN_HISTORY || event->kind == SMA_RUN_SENT ||
                      event->kind == SMA_RUN_TOOL || event->kind == SMA_RUN_ENCODED ||
-                     event->kind == SMA_RUN_MEMORY || event->kind == SMA_RUN_MCP;
+                     event->kind == SMA_RUN_MEMORY || event->kind == SMA_RUN_MCP ||
+                     event->kind == SMA_RUN_FETCHED;
     uint32_t number = event->call >> RUN_CHILD_SHIFT;
     if (!is_answer || number == 0)
         return false;

@@ -54,6 +54,7 @@ enum call_stage
     CALL_CONTACT, /* the store: who is it? */
     CALL_HISTORY, /* the store */
     CALL_MEMORY,  /* the store */
+    CALL_FETCH,   /* the store, which asks the platform */
     CALL_CHECK,   /* the tools: may it be done? */
     CALL_TURN,    /* a command: files of the same answer are written first */
     CALL_RUN,     /* the tools: its result */
@@ -432,6 +433,7 @@ void run_memory(struct sma_run *run, uint32_t index, const struct sma_memory_res
 /* run_calls.c */
 void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact);
 void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines);
+void run_fetched(struct sma_run *run, uint32_t index, const struct sma_fetched *fetched);
 void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, struct sma_str error);
 void run_ask_contact(struct sma_run *run, uint32_t index);
 /* What is known of an outbox row by now, as its call's result. */

@@ -31,10 +31,10 @@ struct sma_history_reader
 {
     struct sma_history *history;
     char *strings; /* chat key, session ids and marks, one allocation */
-    struct sma_str chat_key, *session_ids, given;
+    struct sma_str chat_key, *session_ids, given, attached_to, attached_path;
     bool accepts_any_key;
     uint32_t session_id_count, limit;
-    bool is_raw, ends_at_clear;
+    bool is_raw, ends_at_clear, wants_attachments;
     int64_t from_ms, to_ms;
     char *stem;
     struct history_matcher *matcher; /* NULL = recent */
@@ -108,10 +108,20 @@ static bool is_at_or_after(const struct position *position, uint32_t file, uint6
            (file > position->file || (file == position->file && offset >= position->offset));
 }
 
+static struct sma_str copy_to(char **at, struct sma_str text)
+{
+    struct sma_str copy = {*at, text.len};
+    if (text.len > 0)
+        memcpy(*at, text.ptr, text.len);
+    *at += text.len;
+    return copy;
+}
+
 static enum sma_err copy_strings(struct sma_history_reader *reader,
                                  const struct sma_history_query *query)
 {
-    size_t total = query->chat_key.len + query->given.len + 1;
+    size_t total = query->chat_key.len + query->given.len + query->attached_to.len +
+                   query->attached_path.len + 1;
     for (uint32_t i = 0; i < query->session_id_count; i++)
         total += query->session_ids[i].len;
     reader->strings = malloc(total);
@@ -119,22 +129,14 @@ static enum sma_err copy_strings(struct sma_history_reader *reader,
     if (reader->strings == NULL || reader->session_ids == NULL)
         return SMA_ERR_NOMEM;
     char *at = reader->strings;
-    if (query->chat_key.len > 0)
-        memcpy(at, query->chat_key.ptr, query->chat_key.len);
-    reader->chat_key = (struct sma_str){at, query->chat_key.len};
+    reader->chat_key = copy_to(&at, query->chat_key);
     reader->accepts_any_key = query->accepts_any_key;
-    at += query->chat_key.len;
-    for (uint32_t i = 0; i < query->session_id_count; i++) {
-        struct sma_str id = query->session_ids[i];
-        if (id.len > 0)
-            memcpy(at, id.ptr, id.len);
-        reader->session_ids[i] = (struct sma_str){at, id.len};
-        at += id.len;
-    }
+    for (uint32_t i = 0; i < query->session_id_count; i++)
+        reader->session_ids[i] = copy_to(&at, query->session_ids[i]);
     reader->session_id_count = query->session_id_count;
-    if (query->given.len > 0)
-        memcpy(at, query->given.ptr, query->given.len);
-    reader->given = (struct sma_str){at, query->given.len};
+    reader->given = copy_to(&at, query->given);
+    reader->attached_to = copy_to(&at, query->attached_to);
+    reader->attached_path = copy_to(&at, query->attached_path);
     return SMA_ERR_OK;
 }
 
@@ -158,6 +160,7 @@ static enum sma_err fill_reader(struct sma_history_reader *reader,
         reader->limit = SMA_HISTORY_LOAD_COUNT_MAX;
     reader->is_raw = query->is_raw;
     reader->ends_at_clear = query->ends_at_clear;
+    reader->wants_attachments = query->wants_attachments;
     reader->from_ms = query->from_ms;
     reader->to_ms = query->to_ms;
     reader->items = calloc(reader->limit, sizeof *reader->items);
@@ -328,11 +331,32 @@ static bool is_given(const struct sma_history_reader *reader, const struct sma_h
     return false;
 }
 
+/* Does it say how its files are asked for, and is it the one that is meant? */
+static bool has_attachments(const struct sma_history_reader *reader,
+                            const struct history_parsed *parsed)
+{
+    json_t *item, *list = json_object_get(json_object_get(parsed->root, "meta"), "attachments");
+    size_t i;
+    if (json_array_size(list) == 0 ||
+        (reader->attached_to.len > 0 &&
+         !sma_str_is_equal(reader->attached_to, parsed->entry.message_id)))
+        return false;
+    json_array_foreach(list, i, item)
+    {
+        const char *path = json_string_value(json_object_get(item, "path"));
+        if (path != NULL && sma_str_is_equal(reader->attached_path, sma_str(path)))
+            return true;
+    }
+    return reader->attached_path.len == 0;
+}
+
 static bool is_wanted(const struct sma_history_reader *reader, const struct history_parsed *parsed,
                       uint64_t offset)
 {
     const struct sma_history_entry *entry = &parsed->entry;
     bool is_user = sma_str_is_equal(entry->role, SMA_STR("user"));
+    if (reader->wants_attachments && (!is_user || !has_attachments(reader, parsed)))
+        return false;
     bool is_assistant = sma_str_is_equal(entry->role, SMA_STR("assistant"));
     if (!reader->is_raw && (parsed->is_notice || parsed->is_aside || !(is_user || is_assistant) ||
                             is_blank(entry->text) || is_given(reader, entry, is_user)))

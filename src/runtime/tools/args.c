@@ -251,6 +251,12 @@ static const struct member agent_members[] = {
     {"model", MEMBER_TEXT, false, true, AT(model), 0, SMA_NAME_BYTES_MAX, 0,
      "a string with the name of a configured model"},
 };
+static const struct member download_members[] = {
+    {"messageId", MEMBER_TEXT, false, true, AT(message_id), 0, SMA_ID_BYTES_MAX, 0,
+     "the id of an earlier message, or \"path\""},
+    {"path", MEMBER_TEXT, false, true, AT(path), 0, SMA_TOOL_PATH_BYTES_MAX, 0,
+     "the path of an @attach line, or \"messageId\""},
+};
 static const struct member edit_members[] = {
     FILE_PATH,
     {"old_text", MEMBER_TEXT, true, false, AT(old_text), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
@@ -363,6 +369,7 @@ static const struct
         list, SMA_COUNT_OF(list) \
     }
     [SMA_TOOL_AGENT_RUN] = TABLE(agent_members),
+    [SMA_TOOL_DOWNLOAD] = TABLE(download_members),
     [SMA_TOOL_EDIT_FILE] = TABLE(edit_members),
     [SMA_TOOL_EXEC_SHELL] = TABLE(exec_members),
     [SMA_TOOL_LIST_FILES] = TABLE(list_members),
@@ -585,6 +592,8 @@ static enum sma_err check_whole(enum sma_tool tool, struct sma_tool_args *args, 
 {
     if (tool == SMA_TOOL_MEMORY_UPSERT)
         return check_fact(args->root, args, why);
+    if (tool == SMA_TOOL_DOWNLOAD && args->message_id.len == 0 && args->path.len == 0)
+        return expect(why, &download_members[0]);
     if (tool == SMA_TOOL_AGENT_RUN && sma_str_trim(args->instructions).len == 0)
         return refuse(why, "\"instructions\" is blank: nothing was done. Expected the whole task.");
     if (tool == SMA_TOOL_EXEC_SHELL && sma_str_trim(args->command).len == 0)

@@ -172,6 +172,24 @@ void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *l
     sma_buf_put_text(buf, "]}");
 }
 
+bool sma_tool_put_fetched(struct sma_buf *buf, const struct sma_fetched *fetched)
+{
+    bool is_there = fetched->err == SMA_ERR_OK && fetched->files_json.len > 2;
+    if (fetched->err != SMA_ERR_OK || !is_there) {
+        sma_tool_put_error(buf, fetched->err != SMA_ERR_OK ? fetched->error
+                                : fetched->missing.len > 0 ? fetched->missing
+                                                           : SMA_STR("The platform has given "
+                                                                     "nothing."));
+        return false;
+    }
+    sma_buf_put_text(buf, "{\"success\":true,\"files\":");
+    sma_buf_put_str(buf, fetched->files_json);
+    if (fetched->missing.len > 0)
+        sma_buf_put_json_member(buf, "missing", fetched->missing);
+    sma_buf_put_char(buf, '}');
+    return true;
+}
+
 void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json)
 {
     sma_buf_put_text(buf, "{\"success\":true,\"contact\":");

@@ -87,6 +87,13 @@
         ARG_DESTINATION "," \
         ARG_TEXT("text", "what the user will read"), \
         "\"text\"")) \
+    X(DOWNLOAD, "download_attachment", SMA_TOOL_OFFER_FILES, false, false, \
+      "Fetch again what came with an earlier message of this chat: a picture, document, voice or " \
+      "audio whose file is not there any more or could not be fetched then. Returns paths; " \
+      "read_file reads them.", \
+      ARG_OPTIONAL( \
+        ARG_TEXT("messageId", "of the message, as chat_load_history tells it") "," \
+        ARG_TEXT("path", "of one file, as its @attach line tells it"))) \
     X(EDIT_FILE, "edit_file", 0, true, true, \
       "Replace an exact text in a file of the project by another. old_text must occur exactly " \
       "once, with its white space, unless replace_all is true. Read the file first.", \

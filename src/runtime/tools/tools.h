@@ -41,7 +41,7 @@ const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
  * speaker. What somebody may not use is refused when it is called. */
 enum sma_tool_offer
 {
-    SMA_TOOL_OFFER_FILES = 1,     /* send_file, send_voice: the channel sends files */
+    SMA_TOOL_OFFER_FILES = 1,     /* send_file, send_voice, download_attachment */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
     SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
     SMA_TOOL_OFFER_HELPERS = 8,   /* agent_run: agent.helpers is not 0 */
@@ -96,7 +96,8 @@ struct sma_tool_args
     /* send_file: "photo" "document" "voice" "audio"; by extension when not given */
     struct sma_str kind;
     struct sma_str caption;           /* send_file: may be empty */
-    struct sma_str emoji, message_id; /* react: message_id empty = the message that is answered */
+    /* react: message_id empty = the message that is answered; download_attachment: it or path */
+    struct sma_str emoji, message_id;
     struct sma_str url;               /* web_fetch: not empty */
     struct sma_str query;             /* web_search, memory_search: not empty */
     uint32_t max_bytes;               /* web_fetch: of the page's text */
@@ -151,6 +152,8 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
  * end and said.
  * @has_speakers  user lines begin with the speaker's name (groups)
  */
+/** Of download_attachment. @return whether anything is there */
+bool sma_tool_put_fetched(struct sma_buf *buf, const struct sma_fetched *fetched);
 void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines,
                           struct sma_str keyword, bool has_speakers);
 void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json);

@@ -457,7 +457,7 @@ void driver_check_kinds(const struct driver *driver, const char *wanted)
 {
     char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
     for (uint32_t i = 0; i < driver->actions.count; i++)
-        actual[i] = "LMXCHYSPDgWETKN\0Ace"[driver->actions.list[i].kind];
+        actual[i] = "LMXCHYFSPDgWETKN\0Ace"[driver->actions.list[i].kind];
     actual[driver->actions.count] = '\0';
     CHECK_TEXT(wanted, actual);
 }

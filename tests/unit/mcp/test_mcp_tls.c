@@ -1,7 +1,7 @@
 /*
  * Aim: servers over https and through proxies: every kind is connected and called; a certificate
- *      that is not trusted or another host's opens nothing, and neither a key nor a question leaves;
- *      a proxy is told names and ports and nothing else.
+ *      that is not trusted or another host's opens nothing, and neither a key nor a question
+ *      leaves; a proxy is told names and ports and nothing else.
  * Method: nghttpx before http_mcp, a strict proxy, the real actor.
  */
 #include "actor_world.h"

@@ -65,6 +65,12 @@ static void wrong_arguments_are_answered(void)
         {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"message_id\":\"7\"}", NULL},
         {SMA_TOOL_REACT, "{\"emoji\":\"a\",\"messageId\":\"7\"}",
          "\"messageId\" is not known to this tool: nothing was sent. Call again without it."},
+        {SMA_TOOL_DOWNLOAD, "{\"messageId\":\"7\"}", NULL},
+        {SMA_TOOL_DOWNLOAD, "{\"path\":\".ship/.cache/telegram/a\"}", NULL},
+        {SMA_TOOL_DOWNLOAD, "{}",
+         "Expected \"messageId\": the id of an earlier message, or \"path\". Nothing was done."},
+        {SMA_TOOL_DOWNLOAD, "{\"path\":[]}",
+         "Expected \"path\": the path of an @attach line, or \"messageId\". Nothing was done."},
         {SMA_TOOL_EXEC_SHELL, "{}",
          "Expected \"command\": a string with the shell command. Nothing was done."},
         {SMA_TOOL_EXEC_SHELL, "{\"command\":[\"ls\"]}",
@@ -229,7 +235,7 @@ static void schemas_say_what_is_checked(void)
 static void channels_are_offered_what_they_can(void)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
-    CHECK_INT(SMA_TOOL_COUNT - 9, sma_tool_specs_for(0, specs));
+    CHECK_INT(SMA_TOOL_COUNT - 10, sma_tool_specs_for(0, specs));
     CHECK_INT(SMA_TOOL_COUNT, sma_tool_specs_for(SMA_TOOL_OFFER_ALL, specs));
     for (uint32_t offers = 0; offers <= SMA_TOOL_OFFER_ALL; offers++) {
         size_t count = sma_tool_specs_for(offers, specs);

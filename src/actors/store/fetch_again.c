@@ -1,0 +1,256 @@
+/*
+ * fetch_again.c — FETCH: what came with an earlier message is fetched once more.
+ *
+ * A line of the history says how the platform calls each file (meta.attachments, as the adapter
+ * wrote it for PREPARE). The line is searched for in slices like any other (query.c), then the
+ * adapter is asked PREPARE, with seq 0: no row is held by it. What is told is what lies on the disk
+ * then. Nothing is durable: after a restart the run asks again.
+ */
+#include "intake_priv.h"
+#include "outbox.h"
+#include "query_priv.h"
+#include "record.h"
+#include "store.h"
+
+#include "runtime/access/roles.h"
+#include "runtime/json/json_read.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define FETCH_NS (SMA_PREPARE_S * UINT64_C(1000000000))
+#define FILES_BYTES_MAX (64 * 1024)
+
+bool sma_store_has_files(struct sma_str preparation)
+{
+    return preparation.len > 0 && preparation.len <= SMA_ATTACHMENT_META_BYTES_MAX &&
+           memmem(preparation.ptr, preparation.len, "\"path\":", 7) != NULL;
+}
+
+static void answer(struct sma_store *store, const struct sma_msg *question,
+                   const struct sma_fetched *fetched)
+{
+    struct sma_msg *msg = sma_store_made(store, sma_msg_make_fetched(fetched));
+    sma_ctx_answer(store->ctx, question, &msg);
+}
+
+static void refuse(struct sma_store *store, const struct sma_msg *question, enum sma_err err,
+                   const char *words)
+{
+    answer(store, question, &(struct sma_fetched){.err = (uint8_t)err, .error = sma_str(words)});
+}
+
+void sma_store_fetch(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_fetch_ask *ask = SMA_MSG_BODY(*msg, struct sma_fetch_ask);
+    if (sma_store_adapter_of(store, &ask->route) < 0 ||
+        sma_access_is_trusted_channel(ask->route.channel))
+        refuse(store, *msg, SMA_ERR_NOTFOUND,
+               "Files of this chat are on this machine from the start; there is no platform to "
+               "ask for them.");
+    else
+        sma_store_enqueue_search(store, msg);
+}
+
+void sma_store_fetch_query(const struct sma_fetch_ask *ask, struct sma_history_query *ret_query)
+{
+    *ret_query = (struct sma_history_query){.chat_key = ask->route.chat_key,
+                                            .limit = 1,
+                                            .is_raw = true,
+                                            .wants_attachments = true,
+                                            .attached_to = ask->message_id,
+                                            .attached_path = ask->path};
+}
+
+/* -- asking the platform ----------------------------------------------------------------------- */
+/* The files of the line that are wanted, as they stood in its preparation. */
+static json_t *read_files(struct sma_str line, struct sma_str path)
+{
+    json_t *root = NULL, *wanted = json_array(), *item;
+    size_t i;
+    if (sma_json_load(line, &root) != SMA_ERR_OK || wanted == NULL) {
+        json_decref(root);
+        return wanted;
+    }
+    json_array_foreach(json_object_get(json_object_get(root, "meta"), "attachments"), i, item)
+    {
+        const char *its = json_string_value(json_object_get(item, "path"));
+        if (its != NULL && (path.len == 0 || sma_str_is_equal(path, sma_str(its))))
+            (void)json_array_append(wanted, item);
+    }
+    json_decref(root);
+    return wanted;
+}
+
+static struct store_fetch *free_place(struct sma_store *store)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++)
+        if (store->query->fetches[i].question == NULL)
+            return &store->query->fetches[i];
+    return NULL;
+}
+
+/* Takes files. */
+static void ask_adapter(struct sma_store *store, struct sma_msg **question, json_t *files)
+{
+    const struct sma_fetch_ask *asked = SMA_MSG_BODY(*question, struct sma_fetch_ask);
+    struct store_fetch *fetch = free_place(store);
+    int adapter = sma_store_adapter_of(store, &asked->route);
+    char *preparation = json_dumps(files, JSON_COMPACT);
+    enum sma_actor_id actor =
+        adapter < 0 ? SMA_ACTOR_STORE : store->adapters[adapter].adapter->actor;
+    uint64_t until = sma_ctx_now(store->ctx) + FETCH_NS, ask_id = 0;
+    struct sma_prepare prepare = {.route = asked->route};
+    prepare.route.adapter = (uint8_t)actor;
+    prepare.preparation = sma_str(preparation == NULL ? "" : preparation);
+    struct sma_msg *msg = NULL;
+    enum sma_err err = SMA_ERR_BUSY;
+    if (adapter >= 0 && fetch != NULL && preparation != NULL &&
+        sma_ctx_ask_room(store->ctx, actor) > 0) {
+        msg = sma_store_made(store, sma_msg_make_prepare(&prepare));
+        err = sma_ctx_ask(store->ctx, actor, &msg, until, &ask_id);
+    }
+    free(preparation);
+    if (err != SMA_ERR_OK) {
+        sma_msg_destroyp(&msg);
+        json_decref(files);
+        refuse(store, *question, SMA_ERR_BUSY,
+               "Too much is being fetched now, or the program is stopping. Try again later.");
+        return;
+    }
+    *fetch = (struct store_fetch){
+        .question = *question, .ask_id = ask_id, .until_ns = until, .files = files};
+    *question = NULL;
+}
+
+void sma_store_fetch_found(struct sma_store *store, struct store_search *search, enum sma_err err,
+                           const struct sma_error *error)
+{
+    uint32_t count = 0;
+    bool is_cut;
+    const struct sma_fetch_ask *ask = SMA_MSG_BODY(search->question, struct sma_fetch_ask);
+    const struct sma_history_item *items =
+        err == SMA_ERR_OK ? sma_history_read_items(search->reader, &count, &is_cut) : NULL;
+    json_t *files = count > 0 ? read_files(items[0].line, ask->path) : NULL;
+    if (err != SMA_ERR_OK) {
+        refuse(store, search->question, err, error->text[0] ? error->text : sma_err_text(err));
+    } else if (json_array_size(files) == 0) {
+        json_decref(files);
+        refuse(store, search->question, SMA_ERR_NOTFOUND,
+               "No earlier message of this chat with this id or path has files that can be "
+               "fetched again. chat_load_history tells ids and, in @attach lines, paths; what "
+               "came before this version of the program is not known any more.");
+    } else {
+        ask_adapter(store, &search->question, files);
+    }
+}
+
+/* -- what came --------------------------------------------------------------------------------- */
+static void put_member(struct sma_buf *buf, const json_t *item, const char *name)
+{
+    const char *text = json_string_value(json_object_get(item, name));
+    if (text == NULL || text[0] == '\0')
+        return;
+    sma_buf_put_json_member(buf, name, sma_str(text));
+}
+
+/* Those of them that are there. */
+static void put_files(struct sma_store *store, const json_t *files, struct sma_buf *buf)
+{
+    char place[PATH_MAX];
+    struct stat facts;
+    json_t *item;
+    size_t i;
+    sma_buf_put_char(buf, '[');
+    json_array_foreach(files, i, item)
+    {
+        const char *path = json_string_value(json_object_get(item, "path"));
+        int len = path == NULL
+                      ? -1
+                      : snprintf(place, sizeof place, "%s/%s", store->config->project_dir, path);
+        if (len < 0 || (size_t)len >= sizeof place || lstat(place, &facts) != 0 ||
+            !S_ISREG(facts.st_mode))
+            continue;
+        sma_buf_put_text(buf, buf->len > 1 ? ",{" : "{");
+        sma_buf_put_text(buf, "\"path\":");
+        sma_buf_put_json_string(buf, sma_str(path));
+        put_member(buf, item, "kind");
+        put_member(buf, item, "name");
+        put_member(buf, item, "mime");
+        sma_buf_printf(buf, ",\"bytes\":%lld}", (long long)facts.st_size);
+    }
+    sma_buf_put_char(buf, ']');
+}
+
+static void end_fetch(struct store_fetch *fetch)
+{
+    sma_msg_destroyp(&fetch->question);
+    json_decref(fetch->files);
+    *fetch = (struct store_fetch){0};
+}
+
+/* missing: what the adapter says of those that it could not have. */
+static void tell(struct sma_store *store, struct store_fetch *fetch, struct sma_str missing)
+{
+    SMA_AUTO(sma_buf_fini) struct sma_buf files;
+    sma_buf_init(&files, FILES_BYTES_MAX);
+    put_files(store, fetch->files, &files);
+    if (missing.len > SMA_META_BYTES_MAX)
+        missing.len = sma_utf8_cut(missing, SMA_META_BYTES_MAX);
+    answer(store, fetch->question,
+           &(struct sma_fetched){.files_json =
+                                     files.err == SMA_ERR_OK ? sma_buf_str(&files) : SMA_STR("[]"),
+                                 .missing = missing});
+    end_fetch(fetch);
+}
+
+bool sma_store_fetch_came(struct sma_store *store, const struct sma_msg *msg)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
+        struct store_fetch *fetch = &store->query->fetches[i];
+        if (fetch->question == NULL || fetch->ask_id != msg->ask_id)
+            continue;
+        tell(store, fetch,
+             SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_prepared)->context);
+        return true;
+    }
+    return false;
+}
+
+/* -- time, and the end ------------------------------------------------------------------------- */
+void sma_store_expire_fetches(struct sma_store *store, uint64_t now)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
+        struct store_fetch *fetch = &store->query->fetches[i];
+        if (fetch->question != NULL && fetch->until_ns <= now)
+            tell(store, fetch, SMA_STR("The platform did not answer in time."));
+    }
+}
+
+uint64_t sma_store_fetches_wake(const struct sma_store *store)
+{
+    uint64_t wake = UINT64_MAX;
+    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
+        const struct store_fetch *fetch = &store->query->fetches[i];
+        if (fetch->question != NULL && fetch->until_ns < wake)
+            wake = fetch->until_ns;
+    }
+    return wake;
+}
+
+void sma_store_refuse_fetches(struct sma_store *store)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
+        struct store_fetch *fetch = &store->query->fetches[i];
+        if (fetch->question != NULL)
+            refuse(store, fetch->question, SMA_ERR_GONE, "The program is stopping.");
+        end_fetch(fetch);
+    }
+}
+
+void sma_store_drop_fetches(struct sma_store *store)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++)
+        end_fetch(&store->query->fetches[i]);
+}
