@@ -160,10 +160,12 @@ static void add_offer(struct sma_mcp_builder *builder, const struct mcp_server *
         tool.is_allowed = sma_mcp_config_allows(server->config, tool.name);
         sma_mcp_builder_add_tool(builder, &tool);
     }
-    for (size_t i = 0; i < offer->resource_count; i++)
-        sma_mcp_builder_add_resource(builder, &offer->resources[i]);
+    if (mcp_entry_lets(server->config, SMA_MCP_RESOURCE, SMA_STR("")))
+        for (size_t i = 0; i < offer->resource_count; i++)
+            sma_mcp_builder_add_resource(builder, &offer->resources[i]);
     for (size_t i = 0; i < offer->prompt_count; i++)
-        sma_mcp_builder_add_prompt(builder, &offer->prompts[i]);
+        if (mcp_entry_lets(server->config, SMA_MCP_PROMPT, offer->prompts[i].name))
+            sma_mcp_builder_add_prompt(builder, &offer->prompts[i]);
 }
 
 /* What lasts until somebody does something. */
