@@ -78,9 +78,6 @@ extern const struct sma_actor_ops sma_tools_actor_ops;
 
 /* -- mcp --------------------------------------------------------------------------------------- */
 struct sma_mcp;
-/** Does .ship/mcp/mcp.json name a server, or is it broken? Else there is no actor. Blocks: reads
- *  the file. */
-bool sma_mcp_is_wanted(const struct sma_config *config);
 /** Starts nothing yet. BADINPUT with one line when permissions are wrong. */
 SMA_CHECKED enum sma_err sma_mcp_create(const struct sma_config *config, struct sma_mcp **ret_mcp,
                                         struct sma_error *error);

@@ -51,8 +51,9 @@ void sma_targets_format(struct sma_buf *json, int64_t wall_ms);
 void sma_servers_put(struct sma_str json);
 /** Append it, {} when there is none. */
 void sma_servers_format(struct sma_buf *json);
-#define SMA_PROMPTS_BYTES_MAX (3 * 1024) /* further ones are counted */
-/** Their prompts for /prompts: lines "\n/server:prompt argument - what it does"; replaces those
+#define SMA_PROMPTS_BYTES_MAX (32 * 1024) /* further ones are counted */
+/** Their prompts for /prompts: lines "<trust>/server:prompt argument - what it does\n", trust a
+ *  digit (enum sma_mcp_trust); at the end maybe "<count>\n" of those left out. Replaces those
  *  before. Clean, but said by servers. */
 void sma_prompts_put(struct sma_str lines);
 /** Append them; nothing when there are none. */

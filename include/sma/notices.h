@@ -394,6 +394,10 @@
     X(PROMPTS_NONE, "No outside server offers a prompt now.", "目前没有外部服务器提供提示词。") \
     X(PROMPT_UNKNOWN, "The server %s has no prompt %s. /prompts lists what there is.", \
       "服务器 %s 没有提示词 %s。发送 /提示词 查看列表。") \
+    X(PROMPT_ASKED, "The server %s needs consent for its prompt %s, which you cannot give. " \
+      "An owner or administrator can send it himself, or allow it (permissions.mcp.allow).", \
+      "使用服务器 %s 的提示词 %s 需要批准，您无权批准。" \
+      "请所有者或管理员自己发送，或在 permissions.mcp.allow 中允许。") \
     X(PROMPT_ARGUMENT, "This prompt needs an argument %s. Write: %s", "该提示词需要参数 %s。写法：%s") \
     X(PROMPT_SURPLUS, "That is more than this prompt takes. Write: %s", "参数过多。写法：%s") \
     X(PROMPT_FAILED, "The server %s did not give its prompt %s: %s", "服务器 %s 没有给出提示词 %s：%s")

@@ -219,8 +219,7 @@ static enum sma_err create_actors(struct sma_service *service,
     SMA_TRY(sma_store_create(&store, &service->store, error));
     SMA_TRY(sma_model_create(service->config, &service->model, error));
     SMA_TRY(sma_tools_create(service->config, &service->tools, error));
-    if (sma_mcp_is_wanted(service->config))
-        SMA_TRY(sma_mcp_create(service->config, &service->mcp, error));
+    SMA_TRY(sma_mcp_create(service->config, &service->mcp, error));
     SMA_TRY(sma_memory_actor_create(service->config, &service->memory, error));
     struct sma_dispatcher_options dispatcher = {service->config, service->adapters,
                                                 service->adapter_count};
@@ -418,9 +417,6 @@ static void reload(void *user)
     service->reloaded[service->reloaded_count++] = config;
     name_targets(config);
     sma_system_reload(service->system, config);
-    if (service->mcp == NULL && sma_mcp_is_wanted(config))
-        warn_in_log(service, ".ship/mcp/mcp.json names servers now, and there were none at the "
-                             "start: restart to start them");
     say_changed(service, before, config);
     sma_config_warn_late(service->config, config, warn_in_log, service);
 }

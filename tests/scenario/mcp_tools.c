@@ -97,6 +97,22 @@ static void what_changes_in_the_file_is_taken_over(void)
     mcp_end(&world);
 }
 
+static void the_first_server_needs_no_restart(void)
+{
+    struct world world;
+    mcp_begin_with(&world, "{\"servers\":{}}", ALLOWED);
+    talk_expect(world.service.port, "c1", "/prompts", "No outside server");
+    talk_expect(world.service.port, "c1", "none is there", "none is there");
+    CHECK_INT(0, (int)world_asked_count(&world, "mcp_list_resources")); /* nor is it spoken of */
+    mcp_write(&world, SERVERS("box", "counts"), "");
+    CHECK(kill(world.service.pid, SIGHUP) == 0);
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__box__count {\"message\":\"first\"}; text it works]]", "it works");
+    CHECK_INT(1, (int)mcp_count_calls(&world, "first"));
+    mcp_end(&world);
+}
+
 static void stop_reaches_the_server(void)
 {
     struct world world;
@@ -353,6 +369,7 @@ int main(int argc, char **argv)
         RUN(a_boot_waits_for_no_server);
         RUN(one_that_dies_in_a_call_is_told_of_and_started_again);
         RUN(what_changes_in_the_file_is_taken_over);
+        RUN(the_first_server_needs_no_restart);
         RUN(stop_reaches_the_server);
         RUN(resources_are_listed_and_read);
     } else if (strcmp(argv[1], "kills") == 0) {

@@ -29,19 +29,6 @@ static void warn(void *user, const char *line)
         sma_ctx_log(mcp->ctx, SMA_LOG_WARN, "%s", line);
 }
 
-bool sma_mcp_is_wanted(const struct sma_config *config)
-{
-    struct sma_mcp_config_options options = {.project_dir = config->project_dir,
-                                             .find = find_variable};
-    struct sma_mcp_config *servers = NULL;
-    struct sma_error error;
-    if (sma_mcp_config_load(&options, &servers, &error) != SMA_ERR_OK)
-        return true; /* the actor says what is wrong, and waits for it to be made right */
-    bool is_wanted = servers->server_count > 0;
-    sma_mcp_config_destroy(servers);
-    return is_wanted;
-}
-
 /* A value that people hide behind a name must not stand in logs. */
 static void keep_secrets(struct sma_mcp *mcp, const struct sma_mcp_words *words)
 {
@@ -121,7 +108,8 @@ static void take_config(struct sma_mcp *mcp, const struct sma_mcp_config *config
     for (size_t i = 0; i < config->server_count; i++)
         if (find_server(mcp, config->servers[i].name) == NULL)
             add_server(mcp, &config->servers[i]);
-    mcp_note_change(mcp);
+    if (mcp->server_count > 0) /* else runs know of none, or were told that they went */
+        mcp_note_change(mcp);
 }
 
 static void reload(struct sma_mcp *mcp, const struct sma_config *config)
@@ -160,10 +148,12 @@ static void add_offer(struct sma_mcp_builder *builder, const struct mcp_server *
         tool.is_allowed = sma_mcp_config_allows(server->config, tool.name);
         sma_mcp_builder_add_tool(builder, &tool);
     }
-    for (size_t i = 0; i < offer->resource_count; i++)
-        sma_mcp_builder_add_resource(builder, &offer->resources[i]);
+    if (mcp_entry_lets(server->config, SMA_MCP_RESOURCE, SMA_STR("")))
+        for (size_t i = 0; i < offer->resource_count; i++)
+            sma_mcp_builder_add_resource(builder, &offer->resources[i]);
     for (size_t i = 0; i < offer->prompt_count; i++)
-        sma_mcp_builder_add_prompt(builder, &offer->prompts[i]);
+        if (mcp_entry_lets(server->config, SMA_MCP_PROMPT, offer->prompts[i].name))
+            sma_mcp_builder_add_prompt(builder, &offer->prompts[i]);
 }
 
 /* What lasts until somebody does something. */

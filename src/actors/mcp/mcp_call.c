@@ -141,6 +141,17 @@ static struct mcp_call *free_place(struct sma_mcp *mcp)
     return NULL;
 }
 
+bool mcp_entry_lets(const struct sma_mcp_config_server *config, uint8_t kind, struct sma_str name)
+{
+    char prompt[SMA_MCP_NAME_BYTES_MAX + 16];
+    if (kind == SMA_MCP_RESOURCE)
+        return sma_mcp_config_allows(config, SMA_STR("resources/read"));
+    if (kind != SMA_MCP_PROMPT)
+        return sma_mcp_config_allows(config, name);
+    int len = snprintf(prompt, sizeof prompt, "prompts/%.*s", (int)name.len, name.ptr);
+    return len > 0 && (size_t)len < sizeof prompt && sma_mcp_config_allows(config, sma_str(prompt));
+}
+
 /* Why a call cannot leave for this server; NULL: it can. */
 static const char *find_obstacle(struct sma_mcp *mcp, struct mcp_server *server,
                                  const struct sma_mcp_call *asked, char text[512])
@@ -149,8 +160,8 @@ static const char *find_obstacle(struct sma_mcp *mcp, struct mcp_server *server,
         return "the program ends";
     if (server == NULL)
         return "there is no such MCP server";
-    if (asked->kind == SMA_MCP_TOOL && !sma_mcp_config_allows(server->config, asked->name))
-        return "mcp.json does not allow this tool (tools.allow, tools.deny)";
+    if (!mcp_entry_lets(server->config, asked->kind, asked->name))
+        return "mcp.json does not allow this (tools.allow, tools.deny)";
     bool is_ready =
         server->phase == MCP_OPEN && !server->is_lost && sma_mcp_session_is_ready(server->session);
     if (is_ready && server->transport->check != NULL) {

@@ -132,6 +132,9 @@ struct sma_mcp
 void mcp_note_change(struct sma_mcp *mcp);
 /** How all of them stand, as last told, for /api/status, /prompts and the log: the agent has it. */
 void mcp_seen_put(struct sma_mcp *mcp);
+/** Do tools.allow and tools.deny of the entry let this enum sma_mcp_kind be used? Reading counts as
+ *  "resources/read", a prompt as "prompts/<name>". */
+bool mcp_entry_lets(const struct sma_mcp_config_server *config, uint8_t kind, struct sma_str name);
 
 /* -- mcp_server.c ------------------------------------------------------------------------------ */
 /** A server of mcp.json, to be opened at once. NULL: out of memory. */

@@ -49,7 +49,7 @@ static void put_prompt(struct sma_buf *lines, const struct sma_mcp_prompt *promp
     sma_buf_put_str(lines, about);
 }
 
-/* Those of servers that may be called at all, for /prompts. */
+/* Those of servers that may be called at all, for /prompts: who sees which the store knows. */
 static void put_prompts(const struct sma_mcp *mcp)
 {
     struct sma_buf lines, line;
@@ -62,15 +62,16 @@ static void put_prompts(const struct sma_mcp *mcp)
         if (server == NULL || server->trust == SMA_MCP_TRUST_DENY)
             continue;
         sma_buf_clear(&line);
-        sma_buf_put_char(&line, '\n');
+        sma_buf_printf(&line, "%u", server->trust);
         put_prompt(&line, &mcp->told->prompts[i]);
+        sma_buf_put_char(&line, '\n');
         if (line.err == SMA_ERR_OK && lines.len + line.len < SMA_PROMPTS_BYTES_MAX - 64)
             sma_buf_put_str(&lines, sma_buf_str(&line));
         else
             left_out++;
     }
     if (left_out > 0)
-        sma_buf_printf(&lines, "\n... +%zu", left_out);
+        sma_buf_printf(&lines, "%zu\n", left_out);
     sma_prompts_put(sma_buf_str(&lines));
     sma_buf_fini(&lines);
     sma_buf_fini(&line);

@@ -217,24 +217,6 @@ static enum sma_err show_who(struct sma_store *store, const struct store_command
     return command->text->err;
 }
 
-/* For strangers no server is asked: nor are they told what there is. */
-static enum sma_err show_prompts(struct sma_store *store, const struct store_command *command)
-{
-    const struct sma_ingress *in = command->ingress;
-    enum sma_standing standing = sma_store_standing(store, command->chat, &in->route, in->is_group);
-    struct sma_buf lines;
-    sma_buf_init(&lines, SMA_PROMPTS_BYTES_MAX + 1);
-    sma_prompts_format(&lines);
-    bool has_any = lines.len > 0 && standing != SMA_STANDING_STRANGER;
-    sma_buf_put_char(&lines, '\0');
-    if (has_any && lines.err == SMA_ERR_OK)
-        sma_notice_format(command->text, command->language, SMA_NOTICE_PROMPTS, lines.ptr);
-    else
-        sma_notice_format(command->text, command->language, SMA_NOTICE_PROMPTS_NONE);
-    sma_buf_fini(&lines);
-    return command->text->err;
-}
-
 /* Whoever may has it accepted as a run (accept.c): here are the others. */
 static enum sma_err refuse_compaction(struct sma_store *store, const struct store_command *command)
 {
@@ -264,7 +246,7 @@ static store_command_fn *const commands[] = {
     [SMA_CONTROL_FORGET] = sma_store_forget,
     [SMA_CONTROL_MORE] = sma_store_send_more,
     [SMA_CONTROL_FULL] = sma_store_send_full,
-    [SMA_CONTROL_PROMPTS] = show_prompts,
+    [SMA_CONTROL_PROMPTS] = sma_store_show_prompts,
 };
 
 enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,

@@ -110,7 +110,7 @@ SMA_CHECKED enum sma_err sma_store_full_notice(struct sma_store *store, struct s
 SMA_CHECKED enum sma_err sma_store_late_notice(struct sma_store *store, struct store_chat *chat,
                                                const struct sma_ingress *in, uint64_t seq);
 /** Say in the group into which the bot has come who it is and how it is talked to, and, where
- *  nobody has let it in, who does that; once for each join, by the platform's dates; not when it
+ *  nobody has let it in, who does that: once for each join, by the platform's dates. Not when it
  *  came long ago, or when an owner has said no to the group. */
 SMA_CHECKED enum sma_err sma_store_greet(struct sma_store *store, struct store_chat *chat,
                                          const struct sma_ingress *in, uint64_t seq);

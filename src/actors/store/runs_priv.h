@@ -233,6 +233,8 @@ store_command_fn sma_store_send_full;
 /* -- retry.c ----------------------------------------------------------------------------------- */
 /** /retry: the last message of its author is answered again. */
 store_command_fn sma_store_retry;
+/* prompts.c: /prompts */
+store_command_fn sma_store_show_prompts;
 /** The agent's session of this chat, under each key that it has had. */
 void sma_store_tell_agent(struct sma_store *store, const struct store_chat *chat,
                           enum sma_control control, uint64_t mark);

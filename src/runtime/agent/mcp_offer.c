@@ -50,21 +50,61 @@ static bool fits_rule(const struct sma_mcp_view *view, struct sma_str shown)
     return !rule->allows_tools || fits_one(rule->mcp_allowed, rule->mcp_allowed_count, shown);
 }
 
-bool sma_mcp_view_reads(const struct sma_mcp_view *view, struct sma_str server)
+/* What the policy says of "server:<word><name>"; REFUSE also where the chat, or the call of a
+ * sub-agent, does not let it be seen. */
+static struct sma_mcp_decision decide(const struct sma_mcp_view *view, enum sma_mcp_trust trust,
+                                      struct sma_str server, const char *word, struct sma_str name)
 {
+    struct sma_mcp_decision decision = {.verdict = SMA_POLICY_REFUSE, .rule = ""};
     struct sma_buf shown;
     sma_buf_init(&shown, 4096);
     sma_buf_put_str(&shown, server);
-    sma_buf_put_text(&shown, ":" SMA_MCP_READ_NAME);
-    struct sma_mcp_query query = {.shown = sma_buf_str(&shown),
-                                  .trust = sma_mcp_view_trust(view, server),
-                                  .is_read_only = true};
-    bool reads = query.trust != SMA_MCP_TRUST_DENY && shown.err == SMA_ERR_OK &&
-                 is_listed(view, query.shown, (struct sma_str){0}) &&
-                 sma_mcp_policy_decide(view->policy, &query).verdict != SMA_POLICY_REFUSE &&
-                 fits_rule(view, query.shown);
+    sma_buf_put_char(&shown, ':');
+    sma_buf_put_text(&shown, word);
+    sma_buf_put_str(&shown, name);
+    struct sma_mcp_query query = {
+        .shown = sma_buf_str(&shown), .trust = trust, .is_read_only = true};
+    bool is_seen = shown.err == SMA_ERR_OK && trust != SMA_MCP_TRUST_DENY &&
+                   is_listed(view, query.shown, (struct sma_str){0}) &&
+                   fits_rule(view, query.shown);
+    if (is_seen)
+        decision = sma_mcp_policy_decide(view->policy, &query);
     sma_buf_fini(&shown);
-    return reads;
+    return decision;
+}
+
+bool sma_mcp_view_reads(const struct sma_mcp_view *view, struct sma_str server)
+{
+    return decide(view, sma_mcp_view_trust(view, server), server, SMA_MCP_READ_NAME, SMA_STR(""))
+               .verdict != SMA_POLICY_REFUSE;
+}
+
+enum sma_policy_verdict sma_mcp_view_prompt(const struct sma_mcp_view *view,
+                                            enum sma_mcp_trust trust, struct sma_str server,
+                                            struct sma_str name)
+{
+    /* what a chat may read is named by its list; a list that allows need not name prompts */
+    struct sma_chat_rule denied = {0};
+    struct sma_mcp_view by_name = *view;
+    if (view->rule != NULL) {
+        denied = *view->rule;
+        denied.allows_tools = false;
+        by_name.rule = &denied;
+    }
+    by_name.name_count = 0;
+    struct sma_mcp_decision reads = decide(view, trust, server, SMA_MCP_READ_NAME, SMA_STR(""));
+    struct sma_mcp_decision asks = decide(&by_name, trust, server, SMA_MCP_PROMPT_PREFIX, name);
+    if (reads.verdict == SMA_POLICY_REFUSE || asks.verdict == SMA_POLICY_REFUSE)
+        return SMA_POLICY_REFUSE;
+    return asks.rule[0] != '\0' ? asks.verdict : reads.verdict;
+}
+
+bool sma_mcp_may_prompt(enum sma_policy_verdict verdict, uint8_t standing)
+{
+    if (standing == SMA_STANDING_STRANGER) /* for them no server is asked */
+        return false;
+    return verdict == SMA_POLICY_ALLOW ||
+           (verdict == SMA_POLICY_ASK && standing >= SMA_STANDING_ADMIN);
 }
 
 bool sma_mcp_view_has(const struct sma_mcp_view *view, const struct sma_mcp_tool *tool)

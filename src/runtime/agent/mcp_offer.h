@@ -22,6 +22,7 @@
 
 /* reading a resource, for policies and lists: "server:resources/read" */
 #define SMA_MCP_READ_NAME "resources/read"
+#define SMA_MCP_PROMPT_PREFIX "prompts/" /* and the name of a prompt, likewise */
 #define SMA_MCP_DIRECT_COUNT_MAX 40
 #define SMA_MCP_DIRECT_BYTES_MAX (96u * 1024)
 #define SMA_MCP_FOUND_COUNT_MAX 8            /* tools of one tool_search */
@@ -44,6 +45,17 @@ struct sma_mcp_view
 bool sma_mcp_view_has(const struct sma_mcp_view *view, const struct sma_mcp_tool *tool);
 /** May what this server has be read? */
 bool sma_mcp_view_reads(const struct sma_mcp_view *view, struct sma_str server);
+/**
+ * May this prompt of a server be asked for? Where its resources are kept from a chat its prompts
+ * are, too; a pattern may name one as "server:prompts/name". ASK: an administrator or owner asks
+ * for it himself, others may not.
+ * @trust  enum sma_mcp_trust of the server
+ */
+enum sma_policy_verdict sma_mcp_view_prompt(const struct sma_mcp_view *view,
+                                            enum sma_mcp_trust trust, struct sma_str server,
+                                            struct sma_str name);
+/** May somebody of this enum sma_standing ask for a prompt of this verdict? */
+bool sma_mcp_may_prompt(enum sma_policy_verdict verdict, uint8_t standing);
 /** The question to the policy about this tool. */
 struct sma_mcp_query sma_mcp_view_query(const struct sma_mcp_view *view,
                                         const struct sma_mcp_tool *tool);

@@ -306,14 +306,14 @@ static void search_text(struct search *search, struct sma_str path, struct sma_s
 }
 
 /* Secrets are replaced before anything is compared: a pattern cannot ask about them. */
-static enum sma_err search_file(struct search *search, struct sma_str path)
+static enum sma_err search_file(struct search *search, struct sma_str path, enum sma_guard_use use)
 {
     char *bytes = NULL;
     size_t len = 0;
     struct sma_buf why;
     sma_buf_init(&why, 4000);
-    enum sma_err err = sma_guard_read(search->tools->guard, path, SMA_GUARD_LIST,
-                                      SMA_FILE_READ_BYTES_MAX, &bytes, &len, &why);
+    enum sma_err err = sma_guard_read(search->tools->guard, path, use, SMA_FILE_READ_BYTES_MAX,
+                                      &bytes, &len, &why);
     search->has_large |= err == SMA_ERR_TOOBIG;
     sma_buf_fini(&why);
     if (err == SMA_ERR_OK && memchr(bytes, '\0', len) == NULL) {
@@ -335,15 +335,20 @@ static enum sma_guard_step search_entry(void *user, const struct sma_guard_entry
     }
     if (S_ISREG(entry->stat->st_mode) && fits(search->args->glob, search->folder, entry->path) &&
         sma_file_rules_read(search->tools->rules, entry->path) == SMA_FILE_ALLOW)
-        (void)search_file(search, entry->path); /* one that cannot be read is not found in */
+        (void)search_file(search, entry->path,
+                          SMA_GUARD_LIST); /* one that cannot be read is not found in */
     return must_end(search) ? SMA_GUARD_END : SMA_GUARD_GO_ON;
 }
 
 static enum sma_err search_all(struct search *search, bool *ret_is_cut, struct sma_buf *why)
 {
     size_t why_len = why->len;
-    enum sma_err err =
-        sma_guard_walk(search->tools->guard, search->folder, search_entry, search, ret_is_cut, why);
+    /* where nothing is found by walking a file that is named is still searched */
+    bool is_walked = sma_guard_classify(search->folder, SMA_GUARD_LIST) != SMA_GUARD_PROTECTED ||
+                     sma_guard_classify(search->folder, SMA_GUARD_READ) == SMA_GUARD_PROTECTED;
+    enum sma_err err = !is_walked ? SMA_ERR_NOTFOUND
+                                  : sma_guard_walk(search->tools->guard, search->folder,
+                                                   search_entry, search, ret_is_cut, why);
     if (err != SMA_ERR_NOTFOUND || search->folder.len == 0)
         return err;
     struct stat stat; /* no folder: a file? */
@@ -352,11 +357,11 @@ static enum sma_err search_all(struct search *search, bool *ret_is_cut, struct s
     if (sma_file_rules_read(search->tools->rules, search->folder) != SMA_FILE_ALLOW)
         return file_tools_say(why, search->folder,
                               " may not be read: permissions.read_repo.paths does not name it.");
-    err = sma_guard_open(search->tools->guard, search->folder, SMA_GUARD_LIST, &fd, &stat, why);
+    err = sma_guard_open(search->tools->guard, search->folder, SMA_GUARD_READ, &fd, &stat, why);
     if (err != SMA_ERR_OK)
         return err;
     close(fd);
-    return search_file(search, search->folder);
+    return search_file(search, search->folder, SMA_GUARD_READ); /* named whole: not found */
 }
 
 static void put_search_end(struct search *search, bool is_cut)

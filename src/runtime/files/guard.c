@@ -46,8 +46,10 @@ static bool is_open_state(struct sma_str path, enum sma_guard_use use)
     /* what models were shown in any chat has no name that its chat was told */
     if (is_below(path, ".ship/.cache/parts"))
         return false;
-    return is_below(path, ".ship/.cache") || is_below(path, ".ship/public") ||
-           (use != SMA_GUARD_LIST && is_below(path, ".ship/logs/exec"));
+    /* files that people sent in any chat, and what commands of any chat said: each has a name that
+     * its own chat was told, and nobody finds it */
+    bool is_told = is_below(path, ".ship/.cache") || is_below(path, ".ship/logs/exec");
+    return is_below(path, ".ship/public") || (is_told && use != SMA_GUARD_LIST);
 }
 
 /* A file right in .ship/output: an answer of one chat, which its own delivery sends (/full). */

@@ -41,7 +41,7 @@ void sma_guard_refuse_links(struct sma_guard *guard);
 enum sma_guard_use
 {
     SMA_GUARD_READ, /* read_file, read_more */
-    SMA_GUARD_LIST, /* found by walking: logs of commands are not */
+    SMA_GUARD_LIST, /* found by walking: what one chat was told the name of is not (.cache, logs) */
     SMA_GUARD_SEND, /* given out as it is: ship.json is not */
     SMA_GUARD_WRITE,
     /* sent by the delivery that it was made for: files of .ship/output, nothing else. Never for a

@@ -121,6 +121,42 @@ static void rules_for_the_server_hold_for_its_prompts(void)
     check_told(&d, "has no prompt greet");
 }
 
+/* What a member may not agree to he does not get by naming it. */
+static void a_prompt_that_is_asked_about_is_for_those_who_may_agree(void)
+{
+    static const struct
+    {
+        const char *permissions;
+        uint8_t trust, least; /* who gets it */
+    } rows[] = {{"{}", SMA_MCP_TRUST_ASK, SMA_STANDING_ADMIN},
+                {"{}", SMA_MCP_TRUST_ALLOW, SMA_STANDING_MEMBER},
+                {"{\"mcp\":{\"allow\":[\"box:prompts/greet\"]}}", 0, SMA_STANDING_MEMBER},
+                {"{\"mcp\":{\"allow\":[\"box:resources/read\"]}}", 0, SMA_STANDING_MEMBER},
+                {"{\"mcp\":{\"allow\":[\"box:prompts/other\"]}}", 0, SMA_STANDING_ADMIN},
+                {"{\"mcp\":{\"ask\":[\"box:*\"]}}", SMA_MCP_TRUST_ALLOW, SMA_STANDING_ADMIN},
+                {"{\"mcp\":{\"allow\":[\"*\"],\"deny\":[\"box:prompts/greet\"]}}", 0, UINT8_MAX}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        for (uint8_t who = SMA_STANDING_STRANGER; who <= SMA_STANDING_OWNER; who++) {
+            struct driver d;
+            driver_init(&d, SMA_LLM_CHAT);
+            trust = rows[i].trust;
+            offer(&d, rows[i].permissions);
+            d.order.text = SMA_STR("/box:greet world");
+            d.order.standing = who;
+            driver_start(&d);
+            if (who >= rows[i].least) {
+                CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MCP));
+                driver_fini(&d);
+                continue;
+            }
+            bool is_hidden = who == SMA_STANDING_STRANGER || rows[i].least == UINT8_MAX;
+            check_told(&d, is_hidden ? "has no prompt greet"
+                                     : "The server box needs consent for its prompt greet");
+        }
+    }
+    trust = 0;
+}
+
 static void what_the_server_refuses_is_told(void)
 {
     struct driver d;
@@ -201,6 +237,7 @@ int main(void)
     RUN(what_it_gives_goes_to_the_model);
     RUN(what_cannot_be_asked_is_told);
     RUN(rules_for_the_server_hold_for_its_prompts);
+    RUN(a_prompt_that_is_asked_about_is_for_those_who_may_agree);
     RUN(what_the_server_refuses_is_told);
     RUN(it_cannot_begin_a_block_of_ours);
     RUN(a_long_one_is_cut);

@@ -413,6 +413,15 @@ const struct sma_mcp_server *world_server(struct world *world, const char *serve
     return found;
 }
 
+size_t world_count_others(struct world *world)
+{
+    pthread_mutex_lock(&world->lock);
+    const struct sma_mcp_catalogue *now = world->catalogue;
+    size_t count = now == NULL ? 0 : now->resource_count + now->prompt_count;
+    pthread_mutex_unlock(&world->lock);
+    return count;
+}
+
 const struct sma_mcp_tool *world_tool(struct world *world, const char *shown)
 {
     pthread_mutex_lock(&world->lock);

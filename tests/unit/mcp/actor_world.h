@@ -43,6 +43,8 @@ void world_await_tool(struct world *world, const char *shown, bool is_there);
 void world_await_gone(struct world *world, const char *server);
 /** A fact of the newest catalogue; NULL: it is not there. Good until the next catalogue. */
 const struct sma_mcp_server *world_server(struct world *world, const char *server);
+/** Resources and prompts of all servers in it. */
+size_t world_count_others(struct world *world);
 const struct sma_mcp_tool *world_tool(struct world *world, const char *shown);
 
 size_t world_ask(struct world *world, const char *server, const char *tool, const char *arguments,

@@ -165,6 +165,35 @@ static void resources_and_prompts_are_listed_and_read(void)
     world_destroy(world);
 }
 
+/* tools.allow and tools.deny of the entry speak of them, too. */
+static void the_entry_hides_resources_and_prompts(void)
+{
+    static const struct
+    {
+        const char *tools;
+        size_t seen;
+        bool may_read, may_prompt;
+    } rows[] = {{"{\"deny\":[\"*\"]}", 0, false, false},
+                {"{\"allow\":[\"echo\"]}", 0, false, false},
+                {"{\"allow\":[\"echo\",\"prompts/gr*\"]}", 1, false, true},
+                {"{\"deny\":[\"prompts/*\"]}", 1, true, false},
+                {"{\"deny\":[\"resources/read\"]}", 1, false, true},
+                {"{\"deny\":[\"greet\"]}", 2, true, true}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char more[128];
+        snprintf(more, sizeof more, ",\"tools\":%s", rows[i].tools);
+        struct world *world = world_create(SERVERS("a", "rich"), more);
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        CHECK_INT(rows[i].seen, world_count_others(world));
+        const struct world_call *call =
+            world_await(world, world_ask_kind(world, SMA_MCP_RESOURCE, "a", "note://today", ""));
+        CHECK_INT(rows[i].may_read ? SMA_MCP_OK : SMA_MCP_NOT_CONNECTED, call->outcome);
+        call = world_await(world, world_ask_kind(world, SMA_MCP_PROMPT, "a", "greet", "{}"));
+        CHECK_INT(rows[i].may_prompt ? SMA_MCP_OK : SMA_MCP_NOT_CONNECTED, call->outcome);
+        world_destroy(world);
+    }
+}
+
 static void a_list_that_changes_is_told_again(void)
 {
     struct world *world = world_create(SERVERS("a", "changes"), "");
@@ -427,6 +456,7 @@ int main(int argc, char **argv)
         RUN(a_server_finds_nothing_private);
         RUN(a_question_to_people_comes_back_answered);
         RUN(resources_and_prompts_are_listed_and_read);
+        RUN(the_entry_hides_resources_and_prompts);
         RUN(a_list_that_changes_is_told_again);
         RUN(what_changed_in_the_file_is_taken_over);
     } else if (strcmp(group, "ends") == 0) {

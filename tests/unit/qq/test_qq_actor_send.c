@@ -7,6 +7,9 @@
 #include "actor_world.h"
 #include "adapters/qq/qq_out.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 static const char *start_talk(const char *members, const char *chat)
 {
     world_open(members);
@@ -225,6 +228,28 @@ static void files_are_sent(void)
     world_close();
 }
 
+/* What /full made is sent by its own delivery, which sends nothing else. */
+static void only_its_own_delivery_sends_an_output(void)
+{
+    char path[300];
+    const char *id = start_talk("", WORLD_C2C);
+    snprintf(path, sizeof path, "%s/.ship", world_dir);
+    CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/.ship/output", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    write_file(".ship/output/answer-1.md", 5000);
+    write_file("plan.txt", 50);
+    const char *line = "@attach document .ship/output/answer-1.md | all of it";
+    struct world_receipt receipt = world_await(answer(WORLD_C2C, id, line), SMA_DELIVERY_FAILED);
+    CHECK(strstr(receipt.error, "protected") != NULL);
+    CHECK_INT(0, media_count(WORLD_C2C));
+    world_set_intent(SMA_INTENT_OUTPUT);
+    world_await(answer(WORLD_C2C, id, line), SMA_DELIVERY_SENT);
+    CHECK_INT(1, media_count(WORLD_C2C));
+    world_await(answer(WORLD_C2C, id, "@attach document plan.txt"), SMA_DELIVERY_FAILED);
+    world_close();
+}
+
 /* The words are mended, or left out: the picture is what counts. */
 static void a_picture_outlives_its_caption(void)
 {
@@ -320,6 +345,7 @@ int main(void)
     RUN(final_refusals_fail_with_their_reason);
     RUN(a_message_of_another_channel_is_not_believed);
     RUN(files_are_sent);
+    RUN(only_its_own_delivery_sends_an_output);
     RUN(a_picture_outlives_its_caption);
     RUN(files_refused_whole_go_in_blocks);
     RUN(large_files_go_in_blocks);

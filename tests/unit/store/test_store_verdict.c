@@ -411,12 +411,27 @@ static void tasks_are_named_and_said_not_to_run(void)
 #define PROMPTS(who) \
     order_as(&(struct saying){.user = (who), .chat = "a", .text = "/prompts"}, SMA_CONTROL_PROMPTS)
 
-static void prompts_of_servers_are_not_for_strangers(void)
+static void prompts_are_shown_to_those_who_may_ask_for_them(void)
 {
+    static struct sma_chat_rule rules[1]; /* as long as the configuration */
+    static const char *denied[] = {"wiki:prompts/*"};
     open_people(&w);
-    sma_prompts_put(SMA_STR("\n/box:payroll - Salaries"));
-    CHECK(strstr(PROMPTS("boss"), "/box:payroll") != NULL);
-    CHECK(strstr(PROMPTS("nobody"), "payroll") == NULL);
+    sma_prompts_put(SMA_STR("0/box:payroll - Salaries\n1/wiki:find words\n2/no:never\n7\n"));
+    CHECK(strstr(PROMPTS("boss"), "\n/box:payroll - Salaries\n/wiki:find words\n... +7\n") != NULL);
+    const char *text = PROMPTS("u1"); /* a member: what is asked about is not his */
+    CHECK(strstr(text, "\n/wiki:find words\n") != NULL && strstr(text, "payroll") == NULL);
+    CHECK(strstr(PROMPTS("boss"), "never") == NULL);
+    CHECK(strstr(PROMPTS("nobody"), "/wiki") == NULL);
+    w.config.permissions_json = "{\"roles\":{\"owner\":[\"test:boss\"]},"
+                                "\"mcp\":{\"deny\":[\"box:*\"],\"allow\":[\"wiki:prompts/find\"]}}";
+    CHECK(strstr(PROMPTS("boss"), "payroll") == NULL);
+    rules[0] = (struct sma_chat_rule){
+        .pattern = "test:chat:a", .says_tools = true, .mcp_denied = denied, .mcp_denied_count = 1};
+    w.config.chats = rules;
+    w.config.chat_count = 1;
+    CHECK(strstr(PROMPTS("boss"), "/wiki") == NULL);
+    CHECK(strstr(PROMPTS("boss"), "No outside server") != NULL);
+    w.config.chat_count = 0;
     sma_prompts_put(SMA_STR(""));
     CHECK(strstr(PROMPTS("boss"), "No outside server") != NULL);
     end_world(&w);
@@ -473,7 +488,7 @@ int main(void)
     RUN(a_list_shows_what_its_reader_may_see);
     RUN(a_long_list_is_cut_and_says_so);
     RUN(tasks_are_named_and_said_not_to_run);
-    RUN(prompts_of_servers_are_not_for_strangers);
+    RUN(prompts_are_shown_to_those_who_may_ask_for_them);
     RUN(the_log_is_for_its_readers_alone);
     return check_summary();
 }

@@ -200,6 +200,33 @@ static void searches_find_lines(void)
     project_close(&project);
 }
 
+/* Ann's file, Bob's search: who was told its name reads and searches it, and nobody finds it. */
+static void what_people_sent_is_not_found_by_looking(void)
+{
+    struct project project;
+    project_open(&project, "");
+    project_put(&project, ".ship/.cache/telegram/1-ab-0f-letter.txt", "dear Ann\nsecret plan\n");
+    project_put(&project, ".ship/logs/exec/0123456789abcdef.txt", "secret plan\n");
+    project_put(&project, "plan.txt", "open plan\n");
+    static const char *const paths[] = {".ship/.cache", ".ship/.cache/telegram", ".ship/logs/exec",
+                                        ".ship", "."};
+    for (size_t i = 0; i < SMA_COUNT_OF(paths); i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, "{\"pattern\":\"plan\",\"path\":\"%s\"}", paths[i]);
+        const char *result = project_run(&project, "search_files", arguments);
+        CHECK(strstr(result, "secret") == NULL && strstr(result, "letter") == NULL);
+        snprintf(arguments, sizeof arguments, "{\"path\":\"%s\",\"recursive\":true}", paths[i]);
+        result = project_run(&project, "list_files", arguments);
+        CHECK(strstr(result, "letter") == NULL && strstr(result, "0123") == NULL);
+    }
+    CHECK_RUN_HAS(&project, "search_files",
+                  "{\"pattern\":\"plan\",\"path\":\".ship/.cache/telegram/1-ab-0f-letter.txt\"}",
+                  "secret plan");
+    CHECK_RUN_HAS(&project, "read_file", "{\"path\":\".ship/.cache/telegram/1-ab-0f-letter.txt\"}",
+                  "dear Ann");
+    project_close(&project);
+}
+
 static void searches_are_bounded(void)
 {
     struct project project;
@@ -338,6 +365,7 @@ int main(void)
     RUN(edits_replace_exactly);
     RUN(lists_leave_out_what_others_made);
     RUN(searches_find_lines);
+    RUN(what_people_sent_is_not_found_by_looking);
     RUN(searches_are_bounded);
     RUN(permissions_of_reading_hold_for_all);
     RUN(the_log_of_a_command_is_read_in_pieces);
