@@ -156,9 +156,9 @@ static void begin_next_life(struct platform_world *world)
     service_start(&world->world.service, binary, &world->world.folder);
 }
 
-/* Killed while it is written, when the model has said the end, when the run is over and the answer
- * is delivered, and in the midst of that once more. No more than two of these can come before the
- * answer is a step of its run, however slow the machine: a run that was interrupted three times
+/* Killed while it is written, when the model has said the end (the step, the end of the run or the
+ * delivery is cut), when all is over, and after a new start. No more than two of these come before
+ * the answer is a step of its run, however slow the machine: a run that was interrupted three times
  * without a step is given up (SMA_RUN_ATTEMPT_COUNT_MAX), and its answer never comes. */
 static void killed_again_and_again(const struct place *place)
 {
@@ -170,7 +170,7 @@ static void killed_again_and_again(const struct place *place)
     begin_next_life(&world);
     platform_await_log(&world, "round 0, outcome ok");
     begin_next_life(&world);
-    platform_await_log(&world, "run ended #1");
+    platform_settle(&world);
     begin_next_life(&world);
     platform_world_await_ready(&world);
     begin_next_life(&world);
