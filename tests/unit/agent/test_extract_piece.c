@@ -1,6 +1,6 @@
 /*
- * test_extract_piece.c — a conversation is read for facts in pieces that fit: nothing twice, nothing
- * behind the last reading left out, nothing over the bound.
+ * test_extract_piece.c — a conversation is read for facts in pieces that fit: nothing twice,
+ * nothing behind the last reading left out, nothing over the bound.
  */
 #include "actors/agent/extract_piece.h"
 #include "sma/limits.h"
