@@ -2,8 +2,8 @@
  * Aim: an answer that is seen while it is written is one answer, on each platform, whatever moment
  * the service is killed at.
  * Method: the real binary between a platform and a model server that writes slowly. The service is
- * killed at the named points of a stream and of its delivery, and started again; then the chats are
- * read.
+ * killed at the named points of a stream and of its delivery, and when something has been seen, and
+ * started again; then the chats are read.
  *   scenario_stream BINARY FAKE_MODEL
  */
 #include "platform_world.h"
@@ -150,19 +150,30 @@ static void at_any_point_there_is_one_answer(const struct place *place)
         killed_at(place, points[i], strcmp(points[i], "after_stream") == 0 ? place->orphan_max : 0);
 }
 
-/* Moments nobody has named: each life gets a little further, or not. */
+static void begin_next_life(struct platform_world *world)
+{
+    service_kill(&world->world.service);
+    service_start(&world->world.service, binary, &world->world.folder);
+}
+
+/* Killed while it is written, when the model has said the end (the step, the end of the run or the
+ * delivery is cut), when all is over, and after a new start. No more than two of these come before
+ * the answer is a step of its run, however slow the machine: a run that was interrupted three times
+ * without a step is given up (SMA_RUN_ATTEMPT_COUNT_MAX), and its answer never comes. */
 static void killed_again_and_again(const struct place *place)
 {
-    static const int lives_ms[] = {2700, 900, 3600, 1800};
     struct platform_world world;
     start(&world, place);
     world.world.may_prefix_move = true;
     say(&world, place);
-    for (size_t i = 0; i < SMA_COUNT_OF(lives_ms); i++) {
-        process_pause_ms(lives_ms[i] * PATIENCE);
-        service_kill(&world.world.service);
-        service_start(&world.world.service, binary, &world.world.folder);
-    }
+    await_beginning(&world, place);
+    begin_next_life(&world);
+    platform_await_log(&world, "round 0, outcome ok");
+    begin_next_life(&world);
+    platform_settle(&world);
+    begin_next_life(&world);
+    platform_world_await_ready(&world);
+    begin_next_life(&world);
     json_decref(chat_await_in(&world, chat_of(place), END));
     platform_settle(&world);
     if (shown(&world, place, END) != 1)

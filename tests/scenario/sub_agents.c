@@ -91,6 +91,35 @@ static void beside_each_other(void)
     world_stop(&world);
 }
 
+/* Four at once, a fifth waits; together they are one run: with room for two, another chat is
+ * answered while they work. */
+static void many_are_one_place(void)
+{
+#define WAITS                                                                              \
+    SUB(SHELL("echo x >> begun.txt\\\\u003b while ! test -s go.txt\\\\u003b do sleep 0.05" \
+              "\\\\u003b done") NEXT "text part is done")
+    struct world world;
+    struct talk talk;
+    begin(&world, "\"concurrency\":2");
+    char *body = talk_body("c1", "m1",
+                           "[[do: call " WAITS " & " WAITS " & " WAITS " & " WAITS " & " WAITS
+                           "; text all five are done]]");
+    talk_start(&talk, world.service.port, "/api/execute", "", body);
+    free(body);
+    await_lines(&world, "begun.txt", 4);
+    for (int i = 0; i < 3; i++) /* one after the other, in the second place */
+        talk_expect(world.service.port, "c2", "[[do: call list_files {}; text not starved]]",
+                    "not starved");
+    CHECK_INT(4, (int)lines(&world, "begun.txt"));
+    folder_write(&world.folder, "go.txt", "go\n");
+    talk_wait(&talk);
+    CHECK_INT(200, talk.answer.status);
+    CHECK(strstr(talk.answer.body, "all five are done") != NULL);
+    talk_fini(&talk);
+    CHECK_INT(5, (int)lines(&world, "begun.txt"));
+    world_stop(&world);
+}
+
 /* Where the program is killed: once this stands in the file, or was asked. */
 struct moment
 {
@@ -194,6 +223,7 @@ int main(int argc, char **argv)
     binary = argv[1];
     fake_model = argv[2];
     RUN(beside_each_other);
+    RUN(many_are_one_place);
     RUN(killed_at_any_moment_nothing_is_done_twice);
     RUN(a_hostile_one_is_bounded);
     RUN(stop_ends_it);

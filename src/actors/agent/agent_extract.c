@@ -9,6 +9,7 @@
  * begins anew later.
  */
 #include "agent_priv.h"
+#include "extract_piece.h"
 
 #include "sma/chats.h"
 #include "sma/limits.h"
@@ -143,50 +144,6 @@ static void put_line(struct agent_extract *extract, const struct sma_history_lin
     sma_buf_put_text(talk, "}\n");
 }
 
-static size_t room_of(const struct sma_history_line *line)
-{
-    size_t len = line->text.len < SMA_MEMORY_EXTRACT_LINE_BYTES_MAX
-                     ? line->text.len
-                     : SMA_MEMORY_EXTRACT_LINE_BYTES_MAX;
-    return 2 * len + 200;
-}
-
-struct piece
-{
-    uint32_t first, end;
-};
-
-/* The newest that was not read before. */
-static struct piece newest_piece(const struct sma_history_lines *lines, int64_t after_ms)
-{
-    struct piece piece = {lines->line_count, lines->line_count};
-    size_t bytes = 0;
-    while (piece.first > 0 && lines->lines[piece.first - 1].wall_ms > after_ms) {
-        bytes += room_of(&lines->lines[piece.first - 1]);
-        if (bytes > SMA_MEMORY_EXTRACT_BYTES_MAX)
-            break;
-        piece.first--;
-    }
-    return piece;
-}
-
-/* The oldest of it: what comes behind is read next. Lines of one time stay together, since the time
- * says how far it was read. */
-static struct piece oldest_piece(const struct sma_history_lines *lines, int64_t after_ms)
-{
-    struct piece piece = {0, 0};
-    size_t bytes = 0;
-    while (piece.first < lines->line_count && lines->lines[piece.first].wall_ms <= after_ms)
-        piece.first++;
-    for (piece.end = piece.first; piece.end < lines->line_count; piece.end++) {
-        const struct sma_history_line *line = &lines->lines[piece.end];
-        bytes += room_of(line);
-        if (bytes > SMA_MEMORY_EXTRACT_BYTES_MAX && line->wall_ms != line[-1].wall_ms)
-            break;
-    }
-    return piece;
-}
-
 /* A summary takes the place of what was said. */
 static bool is_urgent(const struct agent_extract *extract)
 {
@@ -200,8 +157,8 @@ static bool take_lines(struct agent_extract *extract, const struct sma_history_l
     const struct sma_extract *order = order_of(extract);
     bool is_all = is_urgent(extract);
     uint32_t people = 0;
-    struct piece piece =
-        is_all ? oldest_piece(lines, order->after_ms) : newest_piece(lines, order->after_ms);
+    struct extract_piece piece = is_all ? extract_oldest_piece(lines, order->after_ms)
+                                        : extract_newest_piece(lines, order->after_ms);
     uint32_t count = piece.end - piece.first;
     for (uint32_t i = piece.first; i < piece.end; i++)
         people += lines->lines[i].is_user;

@@ -28,6 +28,13 @@ static const struct sma_mcp_prompt *find(const struct sma_mcp_catalogue *catalog
     return NULL;
 }
 
+/* Other messages are answered by this run, too: they go to the model in any case, and what is wrong
+ * with the prompt is no reason to leave them without an answer. */
+static bool is_among_others(const struct sma_run *run)
+{
+    return run->order->collected_count > 0;
+}
+
 /* The chat is told, and no turn is made of it. */
 static void refuse(struct sma_run *run, enum sma_notice notice, const char *first,
                    const char *second)
@@ -78,6 +85,7 @@ bool run_prompt_ask(struct sma_run *run)
         return false;
     run->prompt.is_asked = true;
     char server_text[NAME_BYTES_MAX + 1], name_text[NAME_BYTES_MAX + 1];
+<<<<<<< HEAD
     enum sma_policy_verdict verdict =
         sma_mcp_view_prompt(&view, sma_mcp_view_trust(&view, server), server, name);
     bool is_seen = run->order->standing != SMA_STANDING_STRANGER && verdict != SMA_POLICY_REFUSE;
@@ -85,10 +93,23 @@ bool run_prompt_ask(struct sma_run *run)
     if (prompt == NULL || !sma_mcp_may_prompt(verdict, run->order->standing)) {
         refuse(run, prompt == NULL ? SMA_NOTICE_PROMPT_UNKNOWN : SMA_NOTICE_PROMPT_ASKED,
                name_of(server, server_text), name_of(name, name_text));
+=======
+    /* for strangers no server is asked, whatever else may be */
+    bool may_ask =
+        run->order->standing != SMA_STANDING_STRANGER && sma_mcp_view_reads(&view, server);
+    const struct sma_mcp_prompt *prompt = may_ask ? find(view.catalogue, server, name) : NULL;
+    if (prompt == NULL && is_among_others(run))
+        return false; /* words among words */
+    if (prompt == NULL) {
+        refuse(run, SMA_NOTICE_PROMPT_UNKNOWN, name_of(server, server_text),
+               name_of(name, name_text));
+>>>>>>> w-proof
         return true;
     }
     sma_buf_clear(&run->scratch);
     enum sma_prompt_words found = sma_prompt_words_read(prompt, words, &run->scratch, &missing);
+    if (found != SMA_PROMPT_FIT && is_among_others(run))
+        return false;
     if (found != SMA_PROMPT_FIT)
         refuse_words(run, prompt, found, missing);
     else if (run->scratch.err != SMA_ERR_OK)
@@ -116,11 +137,17 @@ bool run_prompt_came(struct sma_run *run, const struct sma_mcp_answer *answer)
     size_t len = sma_utf8_cut(answer->text, WHY_BYTES_MAX);
     memcpy(why, len == 0 ? "" : answer->text.ptr, len);
     why[len] = '\0';
+    const char *reason = answer->outcome == SMA_MCP_OK ? "it is empty"
+                         : len == 0                    ? "no answer"
+                                                       : why;
+    if (is_among_others(run)) {
+        sma_buf_clear(&prompt->text);
+        sma_buf_printf(&prompt->text, "(it did not give its prompt: %s)", reason);
+        if (prompt->text.err == SMA_ERR_OK)
+            return true;
+    }
     sma_notice_format(&run->done_text, run->language, SMA_NOTICE_PROMPT_FAILED,
-                      name_of(prompt->server, server), name_of(prompt->name, name),
-                      answer->outcome == SMA_MCP_OK ? "it is empty"
-                      : len == 0                    ? "no answer"
-                                                    : why);
+                      name_of(prompt->server, server), name_of(prompt->name, name), reason);
     run_finish_command(run, SMA_OUTCOME_FAILED);
     return false;
 }

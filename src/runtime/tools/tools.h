@@ -95,19 +95,19 @@ struct sma_tool_args
     struct sma_str handle;  /* read_more */
     /* send_file: "photo" "document" "voice" "audio"; by extension when not given */
     struct sma_str kind;
-    struct sma_str caption;           /* send_file: may be empty */
+    struct sma_str caption; /* send_file: may be empty */
     /* react: message_id empty = the message that is answered; download_attachment: it or path */
     struct sma_str emoji, message_id;
-    struct sma_str url;               /* web_fetch: not empty */
-    struct sma_str query;             /* web_search, memory_search: not empty */
-    uint32_t max_bytes;               /* web_fetch: of the page's text */
-    uint32_t count;                   /* web_search: results */
-    uint64_t offset;                  /* read_file: line from 1; read_more: byte from 0 */
-    bool replaces_all;                /* edit_file */
-    bool is_recursive;                /* list_files */
-    bool ignores_case;                /* search_files */
-    struct sma_str name;              /* skills_load: not blank */
-    bool refreshes;                   /* skills_list, skills_load */
+    struct sma_str url;   /* web_fetch: not empty */
+    struct sma_str query; /* web_search, memory_search: not empty */
+    uint32_t max_bytes;   /* web_fetch: of the page's text */
+    uint32_t count;       /* web_search: results */
+    uint64_t offset;      /* read_file: line from 1; read_more: byte from 0 */
+    bool replaces_all;    /* edit_file */
+    bool is_recursive;    /* list_files */
+    bool ignores_case;    /* search_files */
+    struct sma_str name;  /* skills_load: not blank */
+    bool refreshes;       /* skills_list, skills_load */
 
     /* chat_send, send_file: another chat than the one that asks; each may be empty. message_id:
      * what is replied to */

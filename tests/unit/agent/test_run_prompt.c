@@ -215,6 +215,54 @@ static void other_messages_are_messages(void)
     driver_fini(&d);
 }
 
+/* Several messages that waited are one turn, named by the newest. */
+static void begin_with_another(struct driver *d, const char *first, const char *newest)
+{
+    static struct sma_collected earlier;
+    earlier = (struct sma_collected){.seq = 7,
+                                     .wall_ms = 5,
+                                     .user_id = SMA_STR("u1"),
+                                     .message_id = SMA_STR("m-7"),
+                                     .text = sma_str(first)};
+    driver_init(d, SMA_LLM_CHAT);
+    offer(d, "{}");
+    d->order.collected = &earlier;
+    d->order.collected_count = 1;
+    d->order.text = sma_str(newest);
+    driver_start(d);
+}
+
+static void with_other_messages_none_of_them_is_lost(void)
+{
+    static const char *const refused[] = {"/box:greet", "/box:other x"};
+    struct driver d;
+    begin_with_another(&d, "please count the files", "/box:greet world");
+    CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MCP));
+    serve(&d, SMA_MCP_OK, GIVEN);
+    CHECK(driver_request_has(&d, GIVEN));
+    CHECK(driver_request_has(&d, "please count the files"));
+    driver_fini(&d);
+    /* what is wrong with it is the model's to say, beside the other's answer */
+    for (size_t i = 0; i < SMA_COUNT_OF(refused); i++) {
+        begin_with_another(&d, "please count the files", refused[i]);
+        CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
+        CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MODEL));
+        CHECK(driver_request_has(&d, "please count the files"));
+        CHECK(driver_request_has(&d, refused[i]));
+        driver_fini(&d);
+    }
+    begin_with_another(&d, "please count the files", "/box:greet world");
+    serve(&d, SMA_MCP_PROTOCOL_ERROR, "no such planet");
+    CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MODEL));
+    CHECK(driver_request_has(&d, "please count the files"));
+    CHECK(driver_request_has(&d, "no such planet"));
+    driver_fini(&d);
+    begin_with_another(&d, "/box:greet world", "and count the files"); /* the older one: words */
+    CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
+    CHECK(driver_request_has(&d, "/box:greet world"));
+    driver_fini(&d);
+}
+
 static void stop_and_the_end_of_the_program_wait_for_nothing(void)
 {
     struct driver d;
@@ -242,6 +290,7 @@ int main(void)
     RUN(it_cannot_begin_a_block_of_ours);
     RUN(a_long_one_is_cut);
     RUN(other_messages_are_messages);
+    RUN(with_other_messages_none_of_them_is_lost);
     RUN(stop_and_the_end_of_the_program_wait_for_nothing);
     return check_summary();
 }
