@@ -22,12 +22,6 @@
 #define FETCH_NS (SMA_PREPARE_S * UINT64_C(1000000000))
 #define FILES_BYTES_MAX (64 * 1024)
 
-bool sma_store_has_files(struct sma_str preparation)
-{
-    return preparation.len > 0 && preparation.len <= SMA_ATTACHMENT_META_BYTES_MAX &&
-           memmem(preparation.ptr, preparation.len, "\"path\":", 7) != NULL;
-}
-
 static void answer(struct sma_store *store, const struct sma_msg *question,
                    const struct sma_fetched *fetched)
 {

@@ -2,7 +2,6 @@
 #include "intake_priv.h"
 #include "message_parts.h"
 #include "people.h"
-#include "query.h"
 #include "record.h"
 #include "store.h"
 
@@ -159,6 +158,13 @@ static void put_aside_meta(struct sma_buf *meta, struct sma_str own, unsigned co
     }
 }
 
+/* Does it name files, and shortly enough? */
+static bool has_files(struct sma_str preparation)
+{
+    return preparation.len > 0 && preparation.len <= SMA_ATTACHMENT_META_BYTES_MAX &&
+           memmem(preparation.ptr, preparation.len, "\"path\":", 7) != NULL;
+}
+
 /* With how its files are asked for at the platform: download_attachment does so again. */
 static void put_file_meta(struct sma_buf *meta, struct sma_str own, struct sma_str preparation)
 {
@@ -214,7 +220,7 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
     struct sma_str own = is_aside ? sma_buf_str(&marked) : in->meta_json;
     SMA_AUTO(sma_buf_fini) struct sma_buf with_files;
     sma_buf_init(&with_files, SMA_META_BYTES_MAX + SMA_ATTACHMENT_META_BYTES_MAX + 128);
-    if (sma_store_has_files(in->preparation)) {
+    if (has_files(in->preparation)) {
         put_file_meta(&with_files, own, in->preparation);
         own = sma_buf_str(&with_files);
     }

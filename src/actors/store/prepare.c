@@ -16,7 +16,6 @@
 #include "message_parts.h"
 #include "outbox.h"
 #include "people.h"
-#include "query.h"
 #include "record.h"
 #include "runs.h"
 #include "runs_priv.h"
@@ -521,8 +520,6 @@ static SMA_CHECKED enum sma_err conclude_item(struct sma_store *store,
 void sma_store_prepared(struct sma_store *store, struct sma_msg **msg)
 {
     struct sma_prepared prepared = *SMA_MSG_BODY(*msg, struct sma_prepared);
-    if (prepared.seq == 0 && sma_store_fetch_came(store, *msg))
-        return;
     struct store_question *question = sma_store_map_get(&store->intake->questions, prepared.seq);
     if (store->is_draining || question == NULL || question->ask_id != (*msg)->ask_id)
         return; /* stopped, too late, or the service is: the row says what is still to be asked */

@@ -24,8 +24,6 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg);
 void sma_store_contact(struct sma_store *store, struct sma_msg **msg);
 
 /* -- fetch_again.c ----------------------------------------------------------------------------- */
-/** Does a preparation name files that the history shall tell how to ask for? */
-bool sma_store_has_files(struct sma_str preparation);
 void sma_store_fetch(struct sma_store *store, struct sma_msg **msg);
 /** PREPARED that is the answer to one of its questions. */
 bool sma_store_fetch_came(struct sma_store *store, const struct sma_msg *msg);

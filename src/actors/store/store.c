@@ -272,7 +272,8 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         sma_store_ingress(store, msg);
         break;
     case SMA_MSG_PREPARED:
-        sma_store_prepared(store, msg);
+        if (!sma_store_fetch_came(store, *msg))
+            sma_store_prepared(store, msg);
         break;
     case SMA_MSG_STEP:
         sma_store_step(store, msg);

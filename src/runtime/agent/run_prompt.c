@@ -85,25 +85,15 @@ bool run_prompt_ask(struct sma_run *run)
         return false;
     run->prompt.is_asked = true;
     char server_text[NAME_BYTES_MAX + 1], name_text[NAME_BYTES_MAX + 1];
-<<<<<<< HEAD
     enum sma_policy_verdict verdict =
         sma_mcp_view_prompt(&view, sma_mcp_view_trust(&view, server), server, name);
     bool is_seen = run->order->standing != SMA_STANDING_STRANGER && verdict != SMA_POLICY_REFUSE;
     const struct sma_mcp_prompt *prompt = is_seen ? find(view.catalogue, server, name) : NULL;
     if (prompt == NULL || !sma_mcp_may_prompt(verdict, run->order->standing)) {
+        if (is_among_others(run))
+            return false; /* words among words */
         refuse(run, prompt == NULL ? SMA_NOTICE_PROMPT_UNKNOWN : SMA_NOTICE_PROMPT_ASKED,
                name_of(server, server_text), name_of(name, name_text));
-=======
-    /* for strangers no server is asked, whatever else may be */
-    bool may_ask =
-        run->order->standing != SMA_STANDING_STRANGER && sma_mcp_view_reads(&view, server);
-    const struct sma_mcp_prompt *prompt = may_ask ? find(view.catalogue, server, name) : NULL;
-    if (prompt == NULL && is_among_others(run))
-        return false; /* words among words */
-    if (prompt == NULL) {
-        refuse(run, SMA_NOTICE_PROMPT_UNKNOWN, name_of(server, server_text),
-               name_of(name, name_text));
->>>>>>> w-proof
         return true;
     }
     sma_buf_clear(&run->scratch);
