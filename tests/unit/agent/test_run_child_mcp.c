@@ -192,11 +192,23 @@ static void what_is_remembered_comes_to_it(void)
     CHECK(action != NULL);
     CHECK_INT(CHILD(1), action->call);
     CHECK_STR("t:1", action->memory.route.chat_key); /* of the person, as for its run */
+    CHECK(sma_str_is_equal(d.order.route.user_id, action->memory.route.user_id));
+    CHECK(d.order.route.user_id.len > 0 && !action->memory.is_group);
     CHECK_STR("birthday", driver_find(&d, SMA_RUN_PROGRESS)->detail);
     const struct sma_memory_result found = {.content = SMA_STR("in May")};
     driver_event(
         &d, (struct sma_run_event){.kind = SMA_RUN_MEMORY, .call = CHILD(1), .memory = &found});
     CHECK(child_sends(&d, 1, "in May"));
+    driver_fini(&d);
+    driver_init(&d, SMA_LLM_CHAT); /* in a group: what was said there, not what is the person's */
+    d.config.agent_helpers = 4;
+    d.order.route.chat_type = SMA_STR("group");
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, one);
+    driver_durable(&d);
+    answer(&d, 1, "", searches);
+    driver_durable(&d);
+    CHECK(driver_find(&d, SMA_RUN_ASK_MEMORY)->memory.is_group);
     driver_fini(&d);
 }
 

@@ -210,6 +210,78 @@ static void a_file_that_cannot_be_read_fails_nothing(void)
     end_world(&w);
 }
 
+#define PEOPLE 50
+#define GROUPS 10
+#define FACTS_EACH 200 /* every fourth of them said in a group */
+
+static void put_person(int person)
+{
+    char name[64];
+    struct sma_buf text;
+    sma_buf_init(&text, 1 << 20);
+    for (int i = 0; i < FACTS_EACH; i++)
+        if (i % 4 == 0)
+            sma_buf_printf(
+                &text, "- tea owner%d. place%d. number%d <!-- memory: in test%%3Achat%%3Ag%d -->\n",
+                person, (person + i) % GROUPS, i, (person + i) % GROUPS);
+        else
+            sma_buf_printf(&text, "- tea owner%d. private number%d\n", person, i);
+    sma_buf_put_char(&text, '\0');
+    snprintf(name, sizeof name, "users/test%%3Ap%d.md", person);
+    put(name, text.ptr);
+    sma_buf_fini(&text);
+}
+
+/* Each line of the answer that is a fact has these words. */
+static void check_facts(const char *answer, const char *words)
+{
+    size_t count = 0;
+    for (const char *at = answer; (at = strstr(at, ". tea ")) != NULL; at += 6, count++) {
+        char line[128];
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        if (strstr(line, words) == NULL)
+            fprintf(stderr, "\"%s\" is not of %s\n", line, words);
+        CHECK(strstr(line, words) != NULL);
+    }
+    if (count != 15)
+        fprintf(stderr, "%s\n", answer);
+    CHECK_INT(15, count); /* a page */
+}
+
+/* 10,000 facts of 50 people, all of the same words: shown and deleted are one's own, in a group
+ * what was said there. */
+static void among_many_nobody_elses_are_shown_or_deleted(void)
+{
+    char user[16], chat[16], words[64], own[32];
+    make_world(&w);
+    open_world(&w);
+    for (int p = 0; p < PEOPLE; p++)
+        put_person(p);
+    for (int p = 0; p < PEOPLE; p++) {
+        snprintf(user, sizeof user, "p%d", p);
+        snprintf(chat, sizeof chat, "c%d", p);
+        snprintf(own, sizeof own, " owner%d. private", p);
+        check_facts(ask(user, chat, "/memory", false), own);
+        check_facts(ask(user, chat, "/memory tea 2", false), own);
+        snprintf(words, sizeof words, "/memory owner%d.", (p + 1) % PEOPLE);
+        CHECK(strstr(ask(user, chat, words, false), "nothing here that fits") != NULL);
+        CHECK(strstr(ask(user, chat, "/memory place", false), "nothing here that fits") != NULL);
+        snprintf(words, sizeof words, "/forget owner%d.", (p + 1) % PEOPLE);
+        CHECK(strstr(ask(user, chat, words, false), "Deleted") == NULL);
+        if (p >= GROUPS)
+            continue;
+        snprintf(chat, sizeof chat, "g%d", p);
+        snprintf(own, sizeof own, " place%d.", p);
+        check_facts(ask(user, chat, "/memory", true), own);
+        CHECK(strstr(ask(user, chat, "/memory private", true), "nothing here that fits") != NULL);
+        snprintf(words, sizeof words, "/memory place%d.", (p + 1) % GROUPS);
+        CHECK(strstr(ask(user, chat, words, true), "nothing here that fits") != NULL);
+    }
+    CHECK(file_has("users/test%3Ap1.md", "number1\n") &&
+          file_has("users/test%3Ap0.md", "number1\n"));
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(own_facts_are_listed_and_nobody_elses);
@@ -220,5 +292,6 @@ int main(void)
     RUN(proposals_are_kept_by_their_person_alone);
     RUN(long_lists_have_pages);
     RUN(a_file_that_cannot_be_read_fails_nothing);
+    RUN(among_many_nobody_elses_are_shown_or_deleted);
     return check_summary();
 }
