@@ -33,7 +33,8 @@ struct store_query
     struct store_map waiter_heads;                  /* seq -> index + 1 */
     struct store_list *lists;                       /* lists.h */
     struct store_search *search_first, *search_last;
-    uint32_t search_count; /* with an open reader */
+    uint32_t search_count;          /* with an open reader */
+    struct store_profile *profiles; /* people that adapters are asked about: profile.c */
 };
 
 #endif
