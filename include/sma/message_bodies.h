@@ -158,6 +158,7 @@ BODY(sma_prepare)
     PART(sma_route, route)
     TEXT(preparation)                        /* as in INGRESS; empty = only the role is wanted */
     FIELD(bool, wants_role)
+    FIELD(bool, wants_profile) /* of no message: what is route.user_id called? */
 END
 
 BODY(sma_prepared)
@@ -166,6 +167,7 @@ BODY(sma_prepared)
     TEXT(context) /* added to the message's context: what failed, what was found; may be empty */
     TEXT(user_name) /* of its author, known only now; empty = as it was */
     LIST(sma_part, part_count, parts)        /* what was fetched: kind, path, name, mime */
+    TEXT(profile) /* of wants_profile: a JSON object; empty = context says why there is none */
 END
 
 /*
@@ -526,6 +528,10 @@ BODY(sma_contact_ask)
     TEXT(chat_type)
     TEXT(message_id)
     FIELD(bool, wants_files) /* a file is to go there: a platform that takes none is not found */
+    FIELD(bool, wants_profile) /* what the platform says of user_id, asked for asker */
+    TEXT(user_id)
+    PART(sma_route, asker) /* of wants_profile: of the run; without user_id he is meant himself */
+    FIELD(bool, is_asker_trusted) /* an owner or administrator: may ask about everybody known */
 END
 
 BODY(sma_contact_result)

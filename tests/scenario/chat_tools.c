@@ -493,11 +493,32 @@ static void a_card_is_shown_or_said_why_not(void)
 }
 #endif
 
+/* Who asks is looked up by the platform, where it has a way; others only by an owner. */
+static void people_are_looked_up(void)
+{
+#define WHO(members) "who [[call resolve_user_profile {" members "}]]"
+    struct platform_world world;
+    start(&world, "");
+    say(&world, true, WHO(""));
+#if defined(CHAT_TOOLS_QQ)
+    chat_expect(&world, ANN_CHAT, "This platform has no such look-up");
+#else
+    chat_expect(&world, ANN_CHAT, "\"source\":\"platform\"");
+    say(&world, true, WHO("\"userId\":\"" MEMBER "\""));
+    await_results(&world, 2);
+    CHECK_INT(2, chat_count(&world, ANN_CHAT, "\"profile\":{\"name\":\""));
+#endif
+    say(&world, false, WHO("\"userId\":\"" OWNER "\""));
+    chat_expect(&world, BOB_CHAT, "Nobody with this id is known here");
+    platform_world_stop(&world);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
+    people_are_looked_up();
     it_goes_where_it_is_sent();
 #if !defined(CHAT_TOOLS_QQ)
     a_file_goes_where_it_is_sent();

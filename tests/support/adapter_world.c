@@ -150,6 +150,7 @@ static void carry_out(struct sma_ctx *ctx, const struct world_order *order)
     prepare->route = sma_route_dup(msg, &route);
     prepare->preparation = sma_msg_dup(msg, text);
     prepare->wants_role = order->wants_role;
+    prepare->wants_profile = order->wants_profile;
     CHECK_OK(sma_ctx_ask(ctx, ADAPTER_ID, &msg, 0, NULL));
 }
 
@@ -266,6 +267,7 @@ static void take_prepared(const struct sma_prepared *prepared)
     kept->role = prepared->role;
     copy_text(kept->context, sizeof kept->context, prepared->context);
     copy_text(kept->user_name, sizeof kept->user_name, prepared->user_name);
+    copy_text(kept->profile, sizeof kept->profile, prepared->profile);
     put_parts(kept->parts, sizeof kept->parts, prepared);
     pthread_mutex_unlock(&lock);
 }
@@ -533,6 +535,12 @@ uint64_t world_prepare(const char *preparation, const char *chat, const char *us
                                             .user = user,
                                             .text = preparation,
                                             .wants_role = wants_role});
+}
+
+uint64_t world_ask_profile(const char *chat, const char *user)
+{
+    return world_give(&(struct world_order){
+        .kind = WORLD_PREPARE, .chat = chat, .user = user, .text = "", .wants_profile = true});
 }
 
 void world_progress(uint64_t seq, enum sma_progress_kind kind, const char *chat, const char *text)

@@ -32,7 +32,7 @@ struct world_order
     uint8_t kind;     /* enum world_order_kind */
     uint8_t progress; /* enum sma_progress_kind */
     uint8_t intent;   /* enum sma_intent; 0 = as world_set_intent said */
-    bool wants_role, is_repeat;
+    bool wants_role, wants_profile, is_repeat;
     uint32_t reply_count;
     uint32_t renderer_version, part_done_count; /* of a row that was half sent before a restart */
     bool is_interim;
@@ -92,6 +92,8 @@ uint64_t world_give(const struct world_order *order);
 /** Ask the adapter to prepare. @return the seq it goes under */
 uint64_t world_prepare(const char *preparation, const char *chat, const char *user,
                        bool wants_role);
+/** Ask it who this is. @return as world_prepare */
+uint64_t world_ask_profile(const char *chat, const char *user);
 void world_progress(uint64_t seq, enum sma_progress_kind kind, const char *chat, const char *text);
 /** headers: lines with CR LF. @return the number of the request */
 size_t world_webhook(const char *headers, const char *body);
@@ -131,6 +133,7 @@ struct world_prepared
 {
     uint8_t role;
     char context[2048], user_name[128];
+    char profile[1024];
     char parts[2048]; /* "image:<path>|<name>|<type>; ..." */
 };
 bool world_has_prepared(uint64_t seq, struct world_prepared *ret_prepared);

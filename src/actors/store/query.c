@@ -9,6 +9,7 @@
 #include "map.h"
 #include "outbox.h"
 #include "people.h"
+#include "profile.h"
 #include "query_priv.h"
 #include "record.h"
 #include "runs.h"
@@ -655,6 +656,10 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
     const struct sma_contact_ask *ask = SMA_MSG_BODY(*msg, struct sma_contact_ask);
     struct sma_state_contact found[SMA_STATE_NAMESAKE_COUNT_MAX];
     struct sma_str channel, chat, user;
+    if (ask->wants_profile) {
+        sma_store_profile(store, msg);
+        return;
+    }
     if (sma_str_trim(ask->user_name).len == 0) {
         sma_store_place(store, *msg);
         return;
@@ -713,6 +718,7 @@ static void fini(struct sma_store *store)
         sma_store_drop_searches(store);
     sma_store_drop_lists(store);
     sma_store_drop_fetches(store);
+    sma_store_drop_profiles(store);
     for (uint32_t i = 0; i < store->query->asked_count; i++)
         sma_msg_destroyp(&store->query->asked[i]);
     free(store->query->asked);

@@ -45,6 +45,7 @@ struct store_query
     struct store_search *search_first, *search_last;
     uint32_t search_count; /* with an open reader */
     struct store_fetch fetches[SMA_FETCH_AGAIN_COUNT_MAX];
+    struct store_profile *profiles; /* people that adapters are asked about: profile.c */
 };
 
 /* -- fetch_again.c ----------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #define BACKOFF_MAX_S 60
+#define PROFILE_BYTES_MAX 4096
 #define NOTES_BYTES_MAX ((size_t)256 * 1024) /* look-ups bound themselves further */
 
 enum fetch_state
@@ -34,7 +35,7 @@ struct sma_fetch_job
     unsigned role_try_count;
     struct sma_file_list list;
     struct sma_fetch files[SMA_ATTACHMENT_COUNT_MAX]; /* as many as the list has */
-    struct sma_buf notes, name;
+    struct sma_buf notes, name, profile;
     struct sma_msg *msg; /* the question */
 };
 struct sma_fetches
@@ -71,6 +72,7 @@ static void free_job(struct sma_fetch_job *job)
     sma_file_list_fini(&job->list);
     sma_buf_fini(&job->notes);
     sma_buf_fini(&job->name);
+    sma_buf_fini(&job->profile);
     sma_msg_destroy(job->msg);
     *job = (struct sma_fetch_job){.fetches = fetches};
     fetches->job_count--;
@@ -106,6 +108,8 @@ static void answer_job(struct sma_fetch_job *job)
         prepared.context = sma_buf_str(&job->notes);
     if (job->name.err == SMA_ERR_OK)
         prepared.user_name = sma_buf_str(&job->name);
+    if (job->profile.err == SMA_ERR_OK)
+        prepared.profile = sma_buf_str(&job->profile);
     struct sma_msg *msg = sma_msg_make_prepared(&prepared);
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory for an answer");
@@ -161,6 +165,29 @@ static void ask_role(struct sma_fetch_job *job)
     job->role_due_ns = UINT64_MAX;
     job->role_try_count++;
     job->role_call = fetches->ops->ask_role(fetches->user, job, sma_fetch_route(job), &job->role);
+}
+
+/* -- a person ---------------------------------------------------------------------------------- */
+void sma_fetch_profile(struct sma_fetch_job *job, struct sma_str profile, const char *why)
+{
+    job->role_call = NULL;
+    sma_buf_put_str(&job->profile, profile);
+    if (profile.len == 0)
+        sma_buf_put_text(&job->notes, why);
+    answer_if_finished(job);
+    sma_ctx_request_batch_end(job->fetches->ctx);
+}
+
+/* Nobody is asked twice: a model waits, and may call again. */
+static void ask_profile(struct sma_fetch_job *job)
+{
+    const struct sma_fetches *fetches = job->fetches;
+    if (!fetches->is_closed && fetches->ops->ask_profile != NULL)
+        job->role_call = fetches->ops->ask_profile(fetches->user, job, sma_fetch_route(job));
+    if (job->role_call == NULL)
+        sma_buf_put_text(&job->notes, fetches->is_closed
+                                          ? "The platform is not connected now."
+                                          : "The platform cannot be asked about this id.");
 }
 
 /* -- the end of a fetch ------------------------------------------------------------------------ */
@@ -394,6 +421,7 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
     };
     sma_buf_init(&job->notes, NOTES_BYTES_MAX);
     sma_buf_init(&job->name, SMA_NAME_BYTES_MAX);
+    sma_buf_init(&job->profile, PROFILE_BYTES_MAX);
     fetches->job_count++;
     return job;
 }
@@ -417,6 +445,8 @@ void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)
         read_list(job, prepare);
     if (prepare->wants_role && !fetches->is_closed)
         ask_role(job);
+    if (prepare->wants_profile)
+        ask_profile(job);
     if (fetches->is_closed)
         give_up_job(job);
     if (is_finished(job))

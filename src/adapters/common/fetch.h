@@ -65,6 +65,11 @@ struct sma_fetch_ops
      * instead. */
     struct sma_call *(*ask_role)(void *user, struct sma_fetch_job *job,
                                  const struct sma_route *route, uint8_t *role);
+    /* Ask what route's user is called, within SMA_FETCH_LOOKUP_MS, once. @return the call, ended by
+     * sma_fetch_profile; NULL: it cannot be asked. The op may be NULL where the platform's
+     * capabilities have no profiles. */
+    struct sma_call *(*ask_profile)(void *user, struct sma_fetch_job *job,
+                                    const struct sma_route *route);
 };
 
 /* Where downloads belong; all of it is borrowed. */
@@ -123,5 +128,7 @@ void sma_fetch_role(struct sma_fetch_job *job, uint8_t role);
 /** Its end, by trouble that may pass: asked again after delay_ms (0 = back-off), or the role stays
  *  unknown. */
 void sma_fetch_role_retry(struct sma_fetch_job *job, uint32_t delay_ms);
+/** The end of ask_profile's call: a JSON object, or, where that is empty, why in plain words. */
+void sma_fetch_profile(struct sma_fetch_job *job, struct sma_str profile, const char *why);
 
 #endif

@@ -110,6 +110,7 @@ const struct sma_adapter_ops sma_feishu_adapter_ops = {
     .capabilities = {.has_markdown = true,
                      .has_files = true,
                      .has_reactions = true,
+                     .has_profiles = true,
                      .has_cards = true,
                      .has_idempotency = true,
                      .chat_per_minute =

@@ -178,4 +178,5 @@ const struct sma_fetch_ops feishu_fetch_ops = {
     .start = start_fetch,
     .look = feishu_look_up,
     .ask_role = ask_role,
+    .ask_profile = feishu_ask_profile,
 };

@@ -16,6 +16,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#define FEISHU_PROFILE_BYTES_MAX 4096
 #define TEXT_BYTES_MAX 8192     /* of one quoted message */
 #define FORWARD_BYTES_MAX 32768 /* of all that are forwarded together */
 #define FORWARD_COUNT_MAX 100
@@ -326,4 +327,69 @@ void feishu_look_up(void *user, struct sma_fetch *fetch)
     sma_buf_fini(&path);
     if (fetch->call == NULL)
         sma_fetch_fail(fetch, "out of memory");
+}
+
+/* -- a person ---------------------------------------------------------------------------------- */
+static void put_profile(struct sma_buf *buf, const json_t *user)
+{
+    static const char *const members[][2] = {
+        {"en_name", "englishName"}, {"nickname", "nickname"}, {"job_title", "jobTitle"}};
+    sma_buf_put_text(buf, "{\"name\":");
+    sma_buf_put_json_string(buf, sma_json_str(user, "name"));
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++)
+        if (sma_json_str(user, members[i][0]).len > 0)
+            sma_buf_put_json_member(buf, members[i][1], sma_json_str(user, members[i][0]));
+    sma_buf_put_char(buf, '}');
+}
+
+static void on_profile(void *state, void *user, const struct sma_net_answer *answer)
+{
+    struct feishu_reply reply = feishu_reply_read(answer);
+    struct feishu_outcome outcome;
+    struct sma_buf profile;
+    char why[256];
+    const json_t *person = sma_json_get(sma_json_get(reply.root, "data"), "user");
+    feishu_classify(answer, &outcome);
+    feishu_reply_explain("the question for this person", answer, &reply, why, sizeof why);
+    if (outcome.is_scope_missing)
+        feishu_tell_scope(state, why);
+    if (outcome.is_scope_missing)
+        snprintf(why, sizeof why,
+                 "The app has no right to see its contacts (contact:user.base:readonly, code "
+                 "%lld): the owner of the app can give it",
+                 (long long)reply.code);
+    else if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
+        snprintf(why, sizeof why, "Too much is asked of the platform: try again in %u s",
+                 outcome.retry_after_ms / 1000 + 1);
+    sma_buf_init(&profile, FEISHU_PROFILE_BYTES_MAX);
+    if (reply.code == 0 && sma_json_str(person, "name").len > 0)
+        put_profile(&profile, person);
+    bool is_good = profile.err == SMA_ERR_OK;
+    if (reply.code == 0 && profile.len == 0)
+        snprintf(why, sizeof why, "The platform names nobody with this id that the app may see");
+    sma_fetch_profile(user, is_good ? sma_buf_str(&profile) : SMA_STR(""), why);
+    sma_buf_fini(&profile);
+    json_decref(reply.root);
+}
+
+struct sma_call *feishu_ask_profile(void *user, struct sma_fetch_job *job,
+                                    const struct sma_route *route)
+{
+    struct feishu *feishu = user;
+    struct sma_call *call = NULL;
+    struct sma_buf path;
+    sma_buf_init(&path, 4096);
+    sma_buf_put_text(&path, "/open-apis/contact/v3/users/");
+    sma_buf_put_file_name(&path, route->user_id);
+    sma_buf_put_text(&path, "?user_id_type=open_id");
+    if (path.err == SMA_ERR_OK && route->user_id.len > 0)
+        call = sma_call_start(feishu->base.calls,
+                              &(struct sma_call_options){.method = "GET",
+                                                         .path = sma_buf_str(&path),
+                                                         .may_repeat = true,
+                                                         .total_ms = SMA_FETCH_LOOKUP_MS,
+                                                         .done = on_profile,
+                                                         .user = job});
+    sma_buf_fini(&path);
+    return call;
 }

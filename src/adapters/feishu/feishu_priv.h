@@ -216,6 +216,8 @@ struct feishu
 };
 /* -- look-ups before a run (feishu_look.c) ----------------------------------------------------- */
 void feishu_look_up(void *user, struct sma_fetch *fetch); /* of the table of fetches */
+struct sma_call *feishu_ask_profile(void *user, struct sma_fetch_job *job,
+                                    const struct sma_route *route);
 /** What events are read with, names that are known too. */
 struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
 /** What this person is called; "" = the platform does not tell; without ptr: not known. user: the

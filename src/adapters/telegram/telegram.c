@@ -114,6 +114,7 @@ const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .capabilities = {.has_markdown = true,
                      .has_files = true,
                      .has_reactions = true,
+                     .has_profiles = true,
                      .part_chars_max = 4096,
                      .chat_per_minute = 60,
                      .chat_burst = 5,

@@ -200,6 +200,8 @@ static void start_fetch(void *user, struct sma_fetch *fetch, uint32_t left_ms)
         sma_fetch_fail(fetch, "out of memory");
 }
 
+#define TELEGRAM_PROFILE_BYTES_MAX 4096
+
 /* -- the role ---------------------------------------------------------------------------------- */
 static void on_role(void *state, void *user, const struct sma_net_answer *answer)
 {
@@ -222,15 +224,10 @@ static void on_role(void *state, void *user, const struct sma_net_answer *answer
         sma_fetch_role(job, role);
 }
 
-static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
-                                 const struct sma_route *route, uint8_t *role)
+static struct sma_call *ask_member(struct telegram *telegram, const struct sma_route *route,
+                                   sma_call_fn *done, struct sma_fetch_job *job)
 {
-    struct telegram *telegram = user;
     int64_t chat_id, user_id;
-    if (sma_str_is_equal(route->chat_id, route->user_id) && telegram_is_group(route)) {
-        *role = SMA_ROLE_ADMIN; /* only administrators speak in the name of their chat */
-        return NULL;
-    }
     if (sma_parse_i64(route->chat_id, INT64_MIN, INT64_MAX, &chat_id) != SMA_ERR_OK ||
         sma_parse_i64(route->user_id, 1, INT64_MAX, &user_id) != SMA_ERR_OK)
         return NULL;
@@ -244,8 +241,63 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
                                                      .body = &body,
                                                      .may_repeat = true,
                                                      .total_ms = SMA_FETCH_LOOKUP_MS,
-                                                     .done = on_role,
+                                                     .done = done,
                                                      .user = job});
+}
+
+static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
+                                 const struct sma_route *route, uint8_t *role)
+{
+    if (sma_str_is_equal(route->chat_id, route->user_id) && telegram_is_group(route)) {
+        *role = SMA_ROLE_ADMIN; /* only administrators speak in the name of their chat */
+        return NULL;
+    }
+    return ask_member(user, route, on_role, job);
+}
+
+/* -- a person ---------------------------------------------------------------------------------- */
+/* Names are what people call themselves: in JSON, and cut by the job. */
+static void put_profile(struct sma_buf *buf, const json_t *member)
+{
+    const json_t *user = sma_json_get(member, "user");
+    struct sma_str first = sma_json_str(user, "first_name"), last = sma_json_str(user, "last_name");
+    sma_buf_put_text(buf, "{\"name\":\"");
+    sma_buf_put_json_escaped(buf, first);
+    sma_buf_put_text(buf, first.len > 0 && last.len > 0 ? " " : "");
+    sma_buf_put_json_escaped(buf, last);
+    sma_buf_put_char(buf, '"');
+    if (sma_json_str(user, "username").len > 0)
+        sma_buf_put_json_member(buf, "username", sma_json_str(user, "username"));
+    sma_buf_put_json_member(buf, "role", sma_json_str(member, "status"));
+    sma_buf_put_char(buf, '}');
+}
+
+static void on_profile(void *state, void *user, const struct sma_net_answer *answer)
+{
+    struct telegram_outcome outcome;
+    struct sma_buf profile;
+    json_t *root;
+    char why[320];
+    const json_t *member = telegram_result(answer, &root);
+    (void)state;
+    telegram_classify(answer, &outcome);
+    snprintf(why, sizeof why, "The platform does not say it: %s", outcome.error);
+    if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
+        snprintf(why, sizeof why, "Too much is asked of the platform: try again in %u s",
+                 outcome.retry_after_ms / 1000 + 1);
+    sma_buf_init(&profile, TELEGRAM_PROFILE_BYTES_MAX);
+    if (sma_json_get(member, "user") != NULL)
+        put_profile(&profile, member);
+    bool is_good = profile.err == SMA_ERR_OK;
+    sma_fetch_profile(user, is_good ? sma_buf_str(&profile) : SMA_STR(""), why);
+    sma_buf_fini(&profile);
+    json_decref(root);
+}
+
+static struct sma_call *ask_profile(void *user, struct sma_fetch_job *job,
+                                    const struct sma_route *route)
+{
+    return ask_member(user, route, on_profile, job);
 }
 
 const struct sma_fetch_ops telegram_fetch_ops = {
@@ -253,4 +305,5 @@ const struct sma_fetch_ops telegram_fetch_ops = {
     .start = start_fetch,
     .cancel = cancel_copy,
     .ask_role = ask_role,
+    .ask_profile = ask_profile,
 };

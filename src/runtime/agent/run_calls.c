@@ -2,6 +2,8 @@
  * run.h. */
 #include "run_priv.h"
 
+#include "sma/bot.h"
+
 #include "runtime/agent/same_text.h"
 
 #include <stdlib.h>
@@ -138,6 +140,26 @@ void run_ask_contact(struct sma_run *run, uint32_t index)
                     args->chat_id.len == 0 && args->thread_id.len > 0;
     if (is_topic) /* of this very chat */
         action->contact.chat_id = own->chat_id;
+}
+
+/* An administrator is one of his platform, an owner everywhere. */
+static void ask_profile(struct sma_run *run, uint32_t index)
+{
+    const struct sma_tool_args *args = &run->calls[index].args;
+    const struct sma_route *own = &run->order->route;
+    uint8_t standing = run->order->standing;
+    bool is_own = args->channel.len == 0 || sma_str_is_equal(args->channel, own->channel) ||
+                  sma_str_is_equal(args->channel, sma_bot_platform(own->channel));
+    run_open_call(run, index, CALL_CONTACT);
+    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
+    action->call = index;
+    action->contact =
+        (struct sma_contact_ask){.wants_profile = true,
+                                 .user_id = args->user_id,
+                                 .channel = is_own ? own->channel : args->channel,
+                                 .asker = *own,
+                                 .is_asker_trusted = standing == SMA_STANDING_OWNER ||
+                                                     (standing == SMA_STANDING_ADMIN && is_own)};
 }
 
 /* What the live session holds already. Several questions of one answer share the list; a session
@@ -282,6 +304,8 @@ void run_begin_call(struct sma_run *run, uint32_t index)
         run_ask_contact(run, index);
     else if (tool == SMA_TOOL_DOWNLOAD)
         ask_fetch(run, index);
+    else if (tool == SMA_TOOL_RESOLVE_PROFILE)
+        ask_profile(run, index);
     else if (tool == SMA_TOOL_MEMORY_SEARCH || tool == SMA_TOOL_MEMORY_UPSERT)
         run_ask_memory(run, index);
     else
@@ -324,7 +348,13 @@ void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_r
     struct run_call *call = run_close_call(run, index, CALL_CONTACT);
     if (call == NULL)
         return;
-    if (contact->count > 1) {
+    if (call->tool == SMA_TOOL_RESOLVE_PROFILE) {
+        if (contact->contact_json.len > 0) /* the store has put it together */
+            sma_buf_put_str(&call->result, contact->contact_json);
+        else
+            sma_tool_put_error(&call->result, contact->why);
+        run_set_result(call, !contact->is_found);
+    } else if (contact->count > 1) {
         sma_tool_put_namesakes(&call->result, call->args.user_name, contact->contact_json);
         run_set_result(call, true);
     } else if (!contact->is_found && call->tool != SMA_TOOL_CONTACT_SEND && is_checking) {

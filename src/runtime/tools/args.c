@@ -26,14 +26,15 @@ static enum sma_err refuse(struct sma_buf *why, const char *sentence)
 static const char *members_of_strict(enum sma_tool tool)
 {
 #define DESTINATION "channel chatId messageThreadId chatType messageId "
-    return tool == SMA_TOOL_SEND            ? DESTINATION "text"
-           : tool == SMA_TOOL_CONTACT_SEND  ? "username text"
-           : tool == SMA_TOOL_SEND_FILE     ? DESTINATION "path kind caption"
-           : tool == SMA_TOOL_SEND_VOICE    ? DESTINATION "path caption"
-           : tool == SMA_TOOL_SEND_CARD     ? "card"
-           : tool == SMA_TOOL_REACT         ? "emoji message_id"
-           : tool == SMA_TOOL_MEMORY_UPSERT ? "content type importance scope replaces tags"
-                                            : NULL;
+    return tool == SMA_TOOL_SEND              ? DESTINATION "text"
+           : tool == SMA_TOOL_CONTACT_SEND    ? "username text"
+           : tool == SMA_TOOL_SEND_FILE       ? DESTINATION "path kind caption"
+           : tool == SMA_TOOL_SEND_VOICE      ? DESTINATION "path caption"
+           : tool == SMA_TOOL_SEND_CARD       ? "card"
+           : tool == SMA_TOOL_REACT           ? "emoji message_id"
+           : tool == SMA_TOOL_RESOLVE_PROFILE ? "userId channel"
+           : tool == SMA_TOOL_MEMORY_UPSERT   ? "content type importance scope replaces tags"
+                                              : NULL;
 }
 
 static bool is_listed(const char *list, const char *name)
@@ -300,6 +301,12 @@ static const struct member react_members[] = {
     {"message_id", MEMBER_TEXT, false, true, AT(message_id), 0, SMA_ID_BYTES_MAX, 0,
      "a string with the id of a message of this chat"},
 };
+static const struct member profile_members[] = {
+    {"userId", MEMBER_TEXT, false, true, AT(user_id), 0, SMA_ID_BYTES_MAX, 0,
+     "a string with the id of a person"},
+    {"channel", MEMBER_TEXT, false, true, AT(channel), 0, SMA_ID_BYTES_MAX, 0,
+     "a string with the name of a platform"},
+};
 static const struct member read_members[] = {
     FILE_PATH,
     {"offset", MEMBER_NUMBER64, false, false, AT(offset), 1, 1000000000, 1, "a line number from 1"},
@@ -375,6 +382,7 @@ static const struct
     [SMA_TOOL_LIST_FILES] = TABLE(list_members),
     [SMA_TOOL_REACT] = TABLE(react_members),
     [SMA_TOOL_READ_FILE] = TABLE(read_members),
+    [SMA_TOOL_RESOLVE_PROFILE] = TABLE(profile_members),
     [SMA_TOOL_READ_MORE] = TABLE(more_members),
     [SMA_TOOL_SEARCH_FILES] = TABLE(search_members),
     [SMA_TOOL_SEND_FILE] = TABLE(send_members),

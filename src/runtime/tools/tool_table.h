@@ -163,6 +163,13 @@
         ARG_NUMBER("offset", "0", "1000000000000", "first byte, default 0") "," \
         ARG_NUMBER("limit", "1", "30000", "how many bytes at most"), \
         "\"handle\"")) \
+    X(RESOLVE_PROFILE, "resolve_user_profile", 0, false, false, \
+      "Ask the platform who a person is: name, user name, role in this chat where it says one. " \
+      "Only people who have written here can be looked up. Where the platform has no such " \
+      "look-up, what the agent knows is returned.", \
+      ARG_OPTIONAL( \
+        ARG_TEXT("userId", "the person's id on the platform, default who is answered") "," \
+        ARG_TEXT("channel", "platform of that id, default this one's"))) \
     X(SEARCH_FILES, "search_files", 0, false, true, \
       "Find lines in the project's text files. Gives path, line number and line.", \
       ARG_OBJECT( \

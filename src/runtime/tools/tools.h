@@ -81,6 +81,7 @@ struct sma_tool_args
     const void *server_tools;
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
+    struct sma_str user_id;   /* resolve_user_profile: empty = who is answered */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */
     uint32_t
         /* chat_load_history: 1..200; read_file: lines, read_more: bytes, 0 = all that fits */

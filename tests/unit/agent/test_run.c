@@ -274,6 +274,43 @@ static void lookup_comes_after_the_step(void)
     driver_fini(&d);
 }
 
+static void a_profile_is_asked_for_as_who_asks(void)
+{
+    static const struct
+    {
+        uint8_t standing;
+        const char *arguments;
+        bool is_trusted;
+    } rows[] = {
+        {SMA_STANDING_OWNER, "{\"userId\":\"7\",\"channel\":\"qq\"}", true},
+        {SMA_STANDING_ADMIN, "{\"userId\":\"7\"}", true},
+        {SMA_STANDING_ADMIN, "{\"userId\":\"7\",\"channel\":\"qq\"}", false},
+        {SMA_STANDING_MEMBER, "{\"userId\":\"7\"}", false},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        d.order.standing = rows[i].standing;
+        driver_start(&d);
+        const struct driver_call calls[] = {{"c1", "resolve_user_profile", rows[i].arguments}, {0}};
+        driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+        driver_durable(&d);
+        driver_check_kinds(&d, "gC");
+        const struct sma_contact_ask *ask = &driver_find(&d, SMA_RUN_ASK_CONTACT)->contact;
+        CHECK(ask->wants_profile);
+        CHECK_INT(rows[i].is_trusted, ask->is_asker_trusted);
+        CHECK_STR("7", ask->user_id);
+        struct sma_contact_result said = {.is_found = i > 0,
+                                          .contact_json = SMA_STR("{\"success\":\"?\"}")};
+        if (i == 3)
+            said = (struct sma_contact_result){.why = SMA_STR("Nobody")};
+        driver_event(&d,
+                     (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &said});
+        CHECK(driver_request_has(&d, i == 3 ? "Nobody" : "{\\\"success\\\":\\\"?\\\"}"));
+        driver_fini(&d);
+    }
+}
+
 static void namesakes_are_asked_about(void)
 {
     struct driver d;
@@ -626,6 +663,7 @@ int main(void)
     RUN(results_stand_in_the_order_of_the_calls);
     RUN(calls_over_the_bound_are_refused);
     RUN(contact_send_resolves_before_the_step);
+    RUN(a_profile_is_asked_for_as_who_asks);
     RUN(namesakes_are_asked_about);
     RUN(lookup_comes_after_the_step);
     RUN(context_length_shrinks_whole_turns_and_asks_again);

@@ -282,6 +282,33 @@ static void whom_the_platform_does_not_name_is_asked_for_once(void)
     world_close();
 }
 
+static void a_person_is_looked_up(void)
+{
+    static const struct
+    {
+        int status;
+        const char *body, *profile, *context;
+    } rows[] = {
+        {200, "{\"code\":0,\"data\":{\"user\":{\"name\":\"C\\\"y\",\"job_title\":\"cook\"}}}",
+         "{\"name\":\"C\\\"y\",\"jobTitle\":\"cook\"}", ""},
+        {400, "{\"code\":99991672,\"msg\":\"no scope\"}", "", "contact:user.base:readonly"},
+        {400, "{\"code\":41050,\"msg\":\"no user authority error\"}", "", "no user authority"},
+        {200, "{\"code\":0,\"data\":{\"user\":{\"open_id\":\"ou_p\"}}}", "", "names nobody"},
+        {429, "{\"code\":99991400,\"msg\":\"request trigger frequency limit\"}", "",
+         "try again in "},
+    };
+    world_open("");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        platform_script("GET", "/open-apis/contact/v3/users/ou_p?user_id_type=open_id", 1,
+                        rows[i].status, "", rows[i].body);
+        struct world_prepared person = prepared_of(world_ask_profile(WORLD_GROUP, "ou_p"));
+        CHECK_TEXT(rows[i].profile, person.profile);
+        CHECK(strstr(person.context, rows[i].context) != NULL);
+        CHECK(rows[i].context[0] != '\0' || person.context[0] == '\0');
+    }
+    world_close();
+}
+
 int main(void)
 {
     RUN(attachments_come_onto_the_disk);
@@ -297,5 +324,6 @@ int main(void)
     RUN(forwarded_messages_are_read_by_one_question);
     RUN(people_are_called_by_their_names);
     RUN(whom_the_platform_does_not_name_is_asked_for_once);
+    RUN(a_person_is_looked_up);
     return check_summary();
 }

@@ -55,7 +55,8 @@ static inline void keep_msg(void *state, struct sma_msg **msg, struct sma_ctx *c
     *msg = NULL;
 }
 static const struct sma_actor_ops keeper_ops = {.name = "keeper", .handle = keep_msg};
-static const struct sma_adapter_ops test_adapter = {.name = "test", .channel = "test"};
+static const struct sma_adapter_ops test_adapter = {
+    .name = "test", .channel = "test", .capabilities = {.has_profiles = true}};
 static const struct sma_adapter_ops api_adapter = {
     .name = "http", .channel = "api", .capabilities = {.is_stored_delivery = true}};
 

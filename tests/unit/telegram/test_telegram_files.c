@@ -222,6 +222,32 @@ static void a_role_is_asked_for_again(void)
     world_close();
 }
 
+/* One question each; what the platform refuses is said, and names are text in JSON. */
+static void a_person_is_looked_up(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    telegram_tell(&world_platform, "{s:s,s:i,s:s,s:s}", "do", "user", "id", 503, "first_name",
+                  "A\"da\n", "username", "ada");
+    struct world_prepared person = prepared_of(world_ask_profile("-1001", "503"));
+    CHECK_TEXT("{\"name\":\"A\\\"da\\n\",\"username\":\"ada\",\"role\":\"member\"}",
+               person.profile);
+    CHECK_TEXT("", person.context);
+    person = prepared_of(world_ask_profile("-1001", "777777"));
+    CHECK_TEXT("", person.profile);
+    CHECK(strstr(person.context, "The platform does not say it: ") != NULL);
+    CHECK_INT(2, world_calls("getchatmember"));
+    person = prepared_of(world_ask_profile("-1001", "not a number"));
+    CHECK_TEXT("The platform cannot be asked about this id.", person.context);
+    CHECK_INT(2, world_calls("getchatmember"));
+    fault("getChatMember", "status", 429);
+    person = prepared_of(world_ask_profile("-1001", "501"));
+    CHECK_TEXT("", person.profile);
+    CHECK(strstr(person.context, "try again in ") != NULL);
+    CHECK_INT(3, world_calls("getchatmember"));
+    world_close();
+}
+
 static void a_stop_in_mid_download_leaves_nothing(void)
 {
     char text[256];
@@ -266,6 +292,7 @@ int main(void)
     RUN(a_preparation_that_is_none_is_no_obstacle);
     RUN(roles_are_looked_up);
     RUN(a_role_is_asked_for_again);
+    RUN(a_person_is_looked_up);
     RUN(a_stop_in_mid_download_leaves_nothing);
     RUN(what_an_unclean_end_left_is_removed);
     return check_summary();
