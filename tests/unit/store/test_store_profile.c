@@ -1,5 +1,5 @@
-/* Aim: a platform is asked only about people whom the person who asks may know of; every question is
- * answered, in plain words where nothing came.
+/* Aim: a platform is asked only about people whom the person who asks may know of; every question
+ * is answered, in plain words where nothing came.
  * Method: the store actor between actors that keep what they get. */
 #include "people_support.h"
 
