@@ -133,15 +133,11 @@ static bool find_subject(struct sma_store *store, const struct sma_contact_ask *
 }
 
 /* -- asking ------------------------------------------------------------------------------------ */
-/* One whose adapter never answered: its place is needed, and its run waits. */
-static void end_late(struct sma_store *store, uint32_t *ret_count)
+void sma_store_expire_profiles(struct sma_store *store, uint64_t now)
 {
-    uint64_t now = sma_ctx_now(store->ctx);
-    *ret_count = 0;
     for (struct store_profile **at = &store->query->profiles; *at != NULL;) {
         struct store_profile *profile = *at;
         if (profile->until_ns > now) {
-            ++*ret_count;
             at = &profile->next;
             continue;
         }
@@ -152,18 +148,34 @@ static void end_late(struct sma_store *store, uint32_t *ret_count)
     }
 }
 
+uint64_t sma_store_profiles_wake(const struct sma_store *store)
+{
+    uint64_t wake = UINT64_MAX;
+    const struct store_profile *profile = store->query->profiles;
+    for (; profile != NULL; profile = profile->next)
+        wake = profile->until_ns < wake ? profile->until_ns : wake;
+    return wake;
+}
+
+static uint32_t count_open(const struct sma_store *store)
+{
+    uint32_t count = 0;
+    const struct store_profile *profile = store->query->profiles;
+    for (; profile != NULL; profile = profile->next)
+        count++;
+    return count;
+}
+
 static void ask_adapter(struct sma_store *store, struct sma_msg **msg,
                         const struct subject *subject, struct sma_buf *known, int adapter)
 {
     struct sma_prepare prepare = {.route = subject->route, .wants_profile = true};
     enum sma_actor_id actor = store->adapters[adapter].adapter->actor;
     struct store_profile *profile = calloc(1, sizeof *profile);
-    uint32_t count;
-    end_late(store, &count);
     prepare.route.adapter = (uint8_t)actor;
     struct sma_msg *ask = sma_store_made(store, sma_msg_make_prepare(&prepare));
     uint64_t until_ns = sma_ctx_now(store->ctx) + PROFILE_NS;
-    if (profile == NULL || count >= PROFILE_COUNT_MAX ||
+    if (profile == NULL || count_open(store) >= PROFILE_COUNT_MAX ||
         sma_ctx_ask(store->ctx, actor, &ask, until_ns, &profile->ask_id) != SMA_ERR_OK) {
         sma_msg_destroyp(&ask);
         free(profile);

@@ -444,6 +444,7 @@ void sma_store_refuse_searches(struct sma_store *store)
     }
     sma_store_drop_searches(store);
     sma_store_refuse_fetches(store);
+    sma_store_expire_profiles(store, UINT64_MAX);
 }
 
 void sma_store_drop_searches(struct sma_store *store)
@@ -699,7 +700,10 @@ static enum sma_err create(struct sma_store *store)
 static uint64_t wake(const struct sma_store *store)
 {
     bool has_slice = store->query->search_first != NULL || store->query->lists != NULL;
-    return has_slice ? 0 : sma_store_fetches_wake(store);
+    uint64_t fetches = sma_store_fetches_wake(store), profiles = sma_store_profiles_wake(store);
+    if (has_slice)
+        return 0;
+    return fetches < profiles ? fetches : profiles;
 }
 
 static void follow(struct sma_store *store)
@@ -708,6 +712,7 @@ static void follow(struct sma_store *store)
     for (uint64_t seq; sma_store_next_finished(store, &place, &seq);)
         sma_store_answer_waiters(store, seq);
     sma_store_answer_asked(store);
+    sma_store_expire_profiles(store, sma_ctx_now(store->ctx));
     sma_store_list_slice(store, LIST_TIME_NS);
     sma_store_expire_fetches(store, sma_ctx_now(store->ctx));
 }
