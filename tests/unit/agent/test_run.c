@@ -112,7 +112,7 @@ static void wrong_calls_are_answered_and_the_run_goes_on(void)
     } rows[] = {
         {"exec", "{}",
          "There is no tool exec. The tools are: chat_contact_lookup, chat_contact_send, "
-         "chat_load_history, chat_send, edit_file, exec_shell, "},
+         "chat_load_history, chat_send, download_attachment, edit_file, exec_shell, "},
         {"chat_send", "not json", "not a JSON object"},
         {"chat_send", "{}", "Expected \\\\\\\"text\\\\\\\": a string"},
         {"chat_send", "{\"text\":5}", "Expected \\\\\\\"text\\\\\\\": a string"},
@@ -289,7 +289,7 @@ static void a_profile_is_asked_for_as_who_asks(void)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct driver d;
-        driver_init(&d, SMA_LLM_CHAT);
+        driver_init(&d, SMA_LLM_MESSAGES); /* it says what an error is */
         d.order.standing = rows[i].standing;
         driver_start(&d);
         const struct driver_call calls[] = {{"c1", "resolve_user_profile", rows[i].arguments}, {0}};
@@ -306,6 +306,7 @@ static void a_profile_is_asked_for_as_who_asks(void)
             said = (struct sma_contact_result){.why = SMA_STR("Nobody")};
         driver_event(&d,
                      (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &said});
+        CHECK(driver_request_has(&d, "\"is_error\":true") == !said.is_found);
         CHECK(driver_request_has(&d, i == 3 ? "Nobody" : "{\\\"success\\\":\\\"?\\\"}"));
         driver_fini(&d);
     }
