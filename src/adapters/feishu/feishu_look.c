@@ -10,6 +10,7 @@
 
 #include "feishu_code.h"
 
+#include "adapters/common/said.h"
 #include "runtime/text/attach.h"
 #include "sma/text.h"
 
@@ -334,11 +335,10 @@ static void put_profile(struct sma_buf *buf, const json_t *user)
 {
     static const char *const members[][2] = {
         {"en_name", "englishName"}, {"nickname", "nickname"}, {"job_title", "jobTitle"}};
-    sma_buf_put_text(buf, "{\"name\":");
-    sma_buf_put_json_string(buf, sma_json_str(user, "name"));
+    sma_buf_put_char(buf, '{');
+    sma_said_put_member(buf, "name", sma_json_str(user, "name"));
     for (size_t i = 0; i < SMA_COUNT_OF(members); i++)
-        if (sma_json_str(user, members[i][0]).len > 0)
-            sma_buf_put_json_member(buf, members[i][1], sma_json_str(user, members[i][0]));
+        sma_said_put_given(buf, members[i][1], sma_json_str(user, members[i][0]));
     sma_buf_put_char(buf, '}');
 }
 

@@ -4,6 +4,7 @@
  */
 #include "telegram_priv.h"
 
+#include "adapters/common/said.h"
 #include "runtime/json/json_read.h"
 #include "sma/text.h"
 
@@ -256,20 +257,25 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
 }
 
 /* -- a person ---------------------------------------------------------------------------------- */
-/* Names are what people call themselves: in JSON, and cut by the job. */
+/* Names are what people call themselves. */
 static void put_profile(struct sma_buf *buf, const json_t *member)
 {
     const json_t *user = sma_json_get(member, "user");
-    struct sma_str first = sma_json_str(user, "first_name"), last = sma_json_str(user, "last_name");
-    sma_buf_put_text(buf, "{\"name\":\"");
-    sma_buf_put_json_escaped(buf, first);
-    sma_buf_put_text(buf, first.len > 0 && last.len > 0 ? " " : "");
-    sma_buf_put_json_escaped(buf, last);
-    sma_buf_put_char(buf, '"');
-    if (sma_json_str(user, "username").len > 0)
-        sma_buf_put_json_member(buf, "username", sma_json_str(user, "username"));
-    sma_buf_put_json_member(buf, "role", sma_json_str(member, "status"));
+    struct sma_str last = sma_json_str(user, "last_name");
+    struct sma_buf name;
+    sma_buf_init(&name, TELEGRAM_PROFILE_BYTES_MAX);
+    sma_buf_put_str(&name, sma_json_str(user, "first_name"));
+    sma_buf_put_text(&name, last.len > 0 ? " " : "");
+    sma_buf_put_str(&name, last);
+    sma_buf_put_char(buf, '{');
+    sma_said_put_member(buf, "name", sma_buf_str(&name));
+    sma_said_put_given(buf, "username", sma_json_str(user, "username"));
+    sma_said_put_given(buf, "language", sma_json_str(user, "language_code"));
+    if (json_is_true(sma_json_get(user, "is_bot")))
+        sma_buf_put_text(buf, ",\"isBot\":true");
+    sma_said_put_member(buf, "role", sma_json_str(member, "status"));
     sma_buf_put_char(buf, '}');
+    sma_buf_fini(&name);
 }
 
 static void on_profile(void *state, void *user, const struct sma_net_answer *answer)

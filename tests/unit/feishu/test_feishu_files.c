@@ -289,8 +289,9 @@ static void a_person_is_looked_up(void)
         int status;
         const char *body, *profile, *context;
     } rows[] = {
-        {200, "{\"code\":0,\"data\":{\"user\":{\"name\":\"C\\\"y\",\"job_title\":\"cook\"}}}",
-         "{\"name\":\"C\\\"y\",\"jobTitle\":\"cook\"}", ""},
+        {200,
+         "{\"code\":0,\"data\":{\"user\":{\"name\":\"C\\\"\\ny\\u202e\",\"job_title\":\"cook\"}}}",
+         "{\"name\":\"C\\\" y\",\"jobTitle\":\"cook\"}", ""},
         {400, "{\"code\":99991672,\"msg\":\"no scope\"}", "", "contact:user.base:readonly"},
         {400, "{\"code\":41050,\"msg\":\"no user authority error\"}", "", "no user authority"},
         {200, "{\"code\":0,\"data\":{\"user\":{\"open_id\":\"ou_p\"}}}", "", "names nobody"},
@@ -306,6 +307,16 @@ static void a_person_is_looked_up(void)
         CHECK(strstr(person.context, rows[i].context) != NULL);
         CHECK(rows[i].context[0] != '\0' || person.context[0] == '\0');
     }
+    char body[512] = "{\"code\":0,\"data\":{\"user\":{\"name\":\"", profile[512] = "{\"name\":\"";
+    for (size_t i = 0; i < 100; i++) /* 300 bytes; 256 would end within a character */
+        strcat(body, "\xE5\xAE\x89");
+    strcat(body, "\"}}}");
+    for (size_t i = 0; i < 85; i++)
+        strcat(profile, "\xE5\xAE\x89");
+    strcat(profile, "\"}");
+    platform_script("GET", "/open-apis/contact/v3/users/ou_p?user_id_type=open_id", 1, 200, "",
+                    body);
+    CHECK_TEXT(profile, prepared_of(world_ask_profile(WORLD_GROUP, "ou_p")).profile);
     world_close();
 }
 

@@ -227,10 +227,13 @@ static void a_person_is_looked_up(void)
 {
     world_open("");
     WORLD_WAIT(world_is_polled());
-    telegram_tell(&world_platform, "{s:s,s:i,s:s,s:s}", "do", "user", "id", 503, "first_name",
-                  "A\"da\n", "username", "ada");
+    /* a line feed, a mark that turns the line round, a control character of two bytes */
+    telegram_tell(&world_platform, "{s:s,s:i,s:s,s:s,s:s,s:b}", "do", "user", "id", 503,
+                  "first_name", "A\"d\na\xE2\x80\xAE\xC2\x85 \xE5\xAE\x89\n", "username", "ada",
+                  "language", "zh", "is_bot", 1);
     struct world_prepared person = prepared_of(world_ask_profile("-1001", "503"));
-    CHECK_TEXT("{\"name\":\"A\\\"da\\n\",\"username\":\"ada\",\"role\":\"member\"}",
+    CHECK_TEXT("{\"name\":\"A\\\"d a  \xE5\xAE\x89\",\"username\":\"ada\",\"language\":\"zh\","
+               "\"isBot\":true,\"role\":\"member\"}",
                person.profile);
     CHECK_TEXT("", person.context);
     person = prepared_of(world_ask_profile("-1001", "777777"));
