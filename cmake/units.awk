@@ -15,7 +15,9 @@ constants {
 }
 /^\} [a-z_0-9]+;/ { name = $2; sub(/;.*/, "", name); define(name) }
 /^typedef / && match($0, /[a-z_0-9]+(\(|;)/) { define(substr($0, RSTART, RLENGTH - 1)) }
-/^(static|_Thread_local|const) / && !/^static_assert/ {
+is_broken { line = $0; sub(/\(.*/, "", line); if (match(line, /[A-Za-z_0-9]+$/)) define(substr(line, RSTART)) }
+{ is_broken = /^static [^(=;]*$/ } # the name stands on the next line
+/^(static|_Thread_local|const) / && !/^static_assert/ && !is_broken {
     line = $0
     sub(/ *(=|;|\{|\/\/).*/, "", line)
     sub(/ *\[.*/, "", line)

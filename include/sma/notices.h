@@ -391,9 +391,11 @@
     X(PROMPTS, "Prompts of outside servers:%s\nWords behind one are its arguments: " \
       "/server:prompt first \"second one\", or name=value.", \
       "外部服务器提供的提示词：%s\n后面写参数：/服务器:提示词 第一个 \"第二个\"，或 名称=值。") \
-    X(PROMPTS_NONE, "No outside server offers a prompt now.", "目前没有外部服务器提供提示词。") \
+    X(PROMPTS_NONE, "No outside server offers you a prompt now.", "目前没有外部服务器向你提供提示词。") \
     X(PROMPT_UNKNOWN, "The server %s has no prompt %s. /prompts lists what there is.", \
       "服务器 %s 没有提示词 %s。发送 /提示词 查看列表。") \
+    X(PROMPT_AWAY, "The server %s is not connected now: its prompt %s cannot be asked for.", \
+      "服务器 %s 目前没有连接，无法使用提示词 %s。") \
     X(PROMPT_ASKED, "The server %s needs consent for its prompt %s, which you cannot give. " \
       "An owner or administrator can send it himself, or allow it (permissions.mcp.allow).", \
       "使用服务器 %s 的提示词 %s 需要批准，您无权批准。" \

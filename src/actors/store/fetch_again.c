@@ -1,10 +1,10 @@
 /*
  * fetch_again.c — FETCH: what came with an earlier message is fetched once more.
  *
- * A line of the history says how the platform calls each file (meta.attachments, as the adapter
+ * A line of the history says how the platform calls each file (meta.files, as the adapter
  * wrote it for PREPARE). The line is searched for in slices like any other (query.c), then the
  * adapter is asked PREPARE, with seq 0: no row is held by it. What is told is what lies on the disk
- * then. Nothing is durable: after a restart the run asks again.
+ * then. Nothing is durable: a restart interrupts the call.
  */
 #include "intake_priv.h"
 #include "outbox.h"
@@ -58,6 +58,16 @@ void sma_store_fetch_query(const struct sma_fetch_ask *ask, struct sma_history_q
 }
 
 /* -- asking the platform ----------------------------------------------------------------------- */
+/* A file of an adapter; whoever edits the history names no other. */
+static bool is_cached(const char *path)
+{
+    static const char folder[] = ".ship/.cache/";
+    if (strncmp(path, folder, sizeof folder - 1) != 0 || path[sizeof folder - 1] == '.')
+        return false;
+    const char *name = strchr(path + sizeof folder - 1, '/');
+    return name != NULL && name[1] != '.' && name[1] != '\0' && strchr(name + 1, '/') == NULL;
+}
+
 /* The files of the line that are wanted, as they stood in its preparation. */
 static json_t *read_files(struct sma_str line, struct sma_str path)
 {
@@ -67,10 +77,10 @@ static json_t *read_files(struct sma_str line, struct sma_str path)
         json_decref(root);
         return wanted;
     }
-    json_array_foreach(json_object_get(json_object_get(root, "meta"), "attachments"), i, item)
+    json_array_foreach(json_object_get(json_object_get(root, "meta"), "files"), i, item)
     {
         const char *its = json_string_value(json_object_get(item, "path"));
-        if (its != NULL && (path.len == 0 || sma_str_is_equal(path, sma_str(its))))
+        if (its != NULL && is_cached(its) && (path.len == 0 || sma_str_is_equal(path, sma_str(its))))
             (void)json_array_append(wanted, item);
     }
     json_decref(root);

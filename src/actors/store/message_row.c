@@ -170,7 +170,7 @@ static void put_file_meta(struct sma_buf *meta, struct sma_str own, struct sma_s
 {
     bool has_own = own.len > 2 && own.ptr[0] == '{' && own.ptr[own.len - 1] == '}';
     sma_buf_put(meta, has_own ? own.ptr : "{", has_own ? own.len - 1 : 1);
-    sma_buf_put_text(meta, has_own ? ",\"attachments\":" : "\"attachments\":");
+    sma_buf_put_text(meta, has_own ? ",\"files\":" : "\"files\":");
     sma_buf_put_str(meta, preparation);
     sma_buf_put_char(meta, '}');
 }

@@ -53,6 +53,7 @@ static void tell(struct sma_store *store, const struct sma_msg *question, struct
     sma_buf_put_text(&told, why.len > 0 ? "{\"success\":false" : "{\"success\":true");
     if (why.len > 0)
         sma_buf_put_json_member(&told, "error", why);
+    sma_buf_put_char(&told, ',');
     sma_buf_put_str(&told, known);
     sma_buf_put_json_member(&told, "source", sma_str(profile.len > 0 ? "platform" : "store"));
     if (profile.len > 0) {

@@ -364,15 +364,40 @@ static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
     fetches->ops->start(fetches->user, fetch, (uint32_t)(left_ns / SMA_NS_PER_MS));
 }
 
+/* What is asked for once more belongs to no message that waits. */
+static bool is_again(const struct sma_fetch_job *job)
+{
+    return sma_fetch_seq(job) == 0;
+}
+
+static bool comes_before(const struct sma_fetch_job *one, const struct sma_fetch_job *other)
+{
+    return is_again(one) == is_again(other) ? one->order < other->order : is_again(other);
+}
+
+/* May a file that is asked for once more take a place? One is kept for what arrives. */
+static bool has_place_again(const struct sma_fetches *fetches)
+{
+    size_t running = 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(fetches->jobs); i++) {
+        const struct sma_fetch_job *job = &fetches->jobs[i];
+        for (size_t j = 0; job->is_open && is_again(job) && j < job->list.count; j++)
+            running += job->files[j].state == FETCH_RUNNING;
+    }
+    return running + 1 < SMA_FETCH_COUNT_MAX;
+}
+
 static struct sma_fetch *next_fetch(struct sma_fetches *fetches, uint64_t now_ns)
 {
     struct sma_fetch *best = NULL;
+    bool may_again = has_place_again(fetches);
     for (size_t i = 0; i < SMA_COUNT_OF(fetches->jobs); i++) {
         struct sma_fetch_job *job = &fetches->jobs[i];
         for (size_t j = 0; job->is_open && j < job->list.count; j++) {
             struct sma_fetch *fetch = &job->files[j];
             if (fetch->state == FETCH_WAITING && fetch->due_ns <= now_ns &&
-                (best == NULL || job->order < best->job->order)) {
+                (may_again || !is_again(job)) &&
+                (best == NULL || comes_before(job, best->job))) {
                 best = fetch;
                 break;
             }

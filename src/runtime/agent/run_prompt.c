@@ -79,21 +79,26 @@ bool run_prompt_ask(struct sma_run *run)
 {
     struct sma_str server, name, words, missing = {0};
     struct sma_mcp_view view = run_mcp_view(run);
+    const struct sma_mcp_server *asked;
     if (run->prompt.is_asked || run->parent != NULL || view.catalogue == NULL ||
-        run->order->is_forward || !sma_control_prompt(run->order->text, &server, &name, &words) ||
-        sma_mcp_catalogue_find_server(view.catalogue, server) == NULL)
+        run->order->is_forward || run->order->standing == SMA_STANDING_STRANGER ||
+        !sma_control_prompt(run->order->text, &server, &name, &words) ||
+        (asked = sma_mcp_catalogue_find_server(view.catalogue, server)) == NULL)
         return false;
     run->prompt.is_asked = true;
     char server_text[NAME_BYTES_MAX + 1], name_text[NAME_BYTES_MAX + 1];
     enum sma_policy_verdict verdict =
         sma_mcp_view_prompt(&view, sma_mcp_view_trust(&view, server), server, name);
-    bool is_seen = run->order->standing != SMA_STANDING_STRANGER && verdict != SMA_POLICY_REFUSE;
+    bool is_seen = verdict != SMA_POLICY_REFUSE;
     const struct sma_mcp_prompt *prompt = is_seen ? find(view.catalogue, server, name) : NULL;
     if (prompt == NULL || !sma_mcp_may_prompt(verdict, run->order->standing)) {
         if (is_among_others(run))
             return false; /* words among words */
-        refuse(run, prompt == NULL ? SMA_NOTICE_PROMPT_UNKNOWN : SMA_NOTICE_PROMPT_ASKED,
-               name_of(server, server_text), name_of(name, name_text));
+        enum sma_notice notice = prompt != NULL ? SMA_NOTICE_PROMPT_ASKED
+                                 : is_seen && asked->state != SMA_MCP_CONNECTED
+                                     ? SMA_NOTICE_PROMPT_AWAY
+                                     : SMA_NOTICE_PROMPT_UNKNOWN;
+        refuse(run, notice, name_of(server, server_text), name_of(name, name_text));
         return true;
     }
     sma_buf_clear(&run->scratch);

@@ -324,7 +324,7 @@ struct sma_history_query
     /* sma_line_mark of lines that are not wanted again, 8 bytes each; copied */
     struct sma_str given;
     bool ends_at_clear; /* nothing from before the newest /clear or /new */
-    /* only what people said with files that can be fetched (meta.attachments); with either: the
+    /* only what people said with files that can be fetched (meta.files); with either: the
      * message with this id, one that this path belongs to; copied */
     bool wants_attachments;
     struct sma_str attached_to, attached_path;

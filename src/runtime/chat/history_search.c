@@ -335,7 +335,7 @@ static bool is_given(const struct sma_history_reader *reader, const struct sma_h
 static bool has_attachments(const struct sma_history_reader *reader,
                             const struct history_parsed *parsed)
 {
-    json_t *item, *list = json_object_get(json_object_get(parsed->root, "meta"), "attachments");
+    json_t *item, *list = json_object_get(json_object_get(parsed->root, "meta"), "files");
     size_t i;
     if (json_array_size(list) == 0 ||
         (reader->attached_to.len > 0 &&

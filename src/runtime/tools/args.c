@@ -33,6 +33,7 @@ static const char *members_of_strict(enum sma_tool tool)
            : tool == SMA_TOOL_SEND_CARD       ? "card"
            : tool == SMA_TOOL_REACT           ? "emoji message_id"
            : tool == SMA_TOOL_RESOLVE_PROFILE ? "userId channel"
+           : tool == SMA_TOOL_DOWNLOAD        ? "messageId path"
            : tool == SMA_TOOL_MEMORY_UPSERT   ? "content type importance scope replaces tags"
                                               : NULL;
 }
@@ -49,6 +50,8 @@ static bool is_listed(const char *list, const char *name)
 static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct sma_buf *why)
 {
     const char *known = members_of_strict(tool), *name;
+    bool is_send = tool != SMA_TOOL_MEMORY_UPSERT && tool != SMA_TOOL_RESOLVE_PROFILE &&
+                   tool != SMA_TOOL_DOWNLOAD;
     json_t *value;
     if (known == NULL)
         return SMA_ERR_OK;
@@ -59,7 +62,7 @@ static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct
         sma_buf_printf(why,
                        "\"%.*s\" is not known to this tool: nothing was %s. Call again without it.",
                        (int)sma_utf8_cut(sma_str(name), 60), name,
-                       tool == SMA_TOOL_MEMORY_UPSERT ? "done" : "sent");
+                       is_send ? "sent" : "done");
         return SMA_ERR_BADINPUT;
     }
     return SMA_ERR_OK;
@@ -254,9 +257,9 @@ static const struct member agent_members[] = {
 };
 static const struct member download_members[] = {
     {"messageId", MEMBER_TEXT, false, true, AT(message_id), 0, SMA_ID_BYTES_MAX, 0,
-     "the id of an earlier message, or \"path\""},
+     "a string with the id of an earlier message, or \"path\""},
     {"path", MEMBER_TEXT, false, true, AT(path), 0, SMA_TOOL_PATH_BYTES_MAX, 0,
-     "the path of an @attach line, or \"messageId\""},
+     "a string with the path of an @attach line, or \"messageId\""},
 };
 static const struct member edit_members[] = {
     FILE_PATH,

@@ -3,6 +3,8 @@
  * Method: the store actor between actors that keep what they get. */
 #include "people_support.h"
 
+#include <jansson.h>
+
 static void ask_about(struct world *world, const char *chat, const char *user, bool is_trusted)
 {
     char key[64];
@@ -31,6 +33,9 @@ static const char *told_agent(struct world *world)
     CHECK(result->contact_json.len > 0 || !result->is_found);
     CHECK_INT(result->is_found, memmem(said.ptr, said.len, "\"success\":true", 14) != NULL);
     snprintf(text, sizeof text, "%.*s", (int)said.len, said.ptr);
+    json_t *root = json_loads(text, 0, NULL);
+    CHECK(result->contact_json.len == 0 || root != NULL);
+    json_decref(root);
     sma_msg_destroy(msg);
     return text;
 }

@@ -67,10 +67,14 @@ static void wrong_arguments_are_answered(void)
          "\"messageId\" is not known to this tool: nothing was sent. Call again without it."},
         {SMA_TOOL_DOWNLOAD, "{\"messageId\":\"7\"}", NULL},
         {SMA_TOOL_DOWNLOAD, "{\"path\":\".ship/.cache/telegram/a\"}", NULL},
+        {SMA_TOOL_DOWNLOAD, "{\"messageId\":\"7\",\"chatId\":\"8\"}",
+         "\"chatId\" is not known to this tool: nothing was done. Call again without it."},
         {SMA_TOOL_DOWNLOAD, "{}",
-         "Expected \"messageId\": the id of an earlier message, or \"path\". Nothing was done."},
+         "Expected \"messageId\": a string with the id of an earlier message, or \"path\". Nothing "
+         "was done."},
         {SMA_TOOL_DOWNLOAD, "{\"path\":[]}",
-         "Expected \"path\": the path of an @attach line, or \"messageId\". Nothing was done."},
+         "Expected \"path\": a string with the path of an @attach line, or \"messageId\". Nothing "
+         "was done."},
         {SMA_TOOL_EXEC_SHELL, "{}",
          "Expected \"command\": a string with the shell command. Nothing was done."},
         {SMA_TOOL_EXEC_SHELL, "{\"command\":[\"ls\"]}",
