@@ -23,6 +23,7 @@
 #define SMA_ASK_TOOL_COUNT_MAX 2048    /* agent -> tools; further calls wait */
 #define SMA_ASK_MCP_COUNT_MAX 512      /* agent -> mcp; further calls wait */
 #define SMA_ASK_ELICIT_COUNT_MAX 32    /* mcp -> agent, questions of servers; more are declined */
+#define SMA_ASK_SAMPLE_COUNT_MAX 8     /* mcp -> agent, requests to the model; more are refused */
 #define SMA_ASK_MEMORY_COUNT_MAX 1024  /* agent -> memory; recall goes without at the limit */
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
@@ -237,6 +238,16 @@
 #define SMA_MCP_ELICIT_TEXT_BYTES_MAX 2000          /* of such a question; cut beyond */
 #define SMA_MCP_ELICIT_SCHEMA_BYTES_MAX (16 * 1024) /* one with a larger form is declined */
 #define SMA_MCP_ELICIT_COUNT_MAX 8                  /* in one call; further ones are declined */
+/* what a server may have the model asked (sampling): one request at a time, and so many in a minute
+ * and in one call; what is over a bound is refused, with the reason */
+#define SMA_MCP_SAMPLE_COUNT_S60 10
+#define SMA_MCP_SAMPLE_COUNT_MAX 32
+#define SMA_MCP_SAMPLE_BYTES_MAX (64 * 1024)        /* of all its text; over it refused */
+#define SMA_MCP_SAMPLE_MESSAGE_COUNT_MAX 64         /* over it refused */
+#define SMA_MCP_SAMPLE_TOKENS_MAX 4096              /* of an answer; more is made this */
+#define SMA_MCP_SAMPLE_ANSWER_BYTES_MAX (64 * 1024) /* of an answer; cut beyond */
+/* from the request to its answer; then it is refused. The call's own time does not run meanwhile */
+#define SMA_MCP_SAMPLE_MS 120000
 /* what a server says unasked (notices, requests, answers to nothing) in UNASKED_MS; then it is
  * started anew */
 #define SMA_MCP_UNASKED_COUNT_MAX 20000

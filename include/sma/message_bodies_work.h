@@ -123,6 +123,36 @@ BODY(sma_mcp_elicited)
     TEXT(content)                            /* ACCEPT: a JSON object that fits the form */
 END
 
+/*
+ * A server wants a model asked while it works on a call (sampling); mcp.json allows it. The model
+ * is told what stands here and nothing else. Answered once: early when the call or its run ends.
+ * Everything in it was said by a server; what the model answers goes to that server.
+ */
+BODY(sma_mcp_sample_line)
+    FIELD(bool, is_user)                     /* else what the model is to have said before */
+    TEXT(text)                               /* clean, not empty */
+END
+
+BODY(sma_mcp_sample)
+    FIELD(uint64_t, seq)                     /* of the open MCP_CALL */
+    FIELD(uint32_t, call)
+    TEXT(server)
+    TEXT(system)                             /* may be empty */
+    /* by turns, the first and the last from the user; all texts at most SMA_MCP_SAMPLE_BYTES_MAX */
+    LIST(sma_mcp_sample_line, line_count, lines)
+    FIELD(uint32_t, tokens_max)              /* 1 to SMA_MCP_SAMPLE_TOKENS_MAX */
+    FIELD(uint64_t, deadline_ns)
+END
+
+BODY(sma_mcp_sampled)
+    FIELD(uint64_t, seq)
+    FIELD(uint32_t, call)
+    TEXT(why)                                /* not empty: there is no answer, and this is why */
+    TEXT(text)                               /* at most SMA_MCP_SAMPLE_ANSWER_BYTES_MAX */
+    TEXT(model)
+    FIELD(bool, is_cut)                      /* by tokens_max or the bound of text */
+END
+
 /* -- model ------------------------------------------------------------------------------------- */
 /* A file whose bytes stand in a request's body, without being copied into the message. */
 BODY(sma_body_file)

@@ -118,6 +118,8 @@ MSG(MCP_CATALOGUE,  mcp_catalogue,  ASK(MCP_TAKEN),      MCP,        AGENT,     
 MSG(MCP_TAKEN,      mcp_taken,      ANSWER,              AGENT,      MCP,        sma_mcp_taken)
 MSG(MCP_ELICIT,     mcp_elicit,     ASK(MCP_ELICITED),   MCP,        AGENT,      sma_mcp_elicit)
 MSG(MCP_ELICITED,   mcp_elicited,   ANSWER,              AGENT,      MCP,        sma_mcp_elicited)
+MSG(MCP_SAMPLE,     mcp_sample,     ASK(MCP_SAMPLED),    MCP,        AGENT,      sma_mcp_sample)
+MSG(MCP_SAMPLED,    mcp_sampled,    ANSWER,              AGENT,      MCP,        sma_mcp_sampled)
 ALSO(PROGRESS, DISPATCHER, ADAPTER)
 
 /*   from        to          capacity  signals               asks */
@@ -145,7 +147,7 @@ LANE(AGENT,      MEMORY,     2048,     0,                    SMA_ASK_MEMORY_COUN
 LANE(MEMORY,     AGENT,      2048,     0,                    0)
 LANE(STORE,      MEMORY,     0,        SMA_SIGNAL_COUNT_MAX, 0)
 LANE(MCP,        AGENT,      1024,     SMA_SIGNAL_COUNT_MAX,
-     1 + SMA_ASK_ELICIT_COUNT_MAX)
+     1 + SMA_ASK_ELICIT_COUNT_MAX + SMA_ASK_SAMPLE_COUNT_MAX)
 
 #include "sma/message_bodies.h"
 

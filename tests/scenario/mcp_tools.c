@@ -38,6 +38,41 @@ static void a_run_calls_a_tool_and_its_answer_comes_back(void)
     mcp_end(&world);
 }
 
+static long long requests_of(const struct world *world, const char *chat)
+{
+    char path[100];
+    snprintf(path, sizeof path, "/api/usage?days=2&chatKey=api:chat:%s", chat);
+    json_t *usage = talk_get(world->service.port, path); /* midnight may pass */
+    long long count =
+        json_integer_value(json_object_get(json_object_get(usage, "total"), "requests"));
+    json_decref(usage);
+    return count;
+}
+
+static void a_server_has_the_model_asked_where_it_may(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("box", "samples"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__box__think {\"message\":\"Blue or green\"}; text refused]]",
+                "refused");
+    CHECK(world_asked_count(&world, "User rejected sampling request") > 0);
+    CHECK_INT(0, (int)world_asked_count(&world, "You serve a box."));
+    CHECK_INT(2, requests_of(&world, "c1"));
+    mcp_write(&world, SERVERS("box", "samples", "more", "counts"), ",\"sampling\":\"allow\"");
+    CHECK(kill(world.service.pid, SIGHUP) == 0);
+    mcp_await_state(&world, "more", "connected");
+    mcp_await_state(&world, "box", "connected");
+    talk_expect(world.service.port, "c2",
+                "[[do: call mcp__box__think {\"message\":\"Blue or green\"}; text given]]",
+                "given");
+    CHECK_INT(1, (int)world_asked_count(&world, "You serve a box."));
+    CHECK(world_asked_count(&world, "endTurn") > 0); /* in the result of the call */
+    CHECK_INT(3, requests_of(&world, "c2"));
+    mcp_end(&world);
+}
+
 static void a_boot_waits_for_no_server(void)
 {
     struct world world;
@@ -366,6 +401,7 @@ int main(int argc, char **argv)
     programs = (struct mcp_programs){argv[2], argv[3], argv[4]};
     if (strcmp(argv[1], "work") == 0) {
         RUN(a_run_calls_a_tool_and_its_answer_comes_back);
+        RUN(a_server_has_the_model_asked_where_it_may);
         RUN(a_boot_waits_for_no_server);
         RUN(one_that_dies_in_a_call_is_told_of_and_started_again);
         RUN(what_changes_in_the_file_is_taken_over);

@@ -23,6 +23,8 @@
  *   rich      the same; resources, prompts, and `ask`, which asks people who they are; `echo` with
  *             "more" adds a prompt and says so
  *   asks      revision 2026-07-28; `ask` says that input is required
+ *   samples   good with `think`, which has the client's model asked its message
+ *   greedy    the same a thousand times, with one text that is huge; and before any call
  *   number    good, and a tool whose schema has a number of more than 64 bits
  *   changing  good; says ten times a second that its list has changed
  *
@@ -125,6 +127,8 @@ static json_t *list_tools(void)
         add_tool(tools, "ask", true);
     if (strcmp(mode, "counts") == 0 || strcmp(mode, "rich") == 0)
         add_tool(tools, "count", false);
+    if (strcmp(mode, "samples") == 0 || strcmp(mode, "greedy") == 0)
+        add_tool(tools, "think", true);
     if (strcmp(mode, "injects") == 0)
         add_injections(tools);
     if (strcmp(mode, "bombs") == 0)
@@ -255,6 +259,54 @@ static void ask_people(const json_t *id)
     free(line);
 }
 
+static void ask_model(const char *text)
+{
+    say(json_pack("{s:s,s:s,s:s,s:{s:i,s:s,s:[{s:s,s:{s:s,s:s}}]}}", "jsonrpc", "2.0", "id",
+                  "think", "method", "sampling/createMessage", "params", "maxTokens", 200,
+                  "systemPrompt", "You serve a box.", "messages", "role", "user", "content", "type",
+                  "text", "text", text));
+}
+
+/* What came back: the model's words, or the error. */
+static void think(const json_t *id, const char *message)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ask_model(message);
+    if (getline(&line, &size, stdin) <= 0)
+        exit(3);
+    line[strcspn(line, "\n")] = '\0';
+    answer_text(id, line, false);
+    free(line);
+}
+
+static void think_greedily(const json_t *id)
+{
+    char *line = NULL, *huge = calloc(1, 3 * 1024 * 1024 + 1), text[64];
+    size_t size = 0, given = 0;
+    if (huge == NULL)
+        exit(3);
+    memset(huge, 'x', 3 * 1024 * 1024);
+    ask_model(huge);
+    for (int i = 0; i < 1000; i++)
+        ask_model("more");
+    for (int i = 0; i < 1001; i++) {
+        if (getline(&line, &size, stdin) <= 0)
+            exit(3);
+        given += strstr(line, "\"result\"") != NULL;
+    }
+    for (int i = 0; i < 20; i++) { /* and politely, one after the other */
+        ask_model("and more");
+        if (getline(&line, &size, stdin) <= 0)
+            exit(3);
+        given += strstr(line, "\"result\"") != NULL;
+    }
+    snprintf(text, sizeof text, "given %zu of 1021", given);
+    answer_text(id, text, false);
+    free(line);
+    free(huge);
+}
+
 /* What it finds there: its beginning, or why not. */
 static void answer_file(const json_t *id, const char *path)
 {
@@ -285,6 +337,10 @@ static void call(const json_t *id, const json_t *params)
     if (strcmp(name, "count") == 0) {
         count(id, message == NULL ? "" : message,
               json_integer_value(json_object_get(arguments, "ms")));
+    } else if (strcmp(name, "think") == 0 && strcmp(mode, "greedy") == 0) {
+        think_greedily(id);
+    } else if (strcmp(name, "think") == 0) {
+        think(id, message == NULL ? "" : message);
     } else if (strcmp(name, "ask") == 0 && is_modern) {
         require_input(id, params);
     } else if (strcmp(name, "ask") == 0) {
@@ -437,9 +493,11 @@ static void hear(const json_t *message)
         answer(id, list_page(params));
     else if (strcmp(method, "tools/list") == 0 && strcmp(mode, "number") == 0)
         answer_with_number(id);
-    else if (strcmp(method, "tools/list") == 0)
+    else if (strcmp(method, "tools/list") == 0) {
+        if (strcmp(mode, "greedy") == 0)
+            ask_model("before any call");
         answer(id, list_tools());
-    else if (strcmp(method, "tools/call") == 0)
+    } else if (strcmp(method, "tools/call") == 0)
         call(id, params);
     else
         refuse(id, -32601, "Method not found");

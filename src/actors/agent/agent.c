@@ -78,6 +78,7 @@ void sma_agent_destroy(struct sma_agent *agent)
             free_run(agent, agent->runs[i]);
     }
     agent_elicit_fini(agent);
+    agent_sample_fini(agent);
     agent_judge_fini(agent);
     agent_extract_fini(agent);
     agent_tables_fini(agent);
@@ -111,6 +112,9 @@ static void set_wake(struct sma_agent *agent)
     uint64_t elicit_ns = agent_elicit_wake_ns(agent);
     if (elicit_ns < at)
         at = elicit_ns;
+    uint64_t sample_ns = agent_sample_wake_ns(agent);
+    if (sample_ns < at)
+        at = sample_ns;
     if (agent->extract.due_ns != 0 && agent->extract.due_ns < at)
         at = agent->extract.due_ns;
     sma_ctx_wake_at(agent->ctx, at);
@@ -134,6 +138,7 @@ static void end_run(struct sma_agent *agent, struct agent_run *entry)
     struct sma_session *session = entry->session;
     agent_drop_blocked(agent, entry->seq);
     agent_elicit_end_run(agent, entry->serial);
+    agent_sample_end(agent, entry->serial, SMA_MCP_CALL_ALL);
     bool was_waiting = entry->retry_ns != 0;
     free_run(agent, entry);
     if (was_waiting)
@@ -325,7 +330,8 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
 {
     struct agent_ask ask;
     struct agent_run *entry = NULL;
-    if (agent_judge_answer(agent, msg) || agent_extract_answer(agent, msg))
+    if (agent_judge_answer(agent, msg) || agent_extract_answer(agent, msg) ||
+        agent_sample_answer(agent, msg))
         return;
     if (agent_ask_take(agent, msg->ask_id, &ask))
         entry = take_spent(agent, &ask, msg) ? NULL : agent_run_find(agent, ask.seq);
@@ -372,6 +378,7 @@ static void on_answer(struct sma_agent *agent, struct sma_msg *msg)
     case SMA_MSG_MCP_ANSWER:
         event.kind = SMA_RUN_MCP;
         event.mcp = SMA_MSG_BODY(msg, struct sma_mcp_answer);
+        agent_sample_end(agent, entry->serial, ask.call);
         break;
     case SMA_MSG_ENCODED:
         event.kind = SMA_RUN_ENCODED;
@@ -436,6 +443,7 @@ static void finish_message(struct sma_agent *agent)
 {
     answer_gone(agent);
     agent_extract_pump(agent);
+    agent_sample_pump(agent);
     if (!agent->has_judges)
         return;
     agent_judge_pump(agent);
@@ -519,6 +527,14 @@ static void on_mcp_elicit(struct sma_agent *agent, struct sma_msg **msg)
     set_wake(agent);
 }
 
+/* A server wants the model asked in a call of a run. */
+static void on_mcp_sample(struct sma_agent *agent, struct sma_msg **msg)
+{
+    uint64_t seq = SMA_MSG_BODY(*msg, struct sma_mcp_sample)->seq;
+    agent_sample_ask(agent, agent_run_find(agent, seq), msg);
+    set_wake(agent);
+}
+
 /* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit
  * whoever is asked. */
 static void on_reload(struct sma_agent *agent, const struct sma_reload *reload)
@@ -574,6 +590,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_MCP_ELICIT:
         on_mcp_elicit(agent, msg);
+        break;
+    case SMA_MSG_MCP_SAMPLE:
+        on_mcp_sample(agent, msg);
         break;
     case SMA_MSG_CONTROL:
         on_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));

@@ -2,7 +2,8 @@
  * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out),
  * agent_table.c (runs and open questions by number), agent_learn.c (what targets refuse),
  * agent_judge.c (is this message an answer?), agent_elicit.c (questions of servers),
- * agent_extract.c (what is worth remembering?).
+ * agent_sample.c (what servers want the model asked), agent_extract.c (what is worth
+ * remembering?).
  */
 #ifndef SMA_ACTORS_AGENT_PRIV_H
 #define SMA_ACTORS_AGENT_PRIV_H
@@ -131,6 +132,20 @@ struct agent_elicit
     uint64_t deadline_ns;
 };
 
+/* What a server wants the model asked in a call of a run. */
+struct agent_sample
+{
+    uint64_t ask_id; /* the open MODEL question; 0 = free */
+    /* MCP_SAMPLE; NULL: it was answered (the call is over), and the model is waited for because of
+     * what it used */
+    struct sma_msg *msg;
+    uint64_t seq, serial; /* of its run */
+    uint64_t deadline_ns;
+    char target_key[SMA_TARGET_KEY_BYTES_MAX];
+    const char *model; /* of an immutable configuration */
+    size_t refused_count;
+};
+
 struct sma_agent
 {
     uint32_t magic;
@@ -157,6 +172,7 @@ struct sma_agent
         *retry_last; /* all wait the same time, so the order is the order of due times */
     struct agent_elicit elicits[SMA_ASK_ELICIT_COUNT_MAX]; /* in the order they came */
     uint32_t elicit_count;
+    struct agent_sample samples[SMA_ASK_SAMPLE_COUNT_MAX];
     bool is_draining, has_drained;
     uint64_t drain_ns; /* when the model is not waited for any longer */
     struct sma_run_actions actions;
@@ -212,6 +228,18 @@ uint64_t agent_elicit_wake_ns(const struct sma_agent *agent);
 bool agent_elicit_take_due(struct sma_agent *agent, uint64_t now_ns, uint64_t *ret_seq,
                            uint32_t *ret_call);
 void agent_elicit_fini(struct sma_agent *agent);
+
+/* agent_sample.c */
+/* MCP_SAMPLE: asks the model, or answers why not. entry: its run, or NULL. */
+void agent_sample_ask(struct sma_agent *agent, struct agent_run *entry, struct sma_msg **msg);
+/* The model's answer to one of these? Then it is taken. */
+bool agent_sample_answer(struct sma_agent *agent, struct sma_msg *msg);
+/* This call of the run is over, or all of it (SMA_MCP_CALL_ALL): so is what is asked for it. */
+void agent_sample_end(struct sma_agent *agent, uint64_t serial, uint32_t call);
+/* Those whose time is over end. */
+void agent_sample_pump(struct sma_agent *agent);
+uint64_t agent_sample_wake_ns(const struct sma_agent *agent);
+void agent_sample_fini(struct sma_agent *agent);
 
 /* agent_extract.c */
 void agent_extract_on_order(struct sma_agent *agent, struct sma_msg **msg);

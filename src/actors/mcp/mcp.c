@@ -299,6 +299,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_MCP_ELICITED:
         mcp_elicit_take(mcp, *msg);
         break;
+    case SMA_MSG_MCP_SAMPLED:
+        mcp_sample_take(mcp, *msg);
+        break;
     case SMA_MSG_MCP_TAKEN:
         mcp->is_telling = false;
         mcp_seen_put(mcp);

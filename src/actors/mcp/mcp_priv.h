@@ -78,6 +78,9 @@ struct mcp_server
     uint64_t relisted_ns; /* when the log was told last; 0 = never */
     uint64_t due_ns, ready_ns;
     unsigned failures; /* in a row */
+    /* sampling: requests since sampled_ns, of this minute */
+    uint64_t sampled_ns;
+    unsigned sampled_count;
     char trouble[MCP_TROUBLE_BYTES_MAX];
 };
 
@@ -91,7 +94,7 @@ struct mcp_call
     struct mcp_server *server;
 };
 
-/* A question that a server asks people: at the agent. */
+/* A question that a server asks people, or the model: at the agent. */
 struct mcp_question
 {
     uint64_t ask_id; /* 0 = free */
@@ -116,6 +119,7 @@ struct sma_mcp
     struct mcp_call *calls; /* SMA_ASK_MCP_COUNT_MAX */
     size_t call_count;
     struct mcp_question questions[SMA_ASK_ELICIT_COUNT_MAX];
+    struct mcp_question samples[SMA_ASK_SAMPLE_COUNT_MAX];
     const struct sma_mcp_catalogue *told; /* on its way, or the last one */
     uint64_t tell_ns;                     /* when to make one; UINT64_MAX = nothing has changed */
     uint64_t version, session_serial;
@@ -173,6 +177,11 @@ void mcp_call_progress(struct mcp_server *server, uint64_t id, struct sma_str te
 bool mcp_elicit_ask(struct mcp_server *server, const struct sma_mcp_question *question);
 /** MCP_ELICITED came. */
 void mcp_elicit_take(struct sma_mcp *mcp, struct sma_msg *answer);
+
+/** A server wants the model asked: to the agent. @return NULL, or why it is refused */
+const char *mcp_sample_ask(struct mcp_server *server, const struct sma_mcp_wish *wish);
+/** MCP_SAMPLED came. */
+void mcp_sample_take(struct sma_mcp *mcp, struct sma_msg *answer);
 
 /* -- mcp_picture.c ----------------------------------------------------------------------------- */
 /** Decode a picture into .ship/.cache/mcp/<server>/<sha256>; *path: relative to the project.

@@ -72,6 +72,11 @@ static bool on_elicit(void *user, const struct sma_mcp_question *question)
     return mcp_elicit_ask(user, question);
 }
 
+static const char *on_sample(void *user, const struct sma_mcp_wish *wish)
+{
+    return mcp_sample_ask(user, wish);
+}
+
 static void on_failed(void *user, const char *why)
 {
     mcp_link_lost(user, why);
@@ -83,6 +88,7 @@ static const struct sma_mcp_session_ops session_ops = {.send = on_send,
                                                        .progress = on_progress,
                                                        .log = on_log,
                                                        .elicit = on_elicit,
+                                                       .sample = on_sample,
                                                        .failed = on_failed};
 
 /* -- life -------------------------------------------------------------------------------------- */
@@ -165,6 +171,7 @@ static void open_link(struct mcp_server *server)
     struct sma_mcp_session_options options = {.server = server->name,
                                               .project_dir = server->mcp->config->project_dir,
                                               .probes_modern = server->transport->probes_modern,
+                                              .may_sample = server->config->may_sample,
                                               .has_headers =
                                                   server->config->transport == SMA_MCP_HTTP};
     server->session = sma_mcp_session_create(&options, &session_ops, server);

@@ -265,6 +265,8 @@ bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str ta
     }
     if (sma_str_is_equal(target, sma_str(settings->judge.key)))
         is_new |= sma_target_refuse(&settings->judge, member);
+    if (settings->has_small && sma_str_is_equal(target, sma_str(settings->small.key)))
+        is_new |= sma_target_refuse(&settings->small, member);
     return is_new;
 }
 

@@ -217,8 +217,9 @@ static bool read_bool(struct reading *reading, const json_t *object, const char 
 /* -- one server -------------------------------------------------------------------------------- */
 static void read_stdio(struct reading *reading, const json_t *object)
 {
-    static const char *const known[] = {"type",      "command", "args",    "env",     "permissions",
-                                        "timeoutMs", "tools",   "sandbox", "$schema", NULL};
+    static const char *const known[] = {"type",        "command",   "args",  "env",
+                                        "permissions", "timeoutMs", "tools", "sandbox",
+                                        "$schema",     "sampling",  NULL};
     static const char *const known_sandbox[] = {"enabled", "network", NULL};
     struct sma_mcp_config_server *server = reading->server;
     char where[SMA_MCP_SERVER_NAME_BYTES_MAX + 32];
@@ -283,7 +284,7 @@ static bool has_user(const char *url)
 static void read_remote(struct reading *reading, const json_t *object)
 {
     static const char *const known[] = {"type",  "url",     "headers", "permissions", "timeoutMs",
-                                        "tools", "$schema", "oauth",   NULL};
+                                        "tools", "$schema", "oauth",   "sampling",    NULL};
     struct sma_mcp_config_server *server = reading->server;
     char where[SMA_MCP_SERVER_NAME_BYTES_MAX + 16];
     (void)snprintf(where, sizeof where, "servers.%s.", server->name);
@@ -315,6 +316,11 @@ static void read_common(struct reading *reading, const json_t *object)
             trouble(reading, "timeoutMs must be a whole number from %d to %d",
                     SMA_MCP_TIMEOUT_MS_MIN, SMA_MCP_TIMEOUT_MS_MAX);
     }
+    const json_t *sampling = sma_json_get(object, "sampling");
+    struct sma_str word = sma_json_str_of(sampling);
+    server->may_sample = sma_str_is_equal(word, SMA_STR("allow"));
+    if (sampling != NULL && !server->may_sample && !sma_str_is_equal(word, SMA_STR("refuse")))
+        trouble(reading, "sampling must be \"allow\" or \"refuse\"");
     const json_t *tools = sma_json_get(object, "tools");
     if (tools != NULL && !json_is_object(tools))
         trouble(reading, "tools must be an object: {\"allow\":[\"read_*\"],\"deny\":[]}");
@@ -375,9 +381,9 @@ static uint64_t add_words(uint64_t sum, const struct sma_mcp_words *words)
 static uint64_t fingerprint(const struct sma_mcp_config_server *server)
 {
     char numbers[80];
-    (void)snprintf(numbers, sizeof numbers, "%d %lld %d %d %d", (int)server->transport,
+    (void)snprintf(numbers, sizeof numbers, "%d %lld %d %d %d %d", (int)server->transport,
                    (long long)server->timeout_ms, server->is_sandboxed, server->has_network,
-                   server->has_credentials_grant);
+                   server->has_credentials_grant, server->may_sample);
     uint64_t sum = add_text(0, numbers);
     sum = add_text(add_text(add_text(sum, server->command), server->url), server->trouble);
     sum = add_words(add_words(add_words(sum, &server->args), &server->env), &server->headers);

@@ -5,6 +5,7 @@
  *                             "env": { "TOKEN": "${FILES_TOKEN}" },
  *                             "sandbox": { "enabled": true, "network": false },
  *                             "timeoutMs": 60000, "tools": { "deny": ["delete_*"] },
+ *                             "sampling": "refuse",
  *                             "permissions": { ... } },
  *                  "wiki": { "type": "http", "url": "https://wiki/mcp",
  *                            "headers": { "Authorization": "Bearer ${WIKI_TOKEN}" } } } }
@@ -59,6 +60,7 @@ struct sma_mcp_config_server
     int64_t timeout_ms;               /* of a call without a word of progress */
     struct sma_mcp_words allow, deny; /* patterns of tool names; no allow = all */
     bool is_sandboxed, has_network;   /* STDIO */
+    bool may_sample;                  /* "sampling": "allow": it may have the model asked */
     const char *permissions_json;     /* raw, for the policy; "" = none */
     uint64_t fingerprint;             /* of all that is said of it, variables replaced */
 };

@@ -156,9 +156,9 @@ static void initialize(struct sma_mcp_session *session)
     session->is_modern = false;
     (void)snprintf(session->version, sizeof session->version, "%s", SESSION_LEGACY_VERSION);
     json_t *params =
-        json_pack("{s:s,s:{s:{},s:{}},s:{s:s,s:s,s:s}}", "protocolVersion", SESSION_LEGACY_VERSION,
-                  "capabilities", "roots", "elicitation", "clientInfo", "name", "shipmyagent",
-                  "title", "ShipMyAgent", "version", SMA_VERSION);
+        json_pack("{s:s,s:o*,s:{s:s,s:s,s:s}}", "protocolVersion", SESSION_LEGACY_VERSION,
+                  "capabilities", session_capabilities(session), "clientInfo", "name",
+                  "shipmyagent", "title", "ShipMyAgent", "version", SMA_VERSION);
     if (request == NULL || params == NULL ||
         !session_put_request(session, request, "initialize", params))
         session_fail(session, "out of memory");
@@ -297,11 +297,10 @@ static void on_call_result(struct sma_mcp_session *session, struct session_reque
 {
     bool wants_more = session->is_modern && sma_str_is_equal(sma_json_str(result, "resultType"),
                                                              SMA_STR("input_required"));
-    if (wants_more && session_take_inputs(session, request, result))
-        return;
     if (wants_more) {
-        session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
-                       SMA_STR("the server asks for input that nobody gives"));
+        const char *why = session_take_inputs(session, request, result);
+        if (why != NULL)
+            session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL, sma_str(why));
         return;
     }
     if (!json_is_object(result)) {

@@ -12,9 +12,9 @@
  * Everything a server says is untrusted. Each side has its own ids: `method` decides what a message
  * is. What is not JSON, not JSON-RPC, or an answer to nothing is counted and skipped; so is all
  * that nobody asked for, and whoever says too much of it is given up. Requests of the server are
- * always answered: ping, roots/list (the project), elicitation (by people), and a polite no to
- * sampling. After a call's time-out the server must say something, or it is given up. No $ref of a
- * schema is ever followed.
+ * always answered: ping, roots/list (the project), elicitation (by people), and sampling (by the
+ * model) where mcp.json allows it, else by a polite no. After a call's time-out the server must say
+ * something, or it is given up. No $ref of a schema is ever followed.
  *
  * Invariants: each call that was begun is answered exactly once through `answered`, unless the
  *             session is destroyed; its time is renewed by progress, up to
@@ -53,6 +53,16 @@ struct sma_mcp_question
     uint64_t deadline_ns;        /* then it is dismissed */
 };
 
+/* To the model, for an open call (sampling): sma_mcp_sample. */
+struct sma_mcp_wish
+{
+    uint64_t id, call_id;
+    struct sma_str system;
+    const struct sma_mcp_sample_line *lines;
+    uint32_t line_count, tokens_max;
+    uint64_t deadline_ns; /* then it is refused */
+};
+
 struct sma_mcp_session_ops
 {
     /* Say this. What cannot be said ends the session sooner or later (sma_mcp_session_end). */
@@ -67,6 +77,9 @@ struct sma_mcp_session_ops
     /* Ask people for a call. Answered by sma_mcp_session_elicited, unless the call ends before.
      * false: nobody can be asked. May be NULL. */
     bool (*elicit)(void *user, const struct sma_mcp_question *question);
+    /* Ask the model for a call. Answered by sma_mcp_session_sampled, unless the call ends before.
+     * NULL: it is asked; else why not, for the server. Not called unless may_sample. */
+    const char *(*sample)(void *user, const struct sma_mcp_wish *wish);
     /* Nothing more comes of this connection: start anew. why: for people. */
     void (*failed)(void *user, const char *why);
 };
@@ -77,6 +90,7 @@ struct sma_mcp_session_options
     const char *project_dir; /* the one root */
     bool probes_modern;      /* begin with server/discover */
     bool is_modern;          /* it is known to be; probes_modern is not looked at */
+    bool may_sample;         /* sampling is announced, and done */
     bool has_headers;        /* HTTP: tools whose x-mcp-header marks are wrong are left out */
 };
 
@@ -124,6 +138,10 @@ void sma_mcp_session_cancel(struct sma_mcp_session *session, uint64_t id, const 
  *  Unknown ids: nothing. */
 void sma_mcp_session_elicited(struct sma_mcp_session *session, uint64_t id,
                               enum sma_mcp_action action, struct sma_str content, uint64_t now_ns);
+
+/** What the model said. why: not empty: it was not asked, or said nothing. Unknown ids: nothing. */
+void sma_mcp_session_sampled(struct sma_mcp_session *session, uint64_t id,
+                             const struct sma_mcp_sampled *sampled, uint64_t now_ns);
 
 /** The handshake is over and the first list is there. */
 bool sma_mcp_session_is_ready(const struct sma_mcp_session *session);

@@ -10,6 +10,11 @@
 
 #include <stdlib.h>
 
+#define SAMPLING_REFUSED "User rejected sampling request"
+#define CODE_REJECTED (-1)
+#define CODE_BAD_PARAMS (-32602)
+#define CODE_FAILED (-32603)
+#define NOT_GIVEN "the server asks for input that nobody gives"
 #define FIELD_COUNT_MAX 32 /* of a form */
 #define CHOICE_COUNT_MAX 64
 #define FIELD_TEXT_BYTES_MAX 300 /* of a title or description in a form */
@@ -133,7 +138,7 @@ static json_t *copy_form(const json_t *schema)
 
 static struct session_question *free_question(struct sma_mcp_session *session)
 {
-    for (size_t i = 0; i < SMA_COUNT_OF(session->questions); i++)
+    for (size_t i = 0; i < SMA_MCP_ELICIT_COUNT_MAX; i++)
         if (session->questions[i].id == 0)
             return &session->questions[i];
     return NULL;
@@ -223,6 +228,76 @@ static struct session_request *find_asking(struct sma_mcp_session *session)
     return found;
 }
 
+/* What stands in a request of the server (wire_id), or in a result under key. */
+struct session_wanted
+{
+    const json_t *params, *wire_id;
+    const char *key;
+};
+
+/* -- requests to the model --------------------------------------------------------------------- */
+static bool is_to_model(const struct sma_mcp_session *session,
+                        const struct session_question *question)
+{
+    return question == &session->questions[SMA_MCP_ELICIT_COUNT_MAX];
+}
+
+/* May it? @return NULL, or why not */
+static const char *check_wish(const struct sma_mcp_session *session,
+                              const struct session_request *request)
+{
+    if (!session->options.may_sample)
+        return SAMPLING_REFUSED;
+    if (request == NULL)
+        return "sampling is done for an open call only, and only when it is clear for which";
+    if (session->questions[SMA_MCP_ELICIT_COUNT_MAX].id != 0)
+        return "one sampling request at a time: wait for the answer of the one before";
+    if (request->sampled >= SMA_MCP_SAMPLE_COUNT_MAX)
+        return "too many sampling requests in one call";
+    return NULL;
+}
+
+/* As ask_people. @return NULL, or why it is refused, and *ret_code */
+static const char *ask_model(struct sma_mcp_session *session, struct session_request *request,
+                             const struct session_wanted *wanted, int *ret_code)
+{
+    struct session_question *question = &session->questions[SMA_MCP_ELICIT_COUNT_MAX];
+    const char *why = check_wish(session, request), *key = wanted->key;
+    *ret_code = CODE_REJECTED;
+    if (why != NULL)
+        return why;
+    struct session_sample sample;
+    why = session_sample_read(&sample, wanted->params);
+    if (why != NULL)
+        *ret_code = CODE_BAD_PARAMS;
+    char *copy = key == NULL ? NULL : strdup(key);
+    if (why == NULL && key != NULL && copy == NULL)
+        why = "out of memory";
+    *question = (struct session_question){
+        .id = ++session->last_question,
+        .call_id = request->call_id,
+        .deadline_ns = session->now_ns + SMA_MCP_SAMPLE_MS * SMA_NS_PER_MS,
+        .wire_id = json_incref((json_t *)(uintptr_t)wanted->wire_id),
+        .key = copy};
+    struct sma_mcp_wish wish = {.id = question->id,
+                                .call_id = request->call_id,
+                                .system = sma_buf_str(&sample.system),
+                                .lines = sample.lines,
+                                .line_count = sample.line_count,
+                                .tokens_max = sample.tokens_max,
+                                .deadline_ns = question->deadline_ns};
+    if (why == NULL)
+        why = session->ops->sample(session->user, &wish);
+    session_sample_fini(&sample);
+    if (why != NULL) {
+        forget(question);
+        return why;
+    }
+    request->sampled++;
+    pause_call(session, request);
+    return NULL;
+}
+
 /* -- in results: the modern era ---------------------------------------------------------------- */
 /* The same once more, with a new id, its state and what was answered. */
 static bool repeat(struct sma_mcp_session *session, struct session_request *request)
@@ -244,11 +319,11 @@ static bool repeat(struct sma_mcp_session *session, struct session_request *requ
     return session_put_request(session, request, session_call_method(request->call_kind), params);
 }
 
-bool session_take_inputs(struct sma_mcp_session *session, struct session_request *request,
-                         const json_t *result)
+const char *session_take_inputs(struct sma_mcp_session *session, struct session_request *request,
+                                const json_t *result)
 {
     if (++request->rounds > SMA_MCP_ROUND_COUNT_MAX || request->params == NULL)
-        return false;
+        return NOT_GIVEN;
     request->id = ++session->last_id; /* the one before was answered */
     json_decref(request->responses);
     json_decref(request->state);
@@ -264,16 +339,24 @@ bool session_take_inputs(struct sma_mcp_session *session, struct session_request
             if (ask_people(session, request, sma_json_get(asked, "params"), NULL, key))
                 continue;
             response = json_pack("{s:s}", "action", "decline");
+        } else if (sma_str_is_equal(method, SMA_STR("sampling/createMessage"))) {
+            int code;
+            struct session_wanted wanted = {.params = sma_json_get(asked, "params"), .key = key};
+            const char *why = ask_model(session, request, &wanted, &code);
+            session->counts.refused += why != NULL;
+            if (why != NULL) /* a result cannot say no to it */
+                return why;
+            continue;
         } else if (sma_str_is_equal(method, SMA_STR("roots/list"))) {
             response = roots(session);
         }
         if (!set(request->responses, key, response))
-            return false;
+            return NOT_GIVEN;
     }
-    return request->asking > 0 || repeat(session, request);
+    return request->asking > 0 || repeat(session, request) ? NULL : NOT_GIVEN;
 }
 
-/* -- what people did --------------------------------------------------------------------------- */
+/* -- what people did, and the model ------------------------------------------------------------ */
 static json_t *make_reply(const struct session_question *question, enum sma_mcp_action action,
                           struct sma_str content)
 {
@@ -294,9 +377,9 @@ static json_t *make_reply(const struct session_question *question, enum sma_mcp_
     return reply;
 }
 
-/* Takes reply. */
+/* Takes reply. NULL: there is none, because of why (to the model), or for want of memory. */
 static void finish_question(struct sma_mcp_session *session, struct session_question *question,
-                            json_t *reply)
+                            json_t *reply, const char *why)
 {
     struct session_request *request = session_find_call(session, question->call_id);
     struct session_question done = *question;
@@ -304,7 +387,9 @@ static void finish_question(struct sma_mcp_session *session, struct session_ques
     SMA_ASSERT(request != NULL); /* it takes its questions with it */
     resume_call(session, request);
     bool is_whole = true;
-    if (done.wire_id != NULL)
+    if (done.wire_id != NULL && reply == NULL)
+        session_put_error(session, done.wire_id, CODE_FAILED, why == NULL ? "out of memory" : why);
+    else if (done.wire_id != NULL)
         session_put_result(session, done.wire_id, reply);
     else
         is_whole = set(request->responses, done.key, reply) &&
@@ -312,7 +397,7 @@ static void finish_question(struct sma_mcp_session *session, struct session_ques
     forget(&done);
     if (!is_whole)
         session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
-                       SMA_STR("what people answered could not be sent"));
+                       why != NULL ? sma_str(why) : SMA_STR("what was answered could not be sent"));
 }
 
 void sma_mcp_session_elicited(struct sma_mcp_session *session, uint64_t id,
@@ -321,10 +406,25 @@ void sma_mcp_session_elicited(struct sma_mcp_session *session, uint64_t id,
     session->now_ns = now_ns;
     for (size_t i = 0; i < SMA_COUNT_OF(session->questions) && id != 0; i++) {
         struct session_question *question = &session->questions[i];
-        if (question->id != id)
+        if (question->id != id || is_to_model(session, question))
             continue;
-        finish_question(session, question, make_reply(question, action, content));
+        finish_question(session, question, make_reply(question, action, content), NULL);
         return;
+    }
+}
+
+void sma_mcp_session_sampled(struct sma_mcp_session *session, uint64_t id,
+                             const struct sma_mcp_sampled *sampled, uint64_t now_ns)
+{
+    struct session_question *question = &session->questions[SMA_MCP_ELICIT_COUNT_MAX];
+    session->now_ns = now_ns;
+    if (id == 0 || question->id != id)
+        return;
+    if (sampled->why.len > 0) {
+        session->counts.refused++;
+        finish_question(session, question, NULL, sampled->why.ptr);
+    } else {
+        finish_question(session, question, session_sample_reply(sampled), NULL);
     }
 }
 
@@ -332,8 +432,12 @@ void session_tick_questions(struct sma_mcp_session *session)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(session->questions); i++) {
         struct session_question *question = &session->questions[i];
-        if (question->id != 0 && question->deadline_ns <= session->now_ns)
-            finish_question(session, question, json_pack("{s:s}", "action", "cancel"));
+        if (question->id == 0 || question->deadline_ns > session->now_ns)
+            continue;
+        if (is_to_model(session, question))
+            finish_question(session, question, NULL, "the model did not answer in time");
+        else
+            finish_question(session, question, json_pack("{s:s}", "action", "cancel"), NULL);
     }
 }
 
@@ -343,7 +447,10 @@ void session_drop_questions(struct sma_mcp_session *session, uint64_t call_id)
         struct session_question *question = &session->questions[i];
         if (question->id == 0 || question->call_id != call_id)
             continue;
-        if (question->wire_id != NULL && session->state == SESSION_READY)
+        bool is_said = question->wire_id != NULL && session->state == SESSION_READY;
+        if (is_said && is_to_model(session, question))
+            session_put_error(session, question->wire_id, CODE_FAILED, "its call is over");
+        else if (is_said)
             session_put_result(session, question->wire_id, json_pack("{s:s}", "action", "cancel"));
         forget(question);
     }
@@ -431,6 +538,17 @@ static void on_elicitation(struct sma_mcp_session *session, const json_t *id, co
     session_put_result(session, id, json_pack("{s:s}", "action", "decline"));
 }
 
+static void on_sampling(struct sma_mcp_session *session, const json_t *id, const json_t *params)
+{
+    int code;
+    struct session_wanted wanted = {.params = params, .wire_id = id};
+    const char *why = ask_model(session, find_asking(session), &wanted, &code);
+    if (why == NULL)
+        return;
+    session->counts.refused++;
+    session_put_error(session, id, code, why);
+}
+
 void session_take_request(struct sma_mcp_session *session, const json_t *id, struct sma_str method,
                           const json_t *params)
 {
@@ -441,8 +559,7 @@ void session_take_request(struct sma_mcp_session *session, const json_t *id, str
     } else if (sma_str_is_equal(method, SMA_STR("elicitation/create"))) {
         on_elicitation(session, id, params);
     } else if (sma_str_is_equal(method, SMA_STR("sampling/createMessage"))) {
-        session->counts.refused++;
-        session_put_error(session, id, -1, "User rejected sampling request");
+        on_sampling(session, id, params);
     } else {
         session->counts.refused++;
         session_put_error(session, id, -32601, "Method not found");

@@ -29,6 +29,17 @@ static bool set(json_t *object, const char *key, json_t *value)
     return value != NULL && json_object_set_new(object, key, value) == 0;
 }
 
+/* Sampling without tools and without the conversation: neither member is announced. */
+json_t *session_capabilities(const struct sma_mcp_session *session)
+{
+    json_t *made = json_pack("{s:{},s:{}}", "roots", "elicitation");
+    if (made != NULL && session->options.may_sample && !set(made, "sampling", json_object())) {
+        json_decref(made);
+        return NULL;
+    }
+    return made;
+}
+
 /* What every modern request carries, and what every call does. */
 static bool add_meta(const struct sma_mcp_session *session, const struct session_request *request,
                      json_t *params)
@@ -41,11 +52,11 @@ static bool add_meta(const struct sma_mcp_session *session, const struct session
     if (is_whole && is_call)
         is_whole = set(meta, "progressToken", json_integer((json_int_t)request->id));
     if (is_whole && session->is_modern)
-        is_whole = set(meta, "io.modelcontextprotocol/protocolVersion",
-                       json_string(SESSION_MODERN_VERSION)) &&
-                   set(meta, "io.modelcontextprotocol/clientInfo", client_info()) &&
-                   set(meta, "io.modelcontextprotocol/clientCapabilities",
-                       json_pack("{s:{},s:{}}", "roots", "elicitation"));
+        is_whole =
+            set(meta, "io.modelcontextprotocol/protocolVersion",
+                json_string(SESSION_MODERN_VERSION)) &&
+            set(meta, "io.modelcontextprotocol/clientInfo", client_info()) &&
+            set(meta, "io.modelcontextprotocol/clientCapabilities", session_capabilities(session));
     return is_whole;
 }
 

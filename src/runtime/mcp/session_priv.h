@@ -45,12 +45,13 @@ struct session_request
     enum sma_mcp_call_kind call_kind;
     uint64_t group;
     unsigned rounds, asking, asked; /* questions to people: open, in all */
+    unsigned sampled;               /* questions to the model, in all; open ones are in asking */
     uint64_t paused_ns;             /* since when some are open */
     json_t *params;                 /* to be repeated; modern alone */
     json_t *responses, *state;      /* with these */
 };
 
-/* To people, for a call. */
+/* To people, or to the model, for a call. */
 struct session_question
 {
     uint64_t id; /* 0 = free */
@@ -84,7 +85,7 @@ struct sma_mcp_session
     bool has_tools, has_resources, has_prompts, tells_changes;
     char *instructions;                                      /* clean; NULL = none */
     struct session_request open[SMA_MCP_OPEN_COUNT_MAX + 3]; /* calls, one list, LISTEN, PING */
-    struct session_question questions[SMA_MCP_ELICIT_COUNT_MAX];
+    struct session_question questions[SMA_MCP_ELICIT_COUNT_MAX + 1]; /* the last: to the model */
     uint64_t last_question;
     size_t call_count;
     uint64_t last_id;
@@ -132,6 +133,8 @@ bool session_put_request(struct sma_mcp_session *session, const struct session_r
                          const char *method, json_t *params);
 void session_put_notification(struct sma_mcp_session *session, const char *method, json_t *params);
 void session_put_cancelled(struct sma_mcp_session *session, uint64_t id, const char *reason);
+/** What this client can do for the server; NULL: no memory. */
+json_t *session_capabilities(const struct sma_mcp_session *session);
 /** Takes result. */
 void session_put_result(struct sma_mcp_session *session, const json_t *id, json_t *result);
 void session_put_error(struct sma_mcp_session *session, const json_t *id, int code,
@@ -143,13 +146,27 @@ void session_take_notification(struct sma_mcp_session *session, struct sma_str m
 void session_take_request(struct sma_mcp_session *session, const json_t *id, struct sma_str method,
                           const json_t *params);
 /** A result that is not the end of a call: what it asks for is said, perhaps by people, and the
- *  call repeated. @return false: that cannot be */
-bool session_take_inputs(struct sma_mcp_session *session, struct session_request *request,
-                         const json_t *result);
+ *  call repeated. @return NULL, or why that cannot be */
+const char *session_take_inputs(struct sma_mcp_session *session, struct session_request *request,
+                                const json_t *result);
 /** Questions whose time is over. */
 void session_tick_questions(struct sma_mcp_session *session);
 /** The call is over, and so are its questions. */
 void session_drop_questions(struct sma_mcp_session *session, uint64_t call_id);
+
+/* -- session_sample.c -------------------------------------------------------------------------- */
+/* What a server wants the model asked, clean. lines[].text points into text. */
+struct session_sample
+{
+    struct sma_buf system, text;
+    struct sma_mcp_sample_line lines[SMA_MCP_SAMPLE_MESSAGE_COUNT_MAX];
+    uint32_t line_count, tokens_max;
+};
+/** Read params of sampling/createMessage. @return NULL, or why it is refused; fini in both cases */
+const char *session_sample_read(struct session_sample *sample, const json_t *params);
+void session_sample_fini(struct session_sample *sample);
+/** The result of sampling/createMessage; NULL: no memory. */
+json_t *session_sample_reply(const struct sma_mcp_sampled *sampled);
 
 /* -- session_list.c ---------------------------------------------------------------------------- */
 /** Ask for all lists, from the first on. */

@@ -18,6 +18,10 @@ struct servers
     char content[64];
     struct sma_msg *held;
     char name[64];
+    struct world *world; /* not NULL: a call samples */
+    bool is_model_held;  /* what it asks the model is */
+    uint32_t sampled_count;
+    char sampled_text[64], sampled_model[64], why[64], *request;
 };
 
 static enum sma_err servers_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
@@ -76,6 +80,42 @@ static void on_elicited(struct servers *servers, const struct sma_mcp_elicited *
     sma_msg_destroyp(&servers->held);
 }
 
+static void ask_model(struct servers *servers, const struct sma_mcp_call *call, struct sma_ctx *ctx)
+{
+    static struct sma_mcp_sample_line lines[] = {{.is_user = true, .text = {"One", 3}},
+                                                 {.text = {"Two", 3}},
+                                                 {.is_user = true, .text = {"Three", 5}}};
+    uint64_t id;
+    servers->world->model_text = "words";
+    servers->world->is_model_held = servers->is_model_held;
+    struct sma_msg *msg = sma_msg_make_mcp_sample(
+        &(struct sma_mcp_sample){.seq = call->seq,
+                                 .call = call->call,
+                                 .server = call->server,
+                                 .system = SMA_STR("You serve a box."),
+                                 .lines = lines,
+                                 .line_count = SMA_COUNT_OF(lines),
+                                 .tokens_max = 50,
+                                 .deadline_ns = sma_ctx_now(ctx) + UINT64_C(60) * 1000000000});
+    CHECK(msg != NULL);
+    CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_AGENT, &msg, 0, &id));
+}
+
+static void on_sampled(struct servers *servers, const struct sma_mcp_sampled *said,
+                       struct sma_ctx *ctx)
+{
+    servers->sampled_count++;
+    snprintf(servers->sampled_text, sizeof servers->sampled_text, "%s", said->text.ptr);
+    snprintf(servers->sampled_model, sizeof servers->sampled_model, "%s", said->model.ptr);
+    snprintf(servers->why, sizeof servers->why, "%s", said->why.ptr);
+    free(servers->request);
+    servers->request = strdup(servers->world->last_request);
+    servers->world->is_model_held = false;
+    if (servers->held != NULL)
+        answer(ctx, servers->held, SMA_MCP_OK);
+    sma_msg_destroyp(&servers->held);
+}
+
 static void on_call(struct servers *servers, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     const struct sma_mcp_call *call = SMA_MSG_BODY(*msg, struct sma_mcp_call);
@@ -88,6 +128,8 @@ static void on_call(struct servers *servers, struct sma_msg **msg, struct sma_ct
     sma_ctx_signal(ctx, SMA_ACTOR_AGENT, &line);
     if (servers->asks_people)
         ask_people(servers, call, ctx);
+    if (servers->world != NULL)
+        ask_model(servers, call, ctx);
     if (servers->is_held)
         servers->held = SMA_TAKE(*msg);
     else
@@ -101,6 +143,8 @@ static void servers_handle(void *state, struct sma_msg **msg, struct sma_ctx *ct
         on_call(servers, msg, ctx);
     if (*msg != NULL && (*msg)->kind == SMA_MSG_MCP_ELICITED)
         on_elicited(servers, SMA_MSG_BODY(*msg, struct sma_mcp_elicited), ctx);
+    if (*msg != NULL && (*msg)->kind == SMA_MSG_MCP_SAMPLED)
+        on_sampled(servers, SMA_MSG_BODY(*msg, struct sma_mcp_sampled), ctx);
     if (*msg != NULL && (*msg)->kind == SMA_MSG_MCP_TAKEN)
         servers->taken = SMA_MSG_BODY(*msg, struct sma_mcp_taken)->version;
     if (*msg == NULL || (*msg)->kind != SMA_MSG_MCP_CANCEL)
@@ -139,6 +183,7 @@ static void end(struct world *world, struct servers *servers)
 {
     world_fini(world);
     sma_msg_destroy(servers->held);
+    free(servers->request);
     sma_mcp_catalogue_unref(servers->catalogue);
 }
 
@@ -228,6 +273,95 @@ static void a_question_ends_with_time_and_with_its_run(void)
     end(&w, &servers);
 }
 
+/* -- what servers want the model asked --------------------------------------------------------- */
+static void begin_sampling(struct world *world, struct servers *servers, bool is_model_held)
+{
+    begin(world, servers);
+    servers->is_held = true;
+    servers->world = world;
+    servers->is_model_held = is_model_held;
+    hand_out(world, 1, "c", false);
+    settle_until(world, 1000000000);
+}
+
+static void the_model_is_told_what_the_server_sent_and_nothing_else(void)
+{
+    struct world w;
+    struct servers servers;
+    begin_sampling(&w, &servers, false);
+    rest(&w);
+    CHECK_INT(1, servers.sampled_count);
+    CHECK_TEXT("words", servers.sampled_text);
+    CHECK_TEXT("", servers.why);
+    CHECK_TEXT(w.config.llm.model, servers.sampled_model);
+    const char *messages = strstr(servers.request, "\"messages\":");
+    CHECK(messages != NULL);
+    CHECK(strncmp(messages,
+                  "\"messages\":[{\"role\":\"system\",\"content\":\"You serve a box.\"},"
+                  "{\"role\":\"user\",\"content\":\"One\"},"
+                  "{\"role\":\"assistant\",\"content\":\"Two\"},"
+                  "{\"role\":\"user\",\"content\":\"Three\"}]",
+                  130) == 0);
+    CHECK(strstr(servers.request, "\"tools\"") == NULL);
+    CHECK(strstr(servers.request, "tokens\":50") != NULL);
+    CHECK_INT(3, w.model_count);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+}
+
+static void stop_ends_what_the_model_is_asked_and_it_counts(void)
+{
+    struct world w;
+    struct servers servers;
+    begin_sampling(&w, &servers, true);
+    CHECK_INT(1, w.held_count);
+    CHECK_INT(0, servers.sampled_count);
+    control(&w, SMA_CONTROL_STOP, 2, "c");
+    rest(&w);
+    CHECK_INT(1, w.cancel_count);
+    CHECK_INT(1, servers.sampled_count);
+    CHECK_TEXT("its call is over", servers.why);
+    CHECK_INT(1, w.spent_count);
+    CHECK_INT(1, w.spent_seq);
+    CHECK_INT(7, w.spent_input);
+    end(&w, &servers);
+}
+
+static void time_and_failures_end_it_with_words(void)
+{
+    struct world w;
+    struct servers servers;
+    begin_sampling(&w, &servers, true);
+    rest(&w);
+    CHECK_TEXT("the model did not answer in time", servers.why);
+    CHECK_INT(1, w.cancel_count);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+
+    begin_sampling(&w, &servers, true);
+    answer_model(&w, w.held[0], sma_system_ctx(w.system, SMA_ACTOR_MODEL), SMA_MODEL_FAILED);
+    sma_msg_destroyp(&w.held[0]);
+    rest(&w);
+    CHECK_TEXT("the model could not be asked", servers.why);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+}
+
+static void the_end_of_the_call_ends_it(void)
+{
+    struct world w;
+    struct servers servers;
+    begin_sampling(&w, &servers, true);
+    answer(sma_system_ctx(w.system, SMA_ACTOR_MCP), servers.held, SMA_MCP_TOOL_ERROR);
+    sma_msg_destroyp(&servers.held);
+    settle_until(&w, 2000000000);
+    CHECK_INT(1, w.cancel_count);
+    CHECK_TEXT("its call is over", servers.why);
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    end(&w, &servers);
+}
+
 static void a_reload_keeps_what_is_offered(void)
 {
     struct world w;
@@ -259,6 +393,10 @@ int main(void)
     RUN(stop_cancels_the_call);
     RUN(a_question_is_answered_in_words);
     RUN(a_question_ends_with_time_and_with_its_run);
+    RUN(the_model_is_told_what_the_server_sent_and_nothing_else);
+    RUN(stop_ends_what_the_model_is_asked_and_it_counts);
+    RUN(time_and_failures_end_it_with_words);
+    RUN(the_end_of_the_call_ends_it);
     RUN(a_reload_keeps_what_is_offered);
     RUN(without_the_actor_a_call_is_answered);
     return check_summary();

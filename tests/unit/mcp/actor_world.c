@@ -32,6 +32,7 @@ struct world
     size_t call_count;
     const struct sma_mcp_catalogue *catalogue;
     struct sma_buf log, progress;
+    unsigned sample_count;
 };
 
 /* -- the stand-in agent and log ---------------------------------------------------------------- */
@@ -83,6 +84,23 @@ static void take_question(struct sma_msg *msg, struct sma_ctx *ctx)
     sma_ctx_answer(ctx, msg, &answer);
 }
 
+static void take_sample(struct world *world, struct sma_msg *msg, struct sma_ctx *ctx)
+{
+    const struct sma_mcp_sample *asked = SMA_MSG_BODY(msg, struct sma_mcp_sample);
+    struct sma_mcp_sampled sampled = {.seq = asked->seq,
+                                      .call = asked->call,
+                                      .text = SMA_STR("words of the model"),
+                                      .model = SMA_STR("small-1")};
+    CHECK_STR("You serve a box.", asked->system);
+    CHECK_INT(1, asked->line_count);
+    CHECK_INT(3, asked->call);
+    CHECK_INT(200, asked->tokens_max);
+    world->sample_count++;
+    struct sma_msg *answer = sma_msg_make_mcp_sampled(&sampled);
+    CHECK(answer != NULL);
+    sma_ctx_answer(ctx, msg, &answer);
+}
+
 static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct world *world = state;
@@ -93,6 +111,8 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_catalogue(world, *msg, ctx);
     if ((*msg)->kind == SMA_MSG_MCP_ELICIT)
         take_question(*msg, ctx);
+    if ((*msg)->kind == SMA_MSG_MCP_SAMPLE)
+        take_sample(world, *msg, ctx);
     if ((*msg)->kind == SMA_MSG_MCP_PROGRESS) {
         sma_buf_put_str(&world->progress, SMA_MSG_BODY(*msg, struct sma_mcp_progress)->text);
         sma_buf_put_char(&world->progress, '\n');
@@ -490,6 +510,14 @@ void world_cancel(struct world *world, size_t call)
     struct sma_mcp_cancel cancel = {.seq = world->calls[call].seq, .call = SMA_MCP_CALL_ALL};
     order(world, sma_msg_make_mcp_cancel(&cancel), call);
     pthread_mutex_unlock(&world->lock);
+}
+
+unsigned world_sample_count(struct world *world)
+{
+    pthread_mutex_lock(&world->lock);
+    unsigned count = world->sample_count;
+    pthread_mutex_unlock(&world->lock);
+    return count;
 }
 
 bool world_is_answered(struct world *world, size_t call)

@@ -56,6 +56,8 @@ const struct world_call *world_await(struct world *world, size_t call);
 const struct world_call *world_do(struct world *world, const char *server, const char *tool,
                                   const char *arguments);
 void world_cancel(struct world *world, size_t call);
+/** How often the model was to be asked; it says "words of the model". */
+unsigned world_sample_count(struct world *world);
 bool world_is_answered(struct world *world, size_t call);
 /** Waits until the log, or the words of progress, hold this. */
 void world_await_log(struct world *world, const char *part);

@@ -69,6 +69,29 @@ static bool on_elicit(void *user, const struct sma_mcp_question *question)
     return true;
 }
 
+static const char *on_sample(void *user, const struct sma_mcp_wish *wish)
+{
+    struct talk *talk = user;
+    if (talk->wish_why != NULL)
+        return talk->wish_why;
+    talk->wish_count++;
+    talk->wish = wish->id;
+    talk->wish_call = wish->call_id;
+    talk->wish_tokens = wish->tokens_max;
+    CHECK_INT(talk->now + SMA_MCP_SAMPLE_MS * MS, wish->deadline_ns);
+    struct sma_buf text;
+    sma_buf_init(&text, 16 * SMA_MCP_SAMPLE_BYTES_MAX);
+    sma_buf_put_str(&text, wish->system);
+    for (uint32_t i = 0; i < wish->line_count; i++) {
+        CHECK(wish->lines[i].text.len > 0);
+        sma_buf_put_text(&text, wish->lines[i].is_user ? "|u:" : "|a:");
+        sma_buf_put_str(&text, wish->lines[i].text);
+    }
+    snprintf(talk->wish_text, sizeof talk->wish_text, "%s", text.ptr);
+    sma_buf_fini(&text);
+    return NULL;
+}
+
 static void on_failed(void *user, const char *why)
 {
     struct talk *talk = user;
@@ -82,16 +105,29 @@ static const struct sma_mcp_session_ops ops = {.send = on_send,
                                                .progress = on_progress,
                                                .log = on_log,
                                                .elicit = on_elicit,
+                                               .sample = on_sample,
                                                .failed = on_failed};
 
-void talk_begin(struct talk *talk, bool probes_modern)
+static void begin(struct talk *talk, bool probes_modern, bool may_sample)
 {
-    struct sma_mcp_session_options options = {
-        .server = "fake", .project_dir = "/home/a b/project", .probes_modern = probes_modern};
+    struct sma_mcp_session_options options = {.server = "fake",
+                                              .project_dir = "/home/a b/project",
+                                              .probes_modern = probes_modern,
+                                              .may_sample = may_sample};
     *talk = (struct talk){.now = 1000 * MS};
     talk->session = sma_mcp_session_create(&options, &ops, talk);
     CHECK(talk->session != NULL);
     sma_mcp_session_begin(talk->session, talk->now);
+}
+
+void talk_begin(struct talk *talk, bool probes_modern)
+{
+    begin(talk, probes_modern, false);
+}
+
+void talk_begin_sampling(struct talk *talk, bool probes_modern)
+{
+    begin(talk, probes_modern, true);
 }
 
 void talk_end(struct talk *talk)
@@ -150,6 +186,11 @@ size_t talk_count(const struct talk *talk, const char *method)
 void talk_connect(struct talk *talk, const char *tools)
 {
     talk_begin(talk, false);
+    talk_shake_hands(talk, tools);
+}
+
+void talk_shake_hands(struct talk *talk, const char *tools)
+{
     talk_answer(talk, "initialize",
                 "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{"
                 "\"listChanged\":true}},\"serverInfo\":{\"name\":\"x\",\"version\":\"1\"}}");

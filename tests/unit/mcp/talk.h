@@ -24,10 +24,16 @@ struct talk
     unsigned question_count;
     char question_text[4096], question_form[4096];
     bool is_deaf; /* nobody can be asked */
+    uint64_t wish, wish_call;
+    unsigned wish_count, wish_tokens;
+    char wish_text[1024]; /* system|u:text|a:text */
+    const char *wish_why; /* it is refused */
 };
 
 /** A session that has begun. */
 void talk_begin(struct talk *talk, bool probes_modern);
+/** ... whose server may sample. */
+void talk_begin_sampling(struct talk *talk, bool probes_modern);
 void talk_end(struct talk *talk);
 /** The server says this. */
 void talk_hear(struct talk *talk, const char *message);
@@ -40,6 +46,8 @@ const char *talk_newest(struct talk *talk);
 size_t talk_count(const struct talk *talk, const char *method);
 /** Through the legacy handshake, with these tools (JSON list). */
 void talk_connect(struct talk *talk, const char *tools);
+/** talk_connect of a session that has begun. */
+void talk_shake_hands(struct talk *talk, const char *tools);
 uint64_t talk_call(struct talk *talk, const char *name, const char *arguments);
 
 #endif

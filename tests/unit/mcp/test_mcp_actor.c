@@ -147,6 +147,24 @@ static void a_question_to_people_comes_back_answered(void)
     world_destroy(world);
 }
 
+static void the_model_is_asked_where_the_entry_allows_it(void)
+{
+    struct world *world = world_create(SERVERS("a", "samples"), ",\"sampling\":\"allow\"");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    const struct world_call *call = world_do(world, "a", "think", "{\"message\":\"What now?\"}");
+    CHECK_INT(SMA_MCP_OK, call->outcome);
+    CHECK(strstr(call->text, "words of the model") != NULL);
+    CHECK(strstr(call->text, "small-1") != NULL);
+    CHECK_INT(1, world_sample_count(world));
+    world_reload(world, SERVERS("a", "samples"), "");
+    world_await_log(world, "changed in mcp.json: started anew");
+    await_echo(world, "a");
+    call = world_do(world, "a", "think", "{\"message\":\"And now?\"}");
+    CHECK(strstr(call->text, "User rejected sampling request") != NULL);
+    CHECK_INT(1, world_sample_count(world));
+    world_destroy(world);
+}
+
 static void resources_and_prompts_are_listed_and_read(void)
 {
     struct world *world = world_create(SERVERS("a", "rich"), "");
@@ -325,6 +343,25 @@ static void hostile_ones_hurt_nobody_else(void)
     world_destroy(world);
 }
 
+static void one_that_samples_a_thousand_times_gets_a_minutes_share(void)
+{
+    struct world *world =
+        world_create(SERVERS("a", "greedy", "b", "good"), ",\"sampling\":\"allow\"");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    world_await_state(world, "b", SMA_MCP_CONNECTED);
+    size_t asked = world_ask(world, "a", "think", "{}", 0);
+    check_echo(world, "b");
+    const struct world_call *call = world_await(world, asked);
+    CHECK_INT(SMA_MCP_OK, call->outcome);
+    unsigned given = world_sample_count(world);
+    char text[64];
+    snprintf(text, sizeof text, "given %u of 1021", given);
+    CHECK_TEXT(text, call->text);
+    CHECK_INT(SMA_MCP_SAMPLE_COUNT_S60, given);
+    check_echo(world, "a");
+    world_destroy(world);
+}
+
 static void whoever_talks_without_end_is_backed_off(void)
 {
     struct rusage before, after;
@@ -455,6 +492,7 @@ int main(int argc, char **argv)
         RUN(a_server_gets_what_is_meant_for_it);
         RUN(a_server_finds_nothing_private);
         RUN(a_question_to_people_comes_back_answered);
+        RUN(the_model_is_asked_where_the_entry_allows_it);
         RUN(resources_and_prompts_are_listed_and_read);
         RUN(the_entry_hides_resources_and_prompts);
         RUN(a_list_that_changes_is_told_again);
@@ -469,6 +507,7 @@ int main(int argc, char **argv)
         RUN(one_that_cannot_start_says_why);
     } else {
         RUN(hostile_ones_hurt_nobody_else);
+        RUN(one_that_samples_a_thousand_times_gets_a_minutes_share);
         RUN(whoever_talks_without_end_is_backed_off);
         RUN(a_line_without_end_is_no_message);
         RUN(lists_end_however_they_are_told);

@@ -90,6 +90,20 @@ static void an_at_sign_behind_the_host_is_no_user(void)
     sma_mcp_config_destroy(config);
 }
 
+static void sampling_is_refused_unless_it_is_allowed(void)
+{
+    static const char *const rows[] = {"", ",\"sampling\":\"refuse\"", ",\"sampling\":\"allow\""};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "{\"servers\":{\"a\":{\"type\":\"stdio\",\"command\":\"x\"%s}}}", rows[i]);
+        struct sma_mcp_config *config = load_good(text);
+        CHECK(config->servers[0].trouble == NULL);
+        CHECK_INT(i == 2, config->servers[0].may_sample);
+        sma_mcp_config_destroy(config);
+    }
+}
+
 static void a_remote_server_is_read(void)
 {
     struct sma_mcp_config *config = load_good(
@@ -138,6 +152,10 @@ static void a_server_that_is_wrong_says_so_and_harms_no_other(void)
          "servers.bad: env must be an object of texts"},
         {"{\"type\":\"stdio\",\"command\":\"x\",\"env\":{\"A=B\":\"1\"}}",
          "servers.bad: env.A=B must be a text under a plain name"},
+        {"{\"type\":\"stdio\",\"command\":\"x\",\"sampling\":true}",
+         "servers.bad: sampling must be \"allow\" or \"refuse\""},
+        {"{\"type\":\"http\",\"url\":\"http://x\",\"sampling\":\"Allow\"}",
+         "servers.bad: sampling must be \"allow\" or \"refuse\""},
         {"{\"type\":\"stdio\",\"command\":\"x\",\"timeoutMs\":1}",
          "servers.bad: timeoutMs must be a whole number from 100 to 3600000"},
         {"{\"type\":\"stdio\",\"command\":\"x\",\"timeoutMs\":\"5000\"}",
@@ -242,6 +260,7 @@ static void a_change_changes_the_fingerprint(void)
                                        "\"command\":\"x\",\"tools\":{\"deny\":[\"1\"]}",
                                        "\"command\":\"x\",\"tools\":{\"allow\":[\"1\"]}",
                                        "\"command\":\"x\",\"sandbox\":{\"enabled\":false}",
+                                       "\"command\":\"x\",\"sampling\":\"allow\"",
                                        "\"command\":\"x\",\"permissions\":{}"};
     uint64_t seen[SMA_COUNT_OF(rows)];
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -280,6 +299,7 @@ int main(void)
     CHECK(mkdtemp(dir) != NULL);
     RUN(a_stdio_server_is_read);
     RUN(an_at_sign_behind_the_host_is_no_user);
+    RUN(sampling_is_refused_unless_it_is_allowed);
     RUN(a_remote_server_is_read);
     RUN(no_file_and_no_servers_are_nothing);
     RUN(a_server_that_is_wrong_says_so_and_harms_no_other);
