@@ -35,7 +35,7 @@ enum sma_reason_kind
     X(RECORD_ONLY, IGNORED, "record_only", "The platform brought it for the record only.",         \
       "Send the message again if it is still wanted.")                                             \
     X(NOT_PAIRED, REFUSED, "not_paired",                                                           \
-      "Its author is not known yet; he was shown a code instead of an answer.",                    \
+      "Its author is not known yet and was shown a code instead of an answer.",                    \
       "Run `shipmyagent pair`, then `shipmyagent pair approve CODE`; a message of a private chat " \
       "is answered then.")                                                                         \
     X(PERSON_REFUSED, REFUSED, "person_refused", "Its author was refused with `pair reject`.",     \

@@ -39,6 +39,7 @@ static bool may_try_here(const struct sma_config *config)
 {
     return exists(config->project_dir, ".env") && exists(config->project_dir, "ship.json") &&
            exists(config->state_dir, ".empty") &&
+           (!exists(config->state_dir, ".cache") || exists(config->state_dir, ".cache/parts")) &&
            (!exists(config->project_dir, ".git") || exists(config->project_dir, ".git/commondir"));
 }
 

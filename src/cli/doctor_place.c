@@ -4,6 +4,7 @@
 #include "adapters.h"
 #include "archive.h"
 #include "runtime/exec/sandbox.h"
+#include "runtime/policy/policy.h"
 #include "runtime/secrets/secrets.h"
 #include "sma/limits.h"
 
@@ -55,6 +56,11 @@ void doctor_look_at_project(struct doctor *doctor)
                    error.text);
         return;
     }
+    struct sma_policy *policy = NULL; /* the start refuses rules that it cannot read */
+    if (sma_policy_load(doctor->config->permissions_json, &policy, &error) != SMA_ERR_OK)
+        doctor_say(&doctor->report, SMA_PROBE_ERROR, "configuration",
+                   "docs/permissions.md says how rules are written", "%s", error.text);
+    sma_policy_destroy(policy);
     if (doctor->report.count == before)
         doctor_say(&doctor->report, SMA_PROBE_OK, "configuration", "",
                    "%s/ship.json can be read, no key is unknown", doctor->config->project_dir);

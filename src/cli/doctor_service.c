@@ -220,6 +220,6 @@ void doctor_look_at_owner(struct doctor *doctor)
         doctor_say(&doctor->report, SMA_PROBE_WARNING, "owner", remedy,
                    known == NOBODY
                        ? "nobody is owner yet: nobody can approve what the agent asks for"
-                       : "it is not known whether there is one: the service did not end in order, "
-                         "or its records cannot be read");
+                       : "it is not known whether there is one while the service does not run: "
+                         "its newest records are read by itself alone");
 }

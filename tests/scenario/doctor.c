@@ -599,6 +599,20 @@ static void what_is_no_project_is_told(void)
     close_world(&world);
 }
 
+/* What the start would refuse is no "ok" here. */
+static void a_rule_that_cannot_be_read_is_told(void)
+{
+    struct world world;
+    open_world(&world);
+    folder_write(&world.folder, "ship.json",
+                 "{\"name\":\"x\",\"llm\":{\"provider\":\"offline\"},\"permissions\":"
+                 "{\"exec_shell\":{\"deny\":[\"rm -rf (\"]}}}");
+    run(&world, "--offline");
+    CHECK_INT(1, world.status);
+    expect(&world, "error", "configuration", "is not the beginning of one command", "permissions");
+    close_world(&world);
+}
+
 /* -- a service that runs, and one that cannot ------------------------------------------------- */
 static void a_running_service_is_asked_and_goes_on(void)
 {
@@ -721,6 +735,7 @@ int main(int argc, char **argv)
     RUN(a_unit_that_breaks_the_sandbox_is_told);
     RUN(a_full_disk_is_told);
     RUN(what_is_no_project_is_told);
+    RUN(a_rule_that_cannot_be_read_is_told);
     RUN(a_running_service_is_asked_and_goes_on);
     RUN(a_service_that_hangs_or_was_killed_is_told);
     RUN(an_owner_who_was_paired_is_known);

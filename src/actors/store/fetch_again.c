@@ -80,7 +80,8 @@ static json_t *read_files(struct sma_str line, struct sma_str path)
     json_array_foreach(json_object_get(json_object_get(root, "meta"), "files"), i, item)
     {
         const char *its = json_string_value(json_object_get(item, "path"));
-        if (its != NULL && is_cached(its) && (path.len == 0 || sma_str_is_equal(path, sma_str(its))))
+        if (its != NULL && is_cached(its) &&
+            (path.len == 0 || sma_str_is_equal(path, sma_str(its))))
             (void)json_array_append(wanted, item);
     }
     json_decref(root);

@@ -396,8 +396,7 @@ static struct sma_fetch *next_fetch(struct sma_fetches *fetches, uint64_t now_ns
         for (size_t j = 0; job->is_open && j < job->list.count; j++) {
             struct sma_fetch *fetch = &job->files[j];
             if (fetch->state == FETCH_WAITING && fetch->due_ns <= now_ns &&
-                (may_again || !is_again(job)) &&
-                (best == NULL || comes_before(job, best->job))) {
+                (may_again || !is_again(job)) && (best == NULL || comes_before(job, best->job))) {
                 best = fetch;
                 break;
             }

@@ -61,8 +61,7 @@ static enum sma_err refuse_others(enum sma_tool tool, const json_t *root, struct
             continue;
         sma_buf_printf(why,
                        "\"%.*s\" is not known to this tool: nothing was %s. Call again without it.",
-                       (int)sma_utf8_cut(sma_str(name), 60), name,
-                       is_send ? "sent" : "done");
+                       (int)sma_utf8_cut(sma_str(name), 60), name, is_send ? "sent" : "done");
         return SMA_ERR_BADINPUT;
     }
     return SMA_ERR_OK;
