@@ -103,7 +103,7 @@ static const char *find_place(struct mcp_server *server, struct mcp_question **r
 const char *mcp_sample_ask(struct mcp_server *server, const struct sma_mcp_wish *wish)
 {
     struct sma_mcp *mcp = server->mcp;
-    struct mcp_question *place;
+    struct mcp_question *place = NULL;
     const char *why = find_place(server, &place);
     struct sma_mcp_sample asked = {
         .server = sma_str(server->name),
