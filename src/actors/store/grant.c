@@ -108,8 +108,9 @@ struct revocation
     const char *text;
 };
 
-static SMA_CHECKED enum sma_err revoke_grant(struct sma_store *store, const struct sma_decide *decide,
-                                       struct sma_state_rows *rows, struct revocation *ret)
+static SMA_CHECKED enum sma_err revoke_grant(struct sma_store *store,
+                                             const struct sma_decide *decide,
+                                             struct sma_state_rows *rows, struct revocation *ret)
 {
     struct sma_state_grants found = {NULL, 0};
     enum sma_err err = decide->id.len >= ID_BYTES_MIN
@@ -142,7 +143,8 @@ void sma_store_revoke(struct sma_store *store, struct sma_msg **question)
     sma_store_check_disk(store);
     if (sma_store_may_write(store)) {
         struct sma_state_rows rows = {0};
-        enum sma_err err = revoke_grant(store, SMA_MSG_BODY(*question, struct sma_decide), &rows, &said);
+        enum sma_err err =
+            revoke_grant(store, SMA_MSG_BODY(*question, struct sma_decide), &rows, &said);
         sma_state_rows_free(&rows);
         if (err != SMA_ERR_OK) {
             sma_store_fail_batch(store, err);
