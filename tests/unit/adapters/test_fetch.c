@@ -246,7 +246,8 @@ static void put_list(struct sma_buf *buf, const char *files)
     CHECK_OK(buf->err);
 }
 
-static void ask(const char *files, bool wants_role)
+/* number 0: of no message, asked for once more. */
+static void ask_as(uint64_t number, const char *files, bool wants_role)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 4096);
@@ -261,12 +262,17 @@ static void ask(const char *files, bool wants_role)
         SMA_MSG_NEW(SMA_MSG_PREPARE, struct sma_prepare, sma_route_space(&route) + list.len + 1);
     CHECK(msg != NULL);
     struct sma_prepare *prepare = SMA_MSG_BODY(msg, struct sma_prepare);
-    *prepare = (struct sma_prepare){.seq = ++world.file_count, .wants_role = wants_role};
+    *prepare = (struct sma_prepare){.seq = number, .wants_role = wants_role};
     prepare->route = sma_route_dup(msg, &route);
     prepare->preparation = sma_msg_dup(msg, list);
     CHECK_OK(sma_ctx_ask(sma_system_ctx(world.system, SMA_ACTOR_STORE), SMA_ACTOR_ADAPTER_0, &msg,
                          UINT64_MAX, NULL));
     sma_buf_fini(&buf);
+}
+
+static void ask(const char *files, bool wants_role)
+{
+    ask_as(++world.file_count, files, wants_role);
 }
 
 /* How many seconds all answers took; fails when one does not come. */
@@ -309,6 +315,39 @@ static void stalled_downloads_give_their_places_to_others(void)
     CHECK(answered_after_s(2) <= SMA_FETCH_SILENT_S + 2);
     CHECK_TEXT("", world.context);
     CHECK(has_file("a") && has_file("b") && has_file("c") && has_file("d") && has_file("e"));
+    close_world();
+}
+
+static void what_is_asked_for_once_more_holds_up_nothing_that_arrives(void)
+{
+    open_world();
+    for (size_t i = 0; i + 1 < SMA_FETCH_COUNT_MAX; i++)
+        world.plans[i] = PLAN_STALL;
+    ask_as(0, "abcdef", false);
+    ask_as(0, "ghij", false);
+    ask("xyz", false); /* all of it by the place that is kept, before what stands in line */
+    uint64_t from_ns = sma_sim_now(world.system);
+    (void)sma_sim_run(world.system, 1000000, from_ns + SECOND);
+    CHECK_INT(1, world.answer_count);
+    CHECK(has_file("x") && has_file("y") && has_file("z") && !has_file("d") && !has_file("g"));
+    CHECK_INT(SMA_FETCH_COUNT_MAX - 1 + 3, world.call_count);
+    (void)answered_after_s(3);
+    CHECK(has_file("a") && has_file("f") && has_file("j"));
+    close_world();
+}
+
+static void what_arrives_goes_before_what_is_asked_for_once_more(void)
+{
+    open_world();
+    for (size_t i = 0; i < SMA_FETCH_COUNT_MAX; i++)
+        world.plans[i] = i == 0 ? PLAN_TOKEN : PLAN_TRICKLE;
+    for (size_t i = SMA_FETCH_COUNT_MAX + 1; i < CALL_COUNT_MAX; i++)
+        world.plans[i] = PLAN_STALL;
+    ask("wxyz", false);
+    ask_as(0, "ab", false);
+    ask("m", false);
+    (void)sma_sim_run(world.system, 1000000, sma_sim_now(world.system) + 26 * SECOND);
+    CHECK(has_file("w") && has_file("m") && !has_file("a"));
     close_world();
 }
 
@@ -441,6 +480,8 @@ int main(void)
 {
     RUN(a_download_that_stalls_is_begun_again);
     RUN(stalled_downloads_give_their_places_to_others);
+    RUN(what_is_asked_for_once_more_holds_up_nothing_that_arrives);
+    RUN(what_arrives_goes_before_what_is_asked_for_once_more);
     RUN(what_stalls_every_time_is_named);
     RUN(a_download_that_grows_is_left_alone);
     RUN(waiting_for_a_token_is_no_stall);
