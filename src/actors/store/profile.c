@@ -13,6 +13,7 @@
 #include "outbox.h"
 #include "query_priv.h"
 
+#include "runtime/text/said.h"
 #include "sma/adapter.h"
 #include "sma/text.h"
 
@@ -95,7 +96,7 @@ static void put_known(struct sma_buf *buf, const struct subject *subject,
     sma_buf_put_json_member(buf, "channel", subject->route.channel);
     sma_buf_put_json_member(buf, "userId", subject->route.user_id);
     if (subject->route.user_name.len > 0)
-        sma_buf_put_json_member(buf, "knownAs", subject->route.user_name);
+        sma_said_put_member(buf, "knownAs", subject->route.user_name);
     if (contact->wall_ms > 0) {
         sma_buf_put_text(buf, ",\"lastSeen\":\"");
         sma_buf_put_iso_time(buf, contact->wall_ms);

@@ -10,8 +10,8 @@
 
 #include "feishu_code.h"
 
-#include "adapters/common/said.h"
 #include "runtime/text/attach.h"
+#include "runtime/text/said.h"
 #include "sma/text.h"
 
 #include <jansson.h>

@@ -360,3 +360,13 @@ void telegram_classify(const struct sma_net_answer *answer, struct telegram_outc
     }
     *ret_outcome = outcome;
 }
+
+void telegram_classify_read(const struct sma_net_answer *answer,
+                            struct telegram_outcome *ret_outcome)
+{
+    static const char words[] = "; whether the message arrived is unknown";
+    telegram_classify(answer, ret_outcome);
+    char *at = strstr(ret_outcome->error, words);
+    if (at != NULL)
+        memmove(at, at + sizeof words - 1, strlen(at + sizeof words - 1) + 1);
+}

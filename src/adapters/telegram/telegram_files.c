@@ -4,8 +4,8 @@
  */
 #include "telegram_priv.h"
 
-#include "adapters/common/said.h"
 #include "runtime/json/json_read.h"
+#include "runtime/text/said.h"
 #include "sma/text.h"
 
 #include <jansson.h>
@@ -36,7 +36,7 @@ static void on_downloaded(void *state, void *user, const struct sma_net_answer *
     if (sma_fetch_is_over(fetch, answer))
         return;
     bool is_answered = answer->end == SMA_NET_ANSWERED;
-    telegram_classify(answer, &outcome);
+    telegram_classify_read(answer, &outcome);
     if (is_answered && answer->status == 200)
         sma_fetch_done(fetch);
     else if (is_answered && answer->status == 404) /* the link is gone, not the bot */
@@ -169,7 +169,7 @@ static void on_located(void *state, void *user, const struct sma_net_answer *ans
     fetch->call = NULL;
     const json_t *result = telegram_result(answer, &root);
     if (result == NULL)
-        telegram_classify(answer, &outcome);
+        telegram_classify_read(answer, &outcome);
     if (result != NULL)
         locate(state, fetch, result);
     else if (may_pass(&outcome))
@@ -213,7 +213,7 @@ static void on_role(void *state, void *user, const struct sma_net_answer *answer
         json_string_value(json_object_get(telegram_result(answer, &root), "status"));
     uint8_t role = SMA_ROLE_UNKNOWN;
     (void)state;
-    telegram_classify(answer, &outcome);
+    telegram_classify_read(answer, &outcome);
     if (status != NULL)
         role = strcmp(status, "administrator") == 0 || strcmp(status, "creator") == 0
                    ? SMA_ROLE_ADMIN
@@ -286,7 +286,7 @@ static void on_profile(void *state, void *user, const struct sma_net_answer *ans
     char why[320];
     const json_t *member = telegram_result(answer, &root);
     (void)state;
-    telegram_classify(answer, &outcome);
+    telegram_classify_read(answer, &outcome);
     snprintf(why, sizeof why, "The platform does not say it: %s", outcome.error);
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
         snprintf(why, sizeof why, "Too much is asked of the platform: try again in %u s",

@@ -200,5 +200,8 @@ struct telegram_outcome
 };
 /** Never fails: what cannot be read is classified as such. */
 void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome);
+/** The same of a question: nothing was sent that may have arrived. */
+void telegram_classify_read(const struct sma_net_answer *answer,
+                            struct telegram_outcome *ret_outcome);
 
 #endif

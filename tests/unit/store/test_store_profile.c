@@ -11,7 +11,7 @@ static void ask_about(struct world *world, const char *chat, const char *user, b
     snprintf(key, sizeof key, "test:chat:%s", chat);
     struct sma_route route = route_of(TEST, key);
     route.user_id = SMA_STR("ann");
-    route.user_name = SMA_STR("Ann");
+    route.user_name = SMA_STR("A\u202Enn"); /* what turns the words behind it round is left out */
     const struct sma_contact_ask ask = {.wants_profile = true,
                                         .user_id = sma_str(user),
                                         .asker = route,
@@ -125,6 +125,10 @@ static void what_does_not_come_is_said(void)
     const char *said = told_agent(&world);
     CHECK(strstr(said, "\"success\":false,\"error\":\"Too much is asked") != NULL);
     CHECK(strstr(said, "\"knownAs\":\"Ann\"") != NULL && strstr(said, "\"lastSeen\":") != NULL);
+    ask_about(&world, "room", "ann", false);
+    say_profile(&world, "", "");
+    said = told_agent(&world);
+    CHECK(strstr(said, "\"knownAs\":\"Ann\"") != NULL);
     ask_about(&world, "room", "bob", false);
     say_profile(&world, "", "");
     CHECK(strstr(told_agent(&world), "did not say anything") != NULL);

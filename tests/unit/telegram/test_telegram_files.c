@@ -243,11 +243,16 @@ static void a_person_is_looked_up(void)
     person = prepared_of(world_ask_profile("-1001", "not a number"));
     CHECK_TEXT("The platform cannot be asked about this id.", person.context);
     CHECK_INT(2, world_calls("getchatmember"));
+    fault("getChatMember", "status", 500);
+    person = prepared_of(world_ask_profile("-1001", "501"));
+    CHECK(strstr(person.context, "HTTP 500") != NULL);
+    CHECK(strstr(person.context, "arrived") == NULL); /* nothing was sent */
+    CHECK_INT(3, world_calls("getchatmember"));
     fault("getChatMember", "status", 429);
     person = prepared_of(world_ask_profile("-1001", "501"));
     CHECK_TEXT("", person.profile);
     CHECK(strstr(person.context, "try again in ") != NULL);
-    CHECK_INT(3, world_calls("getchatmember"));
+    CHECK_INT(4, world_calls("getchatmember"));
     world_close();
 }
 

@@ -2,8 +2,8 @@
  * said.h — what platforms say of people, made fit for a model to read.
  * Threads: any; no state.
  */
-#ifndef SMA_ADAPTERS_COMMON_SAID_H
-#define SMA_ADAPTERS_COMMON_SAID_H
+#ifndef SMA_RUNTIME_TEXT_SAID_H
+#define SMA_RUNTIME_TEXT_SAID_H
 
 #include "sma/buf.h"
 
