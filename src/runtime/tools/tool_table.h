@@ -89,7 +89,7 @@
         "\"text\"")) \
     X(DOWNLOAD, "download_attachment", SMA_TOOL_OFFER_FILES, false, false, \
       "Fetch again what came with an earlier message of this chat: a picture, document, voice or " \
-      "audio whose file is not there any more or could not be fetched then. Returns paths; " \
+      "audio whose file is not there any more or did not come then. Returns paths; " \
       "read_file reads them.", \
       ARG_OPTIONAL( \
         ARG_TEXT("messageId", "of the message, as chat_load_history tells it") "," \
