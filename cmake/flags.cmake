@@ -67,16 +67,16 @@ function(sma_units library)
     set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# sma_library(name [COLD] [SEPARATE] SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
+# sma_library(name [COLD] SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
 # adds arrows to libraries whose headers it includes and whose code somebody else links. COLD: no message passes through
-# it, so that an installation builds it quickly. SEPARATE: tests put functions of their own in the place of some files.
+# it, so that an installation builds it quickly.
 function(sma_library name)
-    cmake_parse_arguments(arg "COLD;SEPARATE" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
+    cmake_parse_arguments(arg "COLD" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
     add_library(${name} STATIC ${arg_SOURCES})
     if(arg_COLD)
         target_compile_options(${name} PRIVATE ${SMA_COLD_FLAGS})
     endif()
-    if(SMA_UNITS AND NOT (arg_SEPARATE AND BUILD_TESTING))
+    if(SMA_UNITS)
         sma_units(${name} ${arg_SOURCES})
     endif()
     target_link_libraries(${name} PUBLIC sma_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
