@@ -91,7 +91,7 @@ endfunction()
 # all but one. What these find is found with the other sanitizers.
 set(SMA_SAYS_NOTHING_OF_THREADS
     test_store_.* test_state_[a-v].* test_text_.* test_config.* test_approval.* test_access.* test_doctor.* test_init.*
-    test_cli.* test_skills.* test_markup.* test_media.* test_web_rules test_files.* test_run_.* test_fake_.*
+    test_cli.* test_mcp_tls test_skills.* test_markup.* test_media.* test_web_rules test_files.* test_run_.* test_fake_.*
     scenario_cli scenario_chat_terminal scenario_commands scenario_documents init_wizard init_flags scenario_doctor
     scenario_model_matrix scenario_model_price scenario_openai_world scenario_past scenario_pictures_refused scenario_seen
     scenario_bench scenario_chaos scenario_skills scenario_budget scenario_provider_keys scenario_why_.*
