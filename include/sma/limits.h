@@ -83,10 +83,10 @@
 /* default of backlogLateS: nor are these, when a newer one of the chat is answered already */
 #define SMA_BACKLOG_LATE_S 1800
 /* of one message; further ones are named, not fetched */
-#define SMA_FETCH_AGAIN_COUNT_MAX 16 /* messages whose files are fetched once more, at once */
-#define SMA_ATTACHMENT_META_BYTES_MAX \
-    (16 * 1024) /* of how they are asked for, in the history; longer is left out */
 #define SMA_ATTACHMENT_COUNT_MAX 16
+/* of how they are asked for, in the history; longer is left out */
+#define SMA_ATTACHMENT_META_BYTES_MAX (16 * 1024)
+#define SMA_FETCH_AGAIN_COUNT_MAX 16 /* messages whose files are fetched once more, at once */
 /* default of adapters.<platform>.attachmentBytesMax */
 #define SMA_ATTACHMENT_BYTES_MAX (20 * 1024 * 1024)
 

@@ -29,7 +29,7 @@ struct store_profile
     struct store_profile *next;
     struct sma_msg *question; /* CONTACT */
     uint64_t ask_id, until_ns;
-    struct sma_buf known; /* JSON members, each behind a comma */
+    struct sma_buf known; /* JSON members, without a comma in front */
 };
 
 /* -- answers ----------------------------------------------------------------------------------- */

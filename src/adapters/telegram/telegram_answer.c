@@ -46,8 +46,10 @@ struct reading
     int64_t retry_after_s;   /* -1 = none */
     int64_t migrate_to;      /* 0 = none */
     bool is_envelope, is_ok;
-    json_t *result; /* borrowed */
+    json_t *result;    /* borrowed */
+    const char *doubt; /* behind what may have been done all the same; "" of a question */
 };
+#define DOUBT "; whether the message arrived is unknown"
 
 static struct reading read_answer(json_t *root, const struct sma_net_answer *answer)
 {
@@ -278,8 +280,8 @@ static void on_server_error(const struct reading *reading, const struct sma_net_
         set_error(outcome, "Telegram is not available (HTTP 503)");
         return;
     }
-    set_error(outcome, "Telegram answered HTTP %d; whether the message arrived is unknown%s%.*s",
-              reading->code, reading->description[0] == '\0' ? "" : ": ", DESCRIPTION_BYTES_MAX,
+    set_error(outcome, "Telegram answered HTTP %d%s%s%.*s", reading->code, reading->doubt,
+              reading->description[0] == '\0' ? "" : ": ", DESCRIPTION_BYTES_MAX,
               reading->description);
 }
 
@@ -312,34 +314,35 @@ static void on_refusal(const struct reading *reading, const struct sma_net_answe
 }
 
 /* -- the whole --------------------------------------------------------------------------------- */
-static void on_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
+static void on_answer(const struct sma_net_answer *answer, const char *doubt,
+                      struct telegram_outcome *outcome)
 {
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
     if (sma_json_load(answer->body, &root) != SMA_ERR_OK)
         root = NULL; /* as an answer without words */
     struct reading reading = read_answer(root, answer);
+    reading.doubt = doubt;
     bool is_2xx = answer->status >= 200 && answer->status < 300;
     bool is_no_error = reading.code < 400; /* says nothing, or contradicts itself */
     if (is_2xx && reading.is_ok) {
         on_success(&reading, outcome);
     } else if (is_2xx && is_no_error) {
         classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
-        set_error(outcome,
-                  "Telegram's answer (HTTP %d) could not be read; whether the message arrived "
-                  "is unknown",
-                  answer->status);
+        set_error(outcome, "Telegram's answer (HTTP %d) could not be read%s", answer->status,
+                  doubt);
     } else {
         on_refusal(&reading, answer, outcome);
     }
 }
 
-void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome)
+static void classify(const struct sma_net_answer *answer, const char *doubt,
+                     struct telegram_outcome *ret_outcome)
 {
     struct telegram_outcome outcome = {0};
     const char *error = answer->error == NULL ? "" : answer->error;
     switch (answer->end) {
     case SMA_NET_ANSWERED:
-        on_answer(answer, &outcome);
+        on_answer(answer, doubt, &outcome);
         break;
     case SMA_NET_NOT_SENT:
         classify_as(&outcome, SMA_ATTEMPT_RETRY);
@@ -353,20 +356,19 @@ void telegram_classify(const struct sma_net_answer *answer, struct telegram_outc
     case SMA_NET_UNKNOWN:
     default:
         classify_as(&outcome, SMA_ATTEMPT_UNKNOWN);
-        set_error(&outcome,
-                  "no whole answer from Telegram; whether the message arrived is unknown: %s",
-                  error);
+        set_error(&outcome, "no whole answer from Telegram%s: %s", doubt, error);
         break;
     }
     *ret_outcome = outcome;
 }
 
+void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome)
+{
+    classify(answer, DOUBT, ret_outcome);
+}
+
 void telegram_classify_read(const struct sma_net_answer *answer,
                             struct telegram_outcome *ret_outcome)
 {
-    static const char words[] = "; whether the message arrived is unknown";
-    telegram_classify(answer, ret_outcome);
-    char *at = strstr(ret_outcome->error, words);
-    if (at != NULL)
-        memmove(at, at + sizeof words - 1, strlen(at + sizeof words - 1) + 1);
+    classify(answer, "", ret_outcome);
 }
