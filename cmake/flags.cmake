@@ -49,10 +49,11 @@ include(${CMAKE_CURRENT_LIST_DIR}/arrows.cmake)
 # A build spends most of its time in starting compilers and reading headers. Where nobody edits what is built, files of
 # a library are compiled together.
 option(SMA_UNITS "Compile files of a library together; cmake/units.awk says which" OFF)
-set(SMA_COLD_FLAGS "" CACHE STRING "Flags for libraries that no message passes through, e.g. -O1")
 if(SMA_UNITS) # a file may call a variable as its neighbour calls a function; bounds are known across files
     target_compile_options(sma_flags INTERFACE -Wno-shadow
         $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> $<$<C_COMPILER_ID:GNU>:-Wno-format-overflow>)
+    set(CMAKE_C_ARCHIVE_CREATE "<CMAKE_AR> qcsT <TARGET> <LINK_FLAGS> <OBJECTS>") # one process, and nothing is copied
+    set(CMAKE_C_ARCHIVE_FINISH "")
 endif()
 function(sma_units library)
     list(FILTER ARGN INCLUDE REGEX "^[a-z_0-9]+\\.c$") # what lies in the folder: generated files stay alone
@@ -67,15 +68,11 @@ function(sma_units library)
     set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# sma_library(name [COLD] SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
-# adds arrows to libraries whose headers it includes and whose code somebody else links. COLD: no message passes through
-# it, so that an installation builds it quickly.
+# sma_library(name SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
+# adds arrows to libraries whose headers it includes and whose code somebody else links.
 function(sma_library name)
-    cmake_parse_arguments(arg "COLD" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
+    cmake_parse_arguments(arg "" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
     add_library(${name} STATIC ${arg_SOURCES})
-    if(arg_COLD)
-        target_compile_options(${name} PRIVATE ${SMA_COLD_FLAGS})
-    endif()
     if(SMA_UNITS)
         sma_units(${name} ${arg_SOURCES})
     endif()
