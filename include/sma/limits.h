@@ -86,7 +86,8 @@
 #define SMA_ATTACHMENT_COUNT_MAX 16
 /* of how they are asked for, in the history; longer is left out */
 #define SMA_ATTACHMENT_META_BYTES_MAX (16 * 1024)
-#define SMA_FETCH_AGAIN_COUNT_MAX 16 /* messages whose files are fetched once more, at once */
+/* questions of one kind to the platforms, at once: files that are fetched once more; people */
+#define SMA_PLATFORM_ASK_COUNT_MAX 16
 /* default of adapters.<platform>.attachmentBytesMax */
 #define SMA_ATTACHMENT_BYTES_MAX (20 * 1024 * 1024)
 

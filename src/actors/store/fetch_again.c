@@ -8,6 +8,7 @@
  */
 #include "intake_priv.h"
 #include "outbox.h"
+#include "platform_ask.h"
 #include "query_priv.h"
 #include "record.h"
 #include "store.h"
@@ -88,69 +89,6 @@ static json_t *read_files(struct sma_str line, struct sma_str path)
     return wanted;
 }
 
-static struct store_fetch *free_place(struct sma_store *store)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++)
-        if (store->query->fetches[i].question == NULL)
-            return &store->query->fetches[i];
-    return NULL;
-}
-
-/* Takes files. */
-static void ask_adapter(struct sma_store *store, struct sma_msg **question, json_t *files)
-{
-    const struct sma_fetch_ask *asked = SMA_MSG_BODY(*question, struct sma_fetch_ask);
-    struct store_fetch *fetch = free_place(store);
-    int adapter = sma_store_adapter_of(store, &asked->route);
-    char *preparation = json_dumps(files, JSON_COMPACT);
-    enum sma_actor_id actor =
-        adapter < 0 ? SMA_ACTOR_STORE : store->adapters[adapter].adapter->actor;
-    uint64_t until = sma_ctx_now(store->ctx) + FETCH_NS, ask_id = 0;
-    struct sma_prepare prepare = {.route = asked->route};
-    prepare.route.adapter = (uint8_t)actor;
-    prepare.preparation = sma_str(preparation == NULL ? "" : preparation);
-    struct sma_msg *msg = NULL;
-    enum sma_err err = SMA_ERR_BUSY;
-    if (adapter >= 0 && fetch != NULL && preparation != NULL &&
-        sma_ctx_ask_room(store->ctx, actor) > 0) {
-        msg = sma_store_made(store, sma_msg_make_prepare(&prepare));
-        err = sma_ctx_ask(store->ctx, actor, &msg, until, &ask_id);
-    }
-    free(preparation);
-    if (err != SMA_ERR_OK) {
-        sma_msg_destroyp(&msg);
-        json_decref(files);
-        refuse(store, *question, SMA_ERR_BUSY,
-               "Too much is being fetched now, or the program is stopping. Try again later.");
-        return;
-    }
-    *fetch = (struct store_fetch){
-        .question = *question, .ask_id = ask_id, .until_ns = until, .files = files};
-    *question = NULL;
-}
-
-void sma_store_fetch_found(struct sma_store *store, struct store_search *search, enum sma_err err,
-                           const struct sma_error *error)
-{
-    uint32_t count = 0;
-    bool is_cut;
-    const struct sma_fetch_ask *ask = SMA_MSG_BODY(search->question, struct sma_fetch_ask);
-    const struct sma_history_item *items =
-        err == SMA_ERR_OK ? sma_history_read_items(search->reader, &count, &is_cut) : NULL;
-    json_t *files = count > 0 ? read_files(items[0].line, ask->path) : NULL;
-    if (err != SMA_ERR_OK) {
-        refuse(store, search->question, err, error->text[0] ? error->text : sma_err_text(err));
-    } else if (json_array_size(files) == 0) {
-        json_decref(files);
-        refuse(store, search->question, SMA_ERR_NOTFOUND,
-               "No earlier message of this chat with this id or path has files that can be "
-               "fetched again. chat_load_history tells ids and, in @attach lines, paths; what "
-               "came before this version of the program is not known any more.");
-    } else {
-        ask_adapter(store, &search->question, files);
-    }
-}
-
 /* -- what came --------------------------------------------------------------------------------- */
 static void put_member(struct sma_buf *buf, const json_t *item, const char *name)
 {
@@ -188,74 +126,61 @@ static void put_files(struct sma_store *store, const json_t *files, struct sma_b
     sma_buf_put_char(buf, ']');
 }
 
-static void end_fetch(struct store_fetch *fetch)
+/* kept: the preparation. What the adapter could not have is said in its context. */
+static void tell(struct sma_store *store, const struct sma_msg *question, struct sma_str kept,
+                 const struct sma_prepared *said, struct sma_str why)
 {
-    sma_msg_destroyp(&fetch->question);
-    json_decref(fetch->files);
-    *fetch = (struct store_fetch){0};
-}
-
-/* missing: what the adapter says of those that it could not have. */
-static void tell(struct sma_store *store, struct store_fetch *fetch, struct sma_str missing)
-{
-    SMA_AUTO(sma_buf_fini) struct sma_buf files;
-    sma_buf_init(&files, FILES_BYTES_MAX);
-    put_files(store, fetch->files, &files);
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
+    json_t *files = NULL;
+    struct sma_str missing = said == NULL ? why : said->context;
+    sma_buf_init(&buf, FILES_BYTES_MAX);
+    if (sma_json_load(kept, &files) != SMA_ERR_OK)
+        files = NULL;
+    put_files(store, files, &buf);
+    json_decref(files);
     if (missing.len > SMA_META_BYTES_MAX)
         missing.len = sma_utf8_cut(missing, SMA_META_BYTES_MAX);
-    answer(store, fetch->question,
+    answer(store, question,
            &(struct sma_fetched){.files_json =
-                                     files.err == SMA_ERR_OK ? sma_buf_str(&files) : SMA_STR("[]"),
+                                     buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("[]"),
                                  .missing = missing});
-    end_fetch(fetch);
 }
 
-bool sma_store_fetch_came(struct sma_store *store, const struct sma_msg *msg)
+/* Takes files. */
+static void ask_adapter(struct sma_store *store, struct sma_msg **question, json_t *files)
 {
-    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
-        struct store_fetch *fetch = &store->query->fetches[i];
-        if (fetch->question == NULL || fetch->ask_id != msg->ask_id)
-            continue;
-        tell(store, fetch,
-             SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_prepared)->context);
-        return true;
+    char *preparation = json_dumps(files, JSON_COMPACT);
+    struct sma_str kept = sma_str(preparation == NULL ? "" : preparation);
+    const struct sma_fetch_ask *asked = SMA_MSG_BODY(*question, struct sma_fetch_ask);
+    struct sma_prepare prepare = {.route = asked->route, .preparation = kept};
+    enum sma_err err = preparation == NULL ? SMA_ERR_NOMEM
+                                           : sma_store_ask_platform(store, question, &prepare,
+                                                                    FETCH_NS, kept, tell);
+    if (err != SMA_ERR_OK)
+        refuse(store, *question, SMA_ERR_BUSY,
+               "Too much is being fetched now, or the program is stopping. Try again later.");
+    free(preparation);
+    json_decref(files);
+}
+
+void sma_store_fetch_found(struct sma_store *store, struct store_search *search, enum sma_err err,
+                           const struct sma_error *error)
+{
+    uint32_t count = 0;
+    bool is_cut;
+    const struct sma_fetch_ask *ask = SMA_MSG_BODY(search->question, struct sma_fetch_ask);
+    const struct sma_history_item *items =
+        err == SMA_ERR_OK ? sma_history_read_items(search->reader, &count, &is_cut) : NULL;
+    json_t *files = count > 0 ? read_files(items[0].line, ask->path) : NULL;
+    if (err != SMA_ERR_OK) {
+        refuse(store, search->question, err, error->text[0] ? error->text : sma_err_text(err));
+    } else if (json_array_size(files) == 0) {
+        json_decref(files);
+        refuse(store, search->question, SMA_ERR_NOTFOUND,
+               "No earlier message of this chat with this id or path has files that can be "
+               "fetched again. chat_load_history tells ids and, in @attach lines, paths; what "
+               "came before this version of the program is not known any more.");
+    } else {
+        ask_adapter(store, &search->question, files);
     }
-    return false;
-}
-
-/* -- time, and the end ------------------------------------------------------------------------- */
-void sma_store_expire_fetches(struct sma_store *store, uint64_t now)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
-        struct store_fetch *fetch = &store->query->fetches[i];
-        if (fetch->question != NULL && fetch->until_ns <= now)
-            tell(store, fetch, SMA_STR("The platform did not answer in time."));
-    }
-}
-
-uint64_t sma_store_fetches_wake(const struct sma_store *store)
-{
-    uint64_t wake = UINT64_MAX;
-    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
-        const struct store_fetch *fetch = &store->query->fetches[i];
-        if (fetch->question != NULL && fetch->until_ns < wake)
-            wake = fetch->until_ns;
-    }
-    return wake;
-}
-
-void sma_store_refuse_fetches(struct sma_store *store)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++) {
-        struct store_fetch *fetch = &store->query->fetches[i];
-        if (fetch->question != NULL)
-            refuse(store, fetch->question, SMA_ERR_GONE, "The program is stopping.");
-        end_fetch(fetch);
-    }
-}
-
-void sma_store_drop_fetches(struct sma_store *store)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(store->query->fetches); i++)
-        end_fetch(&store->query->fetches[i]);
 }

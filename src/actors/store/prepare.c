@@ -521,8 +521,6 @@ static SMA_CHECKED enum sma_err conclude_item(struct sma_store *store,
 void sma_store_prepared(struct sma_store *store, struct sma_msg **msg)
 {
     struct sma_prepared prepared = *SMA_MSG_BODY(*msg, struct sma_prepared);
-    if (sma_store_profile_said(store, *msg))
-        return;
     struct store_question *question = sma_store_map_get(&store->intake->questions, prepared.seq);
     if (store->is_draining || question == NULL || question->ask_id != (*msg)->ask_id)
         return; /* stopped, too late, or the service is: the row says what is still to be asked */

@@ -9,6 +9,7 @@
 #include "map.h"
 #include "outbox.h"
 #include "people.h"
+#include "platform_ask.h"
 #include "profile.h"
 #include "query_priv.h"
 #include "record.h"
@@ -443,8 +444,7 @@ void sma_store_refuse_searches(struct sma_store *store)
         answer_search(store, search, SMA_ERR_GONE, &stopping);
     }
     sma_store_drop_searches(store);
-    sma_store_refuse_fetches(store);
-    sma_store_expire_profiles(store, UINT64_MAX);
+    sma_store_refuse_platform_asks(store);
 }
 
 void sma_store_drop_searches(struct sma_store *store)
@@ -700,10 +700,7 @@ static enum sma_err create(struct sma_store *store)
 static uint64_t wake(const struct sma_store *store)
 {
     bool has_slice = store->query->search_first != NULL || store->query->lists != NULL;
-    uint64_t fetches = sma_store_fetches_wake(store), profiles = sma_store_profiles_wake(store);
-    if (has_slice)
-        return 0;
-    return fetches < profiles ? fetches : profiles;
+    return has_slice ? 0 : sma_store_platform_asks_wake(store);
 }
 
 static void follow(struct sma_store *store)
@@ -712,9 +709,8 @@ static void follow(struct sma_store *store)
     for (uint64_t seq; sma_store_next_finished(store, &place, &seq);)
         sma_store_answer_waiters(store, seq);
     sma_store_answer_asked(store);
-    sma_store_expire_profiles(store, sma_ctx_now(store->ctx));
     sma_store_list_slice(store, LIST_TIME_NS);
-    sma_store_expire_fetches(store, sma_ctx_now(store->ctx));
+    sma_store_expire_platform_asks(store);
 }
 
 static void fini(struct sma_store *store)
@@ -722,8 +718,7 @@ static void fini(struct sma_store *store)
     if (store->history != NULL)
         sma_store_drop_searches(store);
     sma_store_drop_lists(store);
-    sma_store_drop_fetches(store);
-    sma_store_drop_profiles(store);
+    sma_store_drop_platform_asks(store);
     for (uint32_t i = 0; i < store->query->asked_count; i++)
         sma_msg_destroyp(&store->query->asked[i]);
     free(store->query->asked);

@@ -25,8 +25,6 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg);
 
 /* -- fetch_again.c ----------------------------------------------------------------------------- */
 void sma_store_fetch(struct sma_store *store, struct sma_msg **msg);
-/** PREPARED that is the answer to one of its questions. */
-bool sma_store_fetch_came(struct sma_store *store, const struct sma_msg *msg);
 
 /* -- place.c ----------------------------------------------------------------------------------- */
 /** CONTACT about a chat: answered. */

@@ -26,14 +26,6 @@ struct store_search
     struct sma_history_reader *reader;
 };
 
-/* FETCH: its adapter is asked. */
-struct store_fetch
-{
-    struct sma_msg *question; /* NULL: free */
-    uint64_t ask_id, until_ns;
-    json_t *files; /* what is asked for, as in its preparation */
-};
-
 struct store_query
 {
     struct sma_msg **asked; /* questions of the open batch: looked at after its commit */
@@ -43,9 +35,8 @@ struct store_query
     struct store_map waiter_heads;                  /* seq -> index + 1 */
     struct store_list *lists;                       /* lists.h */
     struct store_search *search_first, *search_last;
-    uint32_t search_count; /* with an open reader */
-    struct store_fetch fetches[SMA_FETCH_AGAIN_COUNT_MAX];
-    struct store_profile *profiles; /* people that adapters are asked about: profile.c */
+    uint32_t search_count;                    /* with an open reader */
+    struct store_platform_ask *platform_asks; /* platform_ask.c */
 };
 
 /* -- fetch_again.c ----------------------------------------------------------------------------- */
@@ -54,10 +45,6 @@ void sma_store_fetch_query(const struct sma_fetch_ask *ask, struct sma_history_q
 /** Its search is over: answered, or the adapter is asked and the question is kept. */
 void sma_store_fetch_found(struct sma_store *store, struct store_search *search, enum sma_err err,
                            const struct sma_error *error);
-void sma_store_expire_fetches(struct sma_store *store, uint64_t now);
-uint64_t sma_store_fetches_wake(const struct sma_store *store); /* UINT64_MAX: none is open */
-void sma_store_refuse_fetches(struct sma_store *store);
-void sma_store_drop_fetches(struct sma_store *store); /* unanswered */
 
 /* -- query.c ----------------------------------------------------------------------------------- */
 void sma_store_enqueue_search(struct sma_store *store, struct sma_msg **msg);

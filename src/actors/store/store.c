@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "outbox.h"
 #include "people.h"
+#include "platform_ask.h"
 #include "query.h"
 #include "record.h"
 #include "runs.h"
@@ -272,7 +273,7 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         sma_store_ingress(store, msg);
         break;
     case SMA_MSG_PREPARED:
-        if (!sma_store_fetch_came(store, *msg))
+        if (!sma_store_platform_said(store, *msg))
             sma_store_prepared(store, msg);
         break;
     case SMA_MSG_STEP:

@@ -159,6 +159,18 @@ static void only_so_many_questions_wait(void)
     end_world(&world); /* one is open */
 }
 
+static void what_is_open_at_the_stop_is_answered(void)
+{
+    struct world world;
+    start(&world);
+    ask_about(&world, "room", "bob", false);
+    stop_world(&world);
+    CHECK(strstr(told_agent(&world), "The program is stopping") != NULL);
+    say_profile(&world, "{\"name\":\"late\"}", "");
+    CHECK_TEXT("", told_agent(&world));
+    end_world(&world);
+}
+
 static void a_platform_without_a_look_up_is_answered_from_the_store(void)
 {
     struct world world;
@@ -185,6 +197,7 @@ int main(void)
     RUN(others_are_not_told_of);
     RUN(what_does_not_come_is_said);
     RUN(only_so_many_questions_wait);
+    RUN(what_is_open_at_the_stop_is_answered);
     RUN(a_platform_without_a_look_up_is_answered_from_the_store);
     return check_summary();
 }
