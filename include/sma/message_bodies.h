@@ -528,6 +528,7 @@ BODY(sma_contact_ask)
     TEXT(chat_type)
     TEXT(message_id)
     FIELD(bool, wants_files) /* a file is to go there: a platform that takes none is not found */
+    FIELD(bool, wants_cards) /* likewise a card */
     FIELD(bool, wants_profile) /* what the platform says of user_id, asked for asker */
     TEXT(user_id)
     PART(sma_route, asker) /* of wants_profile: of the run; without user_id he is meant himself */

@@ -465,9 +465,11 @@ static void the_whole_answer_comes_as_a_file(void)
 #endif
 
 #if defined(CHAT_TOOLS_FEISHU)
-#define CARD(element)                                                                              \
-    "show [[call send_card {\"card\":{\"schema\":\"2.0\",\"body\":{\"elements\":[" element "]}}}]" \
-    "]"
+#define CARD_WITH(members, element)   \
+    "show [[call send_card {" members \
+    "\"card\":{\"schema\":\"2.0\",\"body\":{\"elements\":[" element "]}}}]]"
+#define CARD(element) CARD_WITH("", element)
+#define MENU "{\"tag\":\"markdown\",\"content\":\"the menu\"}"
 
 /* What the platform takes is shown; what it refuses, and what no card may have, is not called
  * sent. */
@@ -475,7 +477,7 @@ static void a_card_is_shown_or_said_why_not(void)
 {
     struct platform_world world;
     start(&world, "");
-    say(&world, true, CARD("{\"tag\":\"markdown\",\"content\":\"the menu\"}"));
+    say(&world, true, CARD(MENU));
     await_results(&world, 1);
     platform_settle(&world);
     CHECK_INT(1, chat_count(&world, ANN_CHAT, "the menu"));
@@ -489,6 +491,37 @@ static void a_card_is_shown_or_said_why_not(void)
     chat_expect(&world, ANN_CHAT, "do nothing else");
     platform_settle(&world);
     CHECK_INT(1, chat_count(&world, ANN_CHAT, "\"success\":true"));
+    platform_world_stop(&world);
+}
+
+/* It goes to the other chat alone; a chat that is unknown gets none, nor does one before people
+ * have agreed, who see what it holds. */
+static void a_card_goes_where_it_is_sent(void)
+{
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    say(&world, true, CARD_WITH("\"chatId\":\"" BOB_ID "\",", MENU));
+    await_results(&world, 1);
+    chat_expect(&world, ANN_CHAT, "\"sentTo\":\"" BOB_KEY "\"");
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, BOB_CHAT, "the menu"));
+    CHECK_INT(0, chat_count(&world, ANN_CHAT, "the menu"));
+    say(&world, true, CARD_WITH("\"chatId\":" UNKNOWN_ID ",", MENU));
+    await_results(&world, 2);
+    chat_expect(&world, ANN_CHAT, "does not know such a chat");
+    platform_world_stop(&world);
+    start(&world, "");
+    say(&world, true, CARD_WITH("\"chatId\":\"" BOB_ID "\",", MENU));
+    chat_expect(&world, ANN_CHAT, "(" BOB_KEY ")");
+    CHECK(chat_count(&world, ANN_CHAT, "the menu") > 0);
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, "the menu"));
+    service_kill(&world.world.service);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    say(&world, true, "yes");
+    await_results(&world, 1);
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, BOB_CHAT, "the menu"));
     platform_world_stop(&world);
 }
 #endif
@@ -531,6 +564,7 @@ int main(int argc, char **argv)
 #endif
 #if defined(CHAT_TOOLS_FEISHU)
     a_card_is_shown_or_said_why_not();
+    a_card_goes_where_it_is_sent();
 #endif
 #if defined(CHAT_TOOLS_TELEGRAM)
     people_are_asked_and_see_where_it_goes();

@@ -130,6 +130,7 @@ static void what_came_is_fetched_again(void)
     CHECK(access(place, F_OK) != 0);
     platform_status(&world, "file", 404, 404, 99);
     fetch_again(&world, ANN, "path", path, "could not be");
+    CHECK(platform_log_has(&world, "telegram: an earlier message of telegram:chat:1001: an "));
     CHECK(access(place, F_OK) != 0);
     platform_world_stop(&world);
 }

@@ -29,6 +29,10 @@ enum sma_err sma_agent_create(const struct sma_config *config, const struct sma_
     agent->config = config;
     agent->adapters = adapters;
     agent->adapter_count = adapter_count;
+    for (size_t i = 0; i < adapter_count; i++) {
+        agent->has_files_somewhere |= adapters[i].ops->capabilities.has_files;
+        agent->has_cards_somewhere |= adapters[i].ops->capabilities.has_cards;
+    }
     struct sma_mcp_policy *policy; /* read again there, where nobody can say what is wrong */
     enum sma_err err = sma_mcp_policy_load(config->permissions_json, &policy, error);
     if (err != SMA_ERR_OK) {
@@ -245,6 +249,8 @@ static void on_run(struct sma_agent *agent, struct sma_msg **msg)
                                       .has_files = adapter->capabilities.has_files,
                                       .has_reactions = adapter->capabilities.has_reactions,
                                       .has_cards = adapter->capabilities.has_cards,
+                                      .has_files_elsewhere = agent->has_files_somewhere,
+                                      .has_cards_elsewhere = agent->has_cards_somewhere,
                                       .has_markdown = adapter->capabilities.has_markdown,
                                       .is_stored = adapter->capabilities.is_stored_delivery,
                                       .part_chars_max = adapter->capabilities.part_chars_max,

@@ -152,6 +152,7 @@ struct sma_agent
     const struct sma_config *config;
     const struct sma_adapter *adapters;
     size_t adapter_count;
+    bool has_files_somewhere, has_cards_somewhere; /* one of them takes files, has cards */
     struct sma_run_settings *settings;
     struct agent_learned *learned; /* all that is known, for configurations to come */
     uint32_t learned_count, learned_room;

@@ -170,10 +170,16 @@ void sma_store_place(struct sma_store *store, const struct sma_msg *question)
         return;
     }
     place.adapter = sma_store_adapter_of(store, &(struct sma_route){.channel = channel});
-    if (place.ask->wants_files &&
-        !store->adapters[place.adapter].adapter->ops->capabilities.has_files) {
+    const struct sma_adapter_ops *ops = store->adapters[place.adapter].adapter->ops;
+    if (place.ask->wants_files && !ops->capabilities.has_files) {
         answer_none(store, question,
                     "The platform of that chat takes no files: nothing was sent. Send a text with "
+                    "chat_send.");
+        return;
+    }
+    if (place.ask->wants_cards && !ops->capabilities.has_cards) {
+        answer_none(store, question,
+                    "The platform of that chat has no cards: nothing was sent. Send a text with "
                     "chat_send.");
         return;
     }

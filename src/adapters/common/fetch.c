@@ -15,7 +15,8 @@
 
 #define BACKOFF_MAX_S 60
 #define PROFILE_BYTES_MAX 4096
-#define NOTES_BYTES_MAX ((size_t)256 * 1024) /* look-ups bound themselves further */
+#define MESSAGE_NAME_BYTES_MAX (SMA_ID_BYTES_MAX + 64) /* a longer key is cut */
+#define NOTES_BYTES_MAX ((size_t)256 * 1024)           /* look-ups bound themselves further */
 
 enum fetch_state
 {
@@ -213,9 +214,15 @@ static void settle(struct sma_fetch *fetch)
     sma_ctx_request_batch_end(fetches->ctx);
 }
 
-static unsigned long long seq_of(const struct sma_fetch *fetch)
+/* For the log. A message that is asked about once more has no number: then its chat. */
+static const char *name_of(const struct sma_prepare *prepare, char name[MESSAGE_NAME_BYTES_MAX])
 {
-    return sma_fetch_seq(fetch->job);
+    struct sma_str key = prepare->route.chat_key;
+    if (prepare->seq != 0)
+        snprintf(name, MESSAGE_NAME_BYTES_MAX, "message %llu", (unsigned long long)prepare->seq);
+    else
+        snprintf(name, MESSAGE_NAME_BYTES_MAX, "an earlier message of %.*s", (int)key.len, key.ptr);
+    return name;
 }
 
 static void note_missing(struct sma_fetch *fetch, const char *why)
@@ -234,10 +241,12 @@ static void note_missing(struct sma_fetch *fetch, const char *why)
 
 void sma_fetch_fail(struct sma_fetch *fetch, const char *why)
 {
+    char name[MESSAGE_NAME_BYTES_MAX];
     struct sma_fetches *fetches = fetch->job->fetches;
     stop_fetch(fetch);
-    sma_ctx_log(fetches->ctx, SMA_LOG_WARN, "%s: message %llu: %s could not be fetched: %s",
-                fetches->bot->name, seq_of(fetch),
+    sma_ctx_log(fetches->ctx, SMA_LOG_WARN, "%s: %s: %s could not be fetched: %s",
+                fetches->bot->name,
+                name_of(SMA_MSG_BODY(fetch->job->msg, struct sma_prepare), name),
                 fetch->item->is_lookup ? "what it refers to" : "an attachment", why);
     note_missing(fetch, why);
     settle(fetch);
@@ -453,10 +462,10 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
 static void read_list(struct sma_fetch_job *job, const struct sma_prepare *prepare)
 {
     const struct sma_fetches *fetches = job->fetches;
+    char name[MESSAGE_NAME_BYTES_MAX];
     if (sma_file_list_parse(prepare->preparation, &fetches->shape, &job->list) != SMA_ERR_OK)
-        sma_ctx_log(fetches->ctx, SMA_LOG_ERROR,
-                    "%s: message %llu: its list of attachments cannot be read", fetches->bot->name,
-                    (unsigned long long)prepare->seq);
+        sma_ctx_log(fetches->ctx, SMA_LOG_ERROR, "%s: %s: its list of attachments cannot be read",
+                    fetches->bot->name, name_of(prepare, name));
     for (size_t i = 0; i < job->list.count; i++)
         begin_file(job, i);
 }

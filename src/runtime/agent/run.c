@@ -9,17 +9,25 @@
 static const struct run_machine machine = {
     .create = sma_run_create, .handle = run_handle, .destroy = sma_run_destroy};
 
+/* The same for everybody in the chat: tools come first in a request, and what a provider has
+ * cached ends where they change. What somebody may not do is refused when it is called. */
+static uint64_t offers_of(const struct sma_run_options *options)
+{
+    bool sends_files = options->has_files || options->has_files_elsewhere;
+    bool sends_cards = options->has_cards || options->has_cards_elsewhere;
+    return (sends_files ? SMA_TOOL_OFFER_FILES : 0) |
+           (options->has_files ? SMA_TOOL_OFFER_FETCH : 0) |
+           (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0) |
+           (sends_cards ? SMA_TOOL_OFFER_CARDS : 0) |
+           (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0) |
+           (options->settings->config->agent_helpers > 0 ? SMA_TOOL_OFFER_HELPERS : 0) |
+           (options->settings->config->web.has_fetch ? SMA_TOOL_OFFER_WEB : 0) |
+           (options->settings->config->web.has_search ? SMA_TOOL_OFFER_SEARCH : 0);
+}
+
 enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run)
 {
-    /* The same for everybody in the chat: tools come first in a request, and what a provider has
-     * cached ends where they change. What somebody may not do is refused when it is called. */
-    uint64_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
-                      (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0) |
-                      (options->has_cards ? SMA_TOOL_OFFER_CARDS : 0) |
-                      (options->settings->config->has_skills ? SMA_TOOL_OFFER_SKILLS : 0) |
-                      (options->settings->config->agent_helpers > 0 ? SMA_TOOL_OFFER_HELPERS : 0) |
-                      (options->settings->config->web.has_fetch ? SMA_TOOL_OFFER_WEB : 0) |
-                      (options->settings->config->web.has_search ? SMA_TOOL_OFFER_SEARCH : 0);
+    uint64_t offers = offers_of(options);
     struct sma_run *run = calloc(1, sizeof *run);
     if (run == NULL)
         return SMA_ERR_NOMEM;
@@ -30,6 +38,8 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->sessions = options->sessions;
     run->session = options->session;
     run->settings = options->settings;
+    run->has_files = options->has_files;
+    run->has_cards = options->has_cards;
     run_chat_init(run, offers);
     run->target_index = run->chat.first;
     run->target = &options->settings->targets[run->target_index];
@@ -43,7 +53,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->channel = (struct sma_prompt_channel){
         .has_markdown = options->has_markdown,
         .is_stored = options->is_stored,
-        .sends_files = sma_tool_is_offered(SMA_TOOL_SEND_FILE, run->offers),
+        .sends_files = run->has_files && sma_tool_is_offered(SMA_TOOL_SEND_FILE, run->offers),
         .has_reactions = sma_tool_is_offered(SMA_TOOL_REACT, run->offers),
         .part_chars_max = options->part_chars_max};
     memcpy(run->random, options->random, sizeof run->random);

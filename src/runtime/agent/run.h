@@ -228,12 +228,13 @@ struct sma_run;
 struct sma_trace;
 struct sma_run_options
 {
-    const struct sma_run_order *order;        /* borrowed, outlives the run */
-    struct sma_sessions *sessions;            /* borrowed */
-    struct sma_session *session;              /* borrowed, pinned */
-    struct sma_run_settings *settings;        /* borrowed */
-    bool is_chinese_by_default;               /* of the adapter: language of notices */
-    bool has_files, has_reactions, has_cards; /* of the adapter: send_file, react, send_card */
+    const struct sma_run_order *order;             /* borrowed, outlives the run */
+    struct sma_sessions *sessions;                 /* borrowed */
+    struct sma_session *session;                   /* borrowed, pinned */
+    struct sma_run_settings *settings;             /* borrowed */
+    bool is_chinese_by_default;                    /* of the adapter: language of notices */
+    bool has_files, has_reactions, has_cards;      /* of the adapter: send_file, react, send_card */
+    bool has_files_elsewhere, has_cards_elsewhere; /* some adapter has them: the tools are there */
     bool has_markdown, is_stored; /* of the adapter: what becomes of a text (prompt.h) */
     uint32_t part_chars_max;      /* of the adapter */
     int64_t wall_ms;              /* now, for the facts */

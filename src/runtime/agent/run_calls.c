@@ -49,6 +49,12 @@ static bool refuse_call(struct sma_run *run, uint32_t index)
     else if (call->tool != SMA_TOOL_MCP && !sma_tool_is_offered(call->tool, run->offers))
         run_set_error(call, SMA_STR("Not carried out: the platform of this chat cannot do that. "
                                     "Answer in text."));
+    else if (!call->goes_elsewhere && sma_tool_sends_file(call->tool) && !run->has_files)
+        run_set_error(call, SMA_STR("Not carried out: the platform of this chat takes no files. "
+                                    "Name another chat, or answer in text."));
+    else if (!call->goes_elsewhere && call->tool == SMA_TOOL_SEND_CARD && !run->has_cards)
+        run_set_error(call, SMA_STR("Not carried out: the platform of this chat has no cards. "
+                                    "Name another chat, or answer in text."));
     else if (run_is_repeated(run, &run->answer.calls[index]))
         run_set_error(call, SMA_STR("Not carried out: this very call has failed 3 times already. "
                                     "Read the errors above and do it in another way, or tell the "
@@ -135,7 +141,8 @@ void run_ask_contact(struct sma_run *run, uint32_t index)
                                  .thread_id = args->thread_id,
                                  .chat_type = args->chat_type,
                                  .message_id = args->message_id,
-                                 .wants_files = sma_tool_sends_file(run->calls[index].tool)};
+                                 .wants_files = sma_tool_sends_file(run->calls[index].tool),
+                                 .wants_cards = run->calls[index].tool == SMA_TOOL_SEND_CARD};
     bool is_topic = run->calls[index].goes_elsewhere && args->channel.len == 0 &&
                     args->chat_id.len == 0 && args->thread_id.len > 0;
     if (is_topic) /* of this very chat */

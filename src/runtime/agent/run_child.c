@@ -19,7 +19,7 @@ static uint32_t usual_tools(void)
 }
 
 /* Never more than its run has, and no sub-agents of its own. */
-static uint32_t offers_of(const struct sma_run *run, const struct sma_tool_args *args)
+static uint64_t offers_of(const struct sma_run *run, const struct sma_tool_args *args)
 {
     uint64_t offers = run->offers;
     uint32_t tools = args->says_tools ? args->tools : usual_tools();
@@ -181,7 +181,8 @@ static bool make_run(struct sma_run *run, struct run_child *child)
                                       .sessions = child->sessions,
                                       .session = session,
                                       .settings = run->settings,
-                                      .has_files = (run->offers & SMA_TOOL_OFFER_FILES) != 0,
+                                      .has_files = run->has_files,
+                                      .has_cards = run->has_cards,
                                       .has_reactions =
                                           (run->offers & SMA_TOOL_OFFER_REACTIONS) != 0,
                                       .has_markdown = run->channel.has_markdown,

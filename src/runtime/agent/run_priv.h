@@ -159,7 +159,8 @@ struct sma_run
     uint64_t begun_ns, asked_ns; /* of wall_ms; the model was asked last */
     struct sma_trace trace;
     struct sma_stamps stamps;
-    uint64_t offers; /* enum sma_tool_offer */
+    uint64_t offers;           /* enum sma_tool_offer */
+    bool has_files, has_cards; /* the chat itself; the tools are offered for other chats, too */
     struct run_chat chat;
     struct sma_budget_over over; /* scope not NONE: it makes no further request */
     const struct sma_buf *head;

@@ -183,14 +183,20 @@ static void begin_decided(struct sma_run *run, uint32_t index)
         run_begin_call(run, index);
 }
 
+/* What only reads is not repeated either: it may be what ended the program. */
 static void set_interrupted(struct run_call *call)
 {
-    run_set_error(call, call->is_approved
-                            ? SMA_STR("It was agreed to, but interrupted by a restart; the outcome "
-                                      "is unknown. It was not repeated: look before you do it "
-                                      "again.")
-                            : SMA_STR("Interrupted by a restart; the outcome is unknown. It was "
-                                      "not repeated: look before you do it again."));
+    if (sma_tool_only_reads(call->tool))
+        run_set_error(call, SMA_STR("Interrupted by a restart before its result was there. It "
+                                    "changes nothing: call it again if you still need it."));
+    else
+        run_set_error(call,
+                      call->is_approved
+                          ? SMA_STR("It was agreed to, but interrupted by a restart; the outcome "
+                                    "is unknown. It was not repeated: look before you do it "
+                                    "again.")
+                          : SMA_STR("Interrupted by a restart; the outcome is unknown. It was "
+                                    "not repeated: look before you do it again."));
 }
 
 /* Its own steps tell what was done: nothing of it is unknown. */

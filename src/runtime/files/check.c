@@ -7,6 +7,7 @@
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy_mcp.h"
 #include "runtime/policy/shell.h"
+#include "runtime/tools/card_check.h"
 #include "sma/chats.h"
 #include "sma/text.h"
 
@@ -531,6 +532,16 @@ static enum sma_err check_file_elsewhere(struct checking *checking)
     return err;
 }
 
+/* A member a line: what people read of a card when it goes to another chat. */
+static enum sma_err check_card_elsewhere(struct checking *checking)
+{
+    char *lines = sma_card_lines(checking->args.content);
+    enum sma_err err =
+        lines == NULL ? SMA_ERR_NOMEM : check_send(checking, "send card 1", sma_str(lines));
+    free(lines);
+    return err;
+}
+
 static enum sma_err check_send_file(struct checking *checking)
 {
     int fd;
@@ -627,8 +638,11 @@ static enum sma_err check_tool(struct checking *checking)
     case SMA_TOOL_CONTACT_SEND:
         return check_send(checking, "send 1", checking->args.text);
     case SMA_TOOL_SEND:
+    case SMA_TOOL_SEND_CARD:
         if (checking->ask->receiver.len > 0)
-            return check_send(checking, "send 1", checking->args.text);
+            return checking->tool == SMA_TOOL_SEND
+                       ? check_send(checking, "send 1", checking->args.text)
+                       : check_card_elsewhere(checking);
         check_decide(checking, SMA_TOOL_ALLOWED, "", "it is the chat that asks");
         checking->check.is_complete = true;
         return SMA_ERR_OK;

@@ -30,7 +30,7 @@ static const char *members_of_strict(enum sma_tool tool)
            : tool == SMA_TOOL_CONTACT_SEND    ? "username text"
            : tool == SMA_TOOL_SEND_FILE       ? DESTINATION "path kind caption"
            : tool == SMA_TOOL_SEND_VOICE      ? DESTINATION "path caption"
-           : tool == SMA_TOOL_SEND_CARD       ? "card"
+           : tool == SMA_TOOL_SEND_CARD       ? DESTINATION "card"
            : tool == SMA_TOOL_REACT           ? "emoji message_id"
            : tool == SMA_TOOL_RESOLVE_PROFILE ? "userId channel"
            : tool == SMA_TOOL_DOWNLOAD        ? "messageId path"
@@ -79,27 +79,6 @@ static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, s
                       "\"text\" is blank: nothing was sent. Call again with the text to send.");
     if (args->text.len > SMA_TEXT_BYTES_MAX)
         return refuse(why, "\"text\" is over 1 MiB: nothing was sent. Send a shorter text.");
-    return SMA_ERR_OK;
-}
-
-/* Models write it as an object, and as its text. It goes out as it was checked. */
-static enum sma_err parse_card(json_t *root, struct sma_tool_args *args, struct sma_buf *why)
-{
-    json_t *given = json_object_get(root, "card"), *card = json_incref(given);
-    if (json_is_string(given)) {
-        json_decref(card);
-        card = json_loadb(json_string_value(given), json_string_length(given), 0, NULL);
-    }
-    char *text = NULL;
-    enum sma_err err = sma_card_check(card, &text, why);
-    json_decref(card);
-    if (err != SMA_ERR_OK)
-        return err;
-    int rc = json_object_set_new(root, "card", json_string(text));
-    free(text);
-    if (rc != 0)
-        return SMA_ERR_NOMEM;
-    args->content = string_of(json_object_get(root, "card"));
     return SMA_ERR_OK;
 }
 
@@ -161,8 +140,8 @@ bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
     if (tool == SMA_TOOL_CONTACT_SEND)
         return true;
     bool may_be = false;
-    bool has_place = tool == SMA_TOOL_SEND || sma_tool_sends_file(tool);
-    for (size_t i = 0; i < SMA_COUNT_OF(words) && has_place && arguments.len > 0; i++)
+    bool has_place = sma_tool_has_destination(tool) && arguments.len > 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(words) && has_place; i++)
         may_be |= memmem(arguments.ptr, arguments.len, words[i], strlen(words[i])) != NULL;
     json_t *root = may_be ? json_loadb(arguments.ptr, arguments.len, 0, NULL) : NULL;
     struct sma_tool_args args = {0};
@@ -179,6 +158,27 @@ bool sma_tool_goes_elsewhere(enum sma_tool tool, struct sma_str arguments,
 static enum sma_err parse_send(json_t *root, struct sma_tool_args *args, struct sma_buf *why)
 {
     SMA_TRY(parse_text(root, args, why));
+    return parse_destination(root, args, why);
+}
+
+/* Models write it as an object, and as its text. It goes out as it was checked. */
+static enum sma_err parse_card(json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+{
+    json_t *given = json_object_get(root, "card"), *card = json_incref(given);
+    if (json_is_string(given)) {
+        json_decref(card);
+        card = json_loadb(json_string_value(given), json_string_length(given), 0, NULL);
+    }
+    char *text = NULL;
+    enum sma_err err = sma_card_check(card, &text, why);
+    json_decref(card);
+    if (err != SMA_ERR_OK)
+        return err;
+    int rc = json_object_set_new(root, "card", json_string(text));
+    free(text);
+    if (rc != 0)
+        return SMA_ERR_NOMEM;
+    args->content = string_of(json_object_get(root, "card"));
     return parse_destination(root, args, why);
 }
 

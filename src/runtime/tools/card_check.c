@@ -174,3 +174,11 @@ enum sma_err sma_card_check(const json_t *card, char **ret_text, struct sma_buf 
     *ret_text = text;
     return SMA_ERR_OK;
 }
+
+char *sma_card_lines(struct sma_str card)
+{
+    json_t *root = json_loadb(card.ptr, card.len, 0, NULL);
+    char *lines = root == NULL ? NULL : json_dumps(root, JSON_INDENT(2));
+    json_decref(root);
+    return lines;
+}

@@ -29,4 +29,7 @@
  */
 SMA_CHECKED enum sma_err sma_card_check(const json_t *card, char **ret_text, struct sma_buf *why);
 
+/** A checked card as people read it, a member a line. @return malloc'd; NULL: out of memory */
+char *sma_card_lines(struct sma_str card);
+
 #endif

@@ -87,7 +87,7 @@
         ARG_DESTINATION "," \
         ARG_TEXT("text", "what the user will read"), \
         "\"text\"")) \
-    X(DOWNLOAD, "download_attachment", SMA_TOOL_OFFER_FILES, false, false, \
+    X(DOWNLOAD, "download_attachment", SMA_TOOL_OFFER_FETCH, false, false, \
       "Fetch again what came with an earlier message of this chat: a picture, document, voice or " \
       "audio whose file is not there any more or did not come then. Returns paths; " \
       "read_file reads them.", \
@@ -179,10 +179,11 @@
         ARG_FLAG("ignore_case", "default false"), \
         "\"pattern\"")) \
     X(SEND_CARD, "send_card", SMA_TOOL_OFFER_CARDS, true, false, \
-      "Send an interactive card to this chat, as Feishu's card JSON (schema 2.0, or 1.0), for " \
-      "what a text shows badly: columns, fields, a header, buttons that open addresses. Nothing " \
-      "else that reacts to a press, and no mentions.", \
+      "Send an interactive card to a chat on Feishu, as Feishu's card JSON (schema 2.0, or 1.0), " \
+      "for what a text shows badly: columns, fields, a header, buttons that open addresses. " \
+      "Nothing else that reacts to a press, and no mentions. Destination as with chat_send.", \
       ARG_OBJECT( \
+        ARG_DESTINATION "," \
         "\"card\":{\"type\":\"object\",\"description\":\"the card, at most 20 KB\"}", \
         "\"card\"")) \
     X(SEND_FILE, "send_file", SMA_TOOL_OFFER_FILES, true, false, \

@@ -29,6 +29,12 @@ bool sma_tool_is_gated(enum sma_tool tool)
     return tool < SMA_TOOL_COUNT && traits[tool].is_gated;
 }
 
+bool sma_tool_only_reads(enum sma_tool tool)
+{
+    return tool < SMA_TOOL_COUNT && !traits[tool].is_gated && tool != SMA_TOOL_SEND &&
+           tool != SMA_TOOL_AGENT_RUN;
+}
+
 bool sma_tool_is_work(enum sma_tool tool)
 {
     return tool < SMA_TOOL_COUNT && traits[tool].is_work;

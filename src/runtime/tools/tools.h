@@ -41,14 +41,15 @@ const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
  * speaker. What somebody may not use is refused when it is called. */
 enum sma_tool_offer
 {
-    SMA_TOOL_OFFER_FILES = 1,     /* send_file, send_voice, download_attachment */
+    SMA_TOOL_OFFER_FILES = 1,     /* send_file, send_voice: a platform takes files */
     SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
     SMA_TOOL_OFFER_SKILLS = 4,    /* skills_list, skills_load: the project has a place for them */
     SMA_TOOL_OFFER_HELPERS = 8,   /* agent_run: agent.helpers is not 0 */
     SMA_TOOL_OFFER_WEB = 16,      /* web_fetch: permissions.web allows some of it */
     SMA_TOOL_OFFER_SEARCH = 32,   /* web_search: web.search names a provider */
-    SMA_TOOL_OFFER_CARDS = 64,    /* send_card: the platform has cards */
-    SMA_TOOL_OFFER_ALL = 127,     /* everything that a chat may have */
+    SMA_TOOL_OFFER_CARDS = 64,    /* send_card: a platform has cards */
+    SMA_TOOL_OFFER_FETCH = 128,   /* download_attachment: the channel has files */
+    SMA_TOOL_OFFER_ALL = 255,     /* everything that a chat may have */
     SMA_TOOL_OFFER_REFUSED = 8,   /* from this bit on: one for each tool that is not offered */
 };
 _Static_assert(SMA_TOOL_COUNT <= 32 && SMA_TOOL_OFFER_REFUSED + 32 <= 64, "each tool has its bit");
@@ -64,8 +65,15 @@ static inline bool sma_tool_sends_file(enum sma_tool tool)
 {
     return tool == SMA_TOOL_SEND_FILE || tool == SMA_TOOL_SEND_VOICE;
 }
+/** chat_send and its like: another chat may be named in the arguments. */
+static inline bool sma_tool_has_destination(enum sma_tool tool)
+{
+    return tool == SMA_TOOL_SEND || tool == SMA_TOOL_SEND_CARD || sma_tool_sends_file(tool);
+}
 /** Does TOOL CHECK come before the call is carried out (exec_shell, writes, sends)? */
 bool sma_tool_is_gated(enum sma_tool tool);
+/** Does it leave everything as it was, so that it may be done twice? */
+bool sma_tool_only_reads(enum sma_tool tool);
 /** Is it carried out by the tools actor (TOOL RUN)? */
 bool sma_tool_is_work(enum sma_tool tool);
 
@@ -110,7 +118,7 @@ struct sma_tool_args
     struct sma_str name;  /* skills_load: not blank */
     bool refreshes;       /* skills_list, skills_load */
 
-    /* chat_send, send_file: another chat than the one that asks; each may be empty. message_id:
+    /* chat_send and its like: another chat than the one that asks; each may be empty. message_id:
      * what is replied to */
     struct sma_str channel, chat_id, thread_id, chat_type;
     struct sma_str scope; /* memory_upsert: "project"; else here */

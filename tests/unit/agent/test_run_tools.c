@@ -222,50 +222,6 @@ static void files_and_reactions_are_deliveries(void)
     driver_fini(&d);
 }
 
-static void each_chat_is_offered_what_its_platform_can(void)
-{
-    static const struct
-    {
-        bool has_files, has_reactions; /* where there are files, there are cards here, too */
-        uint8_t standing;
-    } rows[] = {{false, false, SMA_STANDING_OWNER},
-                {true, false, SMA_STANDING_OWNER},
-                {false, true, SMA_STANDING_MEMBER},
-                {true, true, SMA_STANDING_STRANGER}};
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        d.order.standing = rows[i].standing;
-        struct sma_run_options options = {.order = &d.order,
-                                          .sessions = d.sessions,
-                                          .session = d.session,
-                                          .settings = d.settings,
-                                          .has_files = rows[i].has_files,
-                                          .has_reactions = rows[i].has_reactions};
-        options.has_cards = rows[i].has_files;
-        CHECK_OK(sma_run_create(&options, &d.run));
-        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_START});
-        char *bytes = driver_request(&d, &(struct sma_model_ask){0});
-        CHECK_INT(rows[i].has_files, strstr(bytes, "\"name\":\"send_file\"") != NULL);
-        CHECK_INT(rows[i].has_files, strstr(bytes, "\"name\":\"send_card\"") != NULL);
-        CHECK_INT(rows[i].has_reactions, strstr(bytes, "\"name\":\"react\"") != NULL);
-        CHECK(strstr(bytes, "\"name\":\"exec_shell\"") != NULL); /* whoever speaks */
-        free(bytes);
-        if (i == 0) { /* called all the same */
-            static const struct driver_call calls[] = {{"c0", "react", "{\"emoji\":\"x\"}"}, {0}};
-            driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-            driver_check_kinds(&d, "P");
-            driver_durable(&d);
-            CHECK(driver_request_has(&d, "the platform of this chat cannot do that"));
-        }
-        driver_cut(&d);
-        for (uint32_t k = 0; k < d.step_count; k++)
-            free((char *)(uintptr_t)d.steps[k].data.ptr);
-        d.step_count = 0;
-    }
-    driver_fini(&d);
-}
-
 static void strangers_only_talk(void)
 {
     static const struct driver_call calls[] = {
@@ -681,7 +637,7 @@ static void draining_waits_for_tools_and_then_leaves_them(void)
     driver_check_kinds(&d, "KgE");
     driver_cut(&d);
     driver_start(&d);
-    CHECK(driver_request_has(&d, "Interrupted by a restart"));
+    CHECK(driver_request_has(&d, "Interrupted by a restart; the outcome is unknown"));
     driver_fini(&d);
 
     begin(&d, shell); /* a check in time parks, one that is late is dropped */
@@ -779,7 +735,6 @@ int main(void)
     RUN(calls_run_side_by_side_and_each_answer_finds_its_call);
     RUN(commands_wait_for_files_of_the_same_answer);
     RUN(files_and_reactions_are_deliveries);
-    RUN(each_chat_is_offered_what_its_platform_can);
     RUN(strangers_only_talk);
     RUN(a_call_that_must_be_asked_parks_the_run);
     RUN(a_store_that_does_not_ask_gets_no_effect);

@@ -128,6 +128,7 @@ static void a_chat_is_found_by_what_a_tool_says(void)
         {{.chat_id = SMA_STR("a"), .channel = SMA_STR("icq")}, NULL, "not configured"},
         {{.channel = SMA_STR("test")}, NULL, "is missing"},
         {{.chat_id = SMA_STR("a"), .wants_files = true}, NULL, "takes no files"},
+        {{.chat_id = SMA_STR("a"), .wants_cards = true}, NULL, "has no cards"},
     };
     open_for_members();
     answer_in("a", "1");
