@@ -236,6 +236,21 @@ static void schemas_say_what_is_checked(void)
     }
 }
 
+/* What may have done something before a restart is never called harmless. */
+static void what_only_reads_is_listed(void)
+{
+    static const char *const readers[] = {
+        "chat_contact_lookup", "chat_load_history", "download_attachment", "list_files",
+        "memory_search",       "read_file",         "read_more",           "resolve_user_profile",
+        "search_files",        "skills_list",       "skills_load",         "web_search"};
+    size_t count = 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(readers); i++)
+        CHECK(sma_tool_only_reads(sma_tool_find(sma_str(readers[i]))));
+    for (int i = 0; i <= SMA_TOOL_MCP; i++)
+        count += sma_tool_only_reads((enum sma_tool)i);
+    CHECK_INT(SMA_COUNT_OF(readers), count);
+}
+
 static void channels_are_offered_what_they_can(void)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
@@ -272,6 +287,7 @@ int main(void)
     RUN(files_have_a_kind);
     RUN(lengths_have_limits);
     RUN(schemas_say_what_is_checked);
+    RUN(what_only_reads_is_listed);
     RUN(channels_are_offered_what_they_can);
     return check_summary();
 }
