@@ -1,6 +1,7 @@
 /*
- * Aim: a chat is offered what its platform can and what some other platform can; what goes to another
- * chat goes there after the check that knows which, and to the chat itself goes only what it takes.
+ * Aim: a chat is offered what its platform can and what some other platform can; what goes to
+ *   another chat goes there after the check that knows which, and to the chat itself goes only what
+ *   it takes.
  * Method: the run, driven event by event.
  */
 #include "unit/agent/run_driver.h"
