@@ -150,6 +150,11 @@ static void one_command_leads_to_the_first_answer(void)
     (void)pty_await(pty, "enter\r\n"); /* what could not be a choice was not shown */
     pty_answer(pty, "it is not shown", KEY);
     (void)pty_await(pty, "1) fake-model\r\n"); /* what cannot talk is left out */
+    /* a key where a name is asked for, typed or pasted */
+    pty_answer(pty, "or any name", "sk-beside-the-question");
+    (void)pty_await(pty, "This looks like a key and is not kept.");
+    pty_answer(pty, "or any name", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4");
+    (void)pty_await(pty, "This looks like a key and is not kept.");
     pty_answer(pty, "or any name", "1");
     (void)pty_await(pty, "Asking fake-model ...");
     (void)pty_await(pty, "Platform to connect:");
@@ -163,6 +168,8 @@ static void one_command_leads_to_the_first_answer(void)
     CHECK(pty_end(pty) == 0);
     CHECK(!pty_has(pty, KEY) && !pty_has(pty, "sk-a-wrong-key-9999"));
     CHECK(!pty_has(pty, "k-a-key-too-early"));
+    CHECK(!pty_has(pty, "beside-the") && !pty_has(pty, "k1L2m3N4"));
+    expect_not_in(&place, "ship.json", "beside-the");
     expect_in(&place, ".env", "LLM_API_KEY=" KEY "\n");
     expect_in(&place, "ship.json", "\"apiKey\": \"${LLM_API_KEY}\"");
     expect_in(&place, "ship.json", "\"git status\"");
@@ -252,6 +259,8 @@ static void answer_telegram(struct place *place, const struct telegram *telegram
     char code[16] = "";
     (void)pty_await(pty, "Platform to connect:");
     pty_answer(pty, "number or name", "telegram");
+    pty_answer(pty, "botToken of telegram", "7001234567-half-of-it");
+    (void)pty_await(pty, "TELEGRAM_BOT_TOKEN): a bot's token is its number, a colon and 35");
     pty_answer(pty, "botToken of telegram", "7001234567:AAE-the_token_of_another_bot_00002");
     (void)pty_await(pty, "FAILED: Telegram refuses the bot token");
     pty_answer(pty, "2) enter another", "2");
@@ -326,7 +335,7 @@ static void a_bot_answers_its_owner_after_one_command(void)
     await_said(&telegram, 1003, "paired");           /* the stranger is one */
     pty_press(pty, "\x03");
     CHECK(pty_end(pty) == 0);
-    CHECK(!pty_has(pty, FAKE_TELEGRAM_TOKEN));
+    CHECK(!pty_has(pty, FAKE_TELEGRAM_TOKEN) && !pty_has(pty, "half-of-it"));
     expect_in(&place, ".env", "TELEGRAM_BOT_TOKEN=" FAKE_TELEGRAM_TOKEN "\n");
     expect_in(&place, "ship.json", "\"owner\": [\"telegram:1001\"]");
     expect_not_in(&place, "ship.json", FAKE_TELEGRAM_TOKEN);
@@ -344,6 +353,8 @@ static void several_platforms_are_asked_one_after_the_other(void)
     pty_answer(pty, "number or name", "offline");
     (void)pty_await(pty, "Platform to connect:");
     pty_answer(pty, "number or name", "feishu");
+    pty_answer(pty, "appId of feishu", "ou_1234");
+    (void)pty_await(pty, "an app's id begins with cli_");
     pty_answer(pty, "appId of feishu", "cli_seen");
     pty_answer(pty, "appSecret of feishu", "two words");
     (void)pty_await(pty, "This cannot be used (FEISHU_APP_SECRET): it holds a blank");
@@ -352,6 +363,8 @@ static void several_platforms_are_asked_one_after_the_other(void)
     (void)pty_await(pty, "3) qq"); /* what is chosen is not offered again */
     pty_answer(pty, "number or name", "q");
     pty_answer(pty, "Use QQ's sandbox?", "yes");
+    pty_answer(pty, "appId of qq", "helper");
+    (void)pty_await(pty, "an AppID is a number");
     pty_answer(pty, "appId of qq", "102030");
     pty_answer(pty, "appSecret of qq", "unseen-of-qq");
     pty_answer(pty, "Connect another platform?", "no");
