@@ -206,6 +206,44 @@ static void files_keep_the_key_to_themselves(void)
     place_remove(&place);
 }
 
+/* As people give it: without its end, with that of a request, without its beginning. */
+static void the_address_of_a_server_is_found(void)
+{
+    struct place place;
+    struct pty *pty = &place.pty;
+    char shown[160], *root;
+    place_create(&place);
+    begin(&place, "--rules", "none");
+    pty_answer(pty, "number or name", "custom");
+    pty_answer(pty, "Address of the server", "nonsense");
+    (void)pty_await(pty, "This is no address.");
+    root = strndup(place.url + strlen("http://"), strlen(place.url) - strlen("http:///v1"));
+    pty_answer(pty, "Address of the server", root);
+    snprintf(shown, sizeof shown, "Taken as http://%s", root);
+    (void)pty_await(pty, shown);
+    pty_answer(pty, "it is not shown", KEY);
+    snprintf(shown, sizeof shown, "and http://%s/v1 does: this address is taken", root);
+    (void)pty_await(pty, shown);
+    (void)pty_await(pty, "left out: 1 that cannot chat");
+    pty_press(pty, "\x03");
+    CHECK(pty_end(pty) == 130);
+    begin(&place, "--rules", "none");
+    pty_answer(pty, "number or name", "custom");
+    snprintf(shown, sizeof shown, "http://%s/nowhere/chat/completions", root);
+    pty_answer(pty, "Address of the server", shown);
+    snprintf(shown, sizeof shown, "Taken as http://%s/nowhere\r\n", root);
+    (void)pty_await(pty, shown);
+    pty_answer(pty, "it is not shown", KEY);
+    snprintf(shown, sizeof shown,
+             "neither http://%s/nowhere/models nor http://%s/nowhere/v1/models", root, root);
+    (void)pty_await(pty, shown);
+    (void)pty_await(pty, "as in http://127.0.0.1:8000/v1");
+    pty_press(pty, "\x03");
+    CHECK(pty_end(pty) == 130);
+    free(root);
+    place_remove(&place);
+}
+
 /* Of the keys that lie around, the provider's own is offered, by its name. */
 static void a_key_of_the_shell_is_offered_by_its_name(void)
 {
@@ -523,6 +561,7 @@ int main(int argc, char **argv)
         unsetenv(names[i]);
     RUN(one_command_leads_to_the_first_answer);
     RUN(files_keep_the_key_to_themselves);
+    RUN(the_address_of_a_server_is_found);
     RUN(a_key_of_the_shell_is_offered_by_its_name);
     RUN(keys_that_move_do_no_harm);
     RUN(a_bot_answers_its_owner_after_one_command);
