@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "key_shape.h"
 #include "sma/buf.h"
+#include "sma/plural.h"
 #include "sma/text.h"
 
 #include <errno.h>
@@ -261,7 +262,7 @@ bool sma_prompt_secret(const char *question, char *answer, size_t room)
     printf("%s (it is not shown): ", question);
     if (!read_line(answer, room, true, NULL))
         return false;
-    printf("%zu characters\n", strlen(answer));
+    printf("%zu character%s\n", strlen(answer), SMA_S(strlen(answer)));
     return true;
 }
 
