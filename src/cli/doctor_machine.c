@@ -4,14 +4,13 @@
  */
 #include "doctor_priv.h"
 
+#include "port_holder.h"
 #include "runtime/exec/exec_options.h"
 #include "runtime/exec/sandbox.h"
 #include "sma/sys.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <curl/curl.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -201,69 +200,6 @@ void doctor_look_at_sandbox(struct doctor *doctor)
 }
 
 /* -- the port ---------------------------------------------------------------------------------- */
-/* The inode of the socket that listens on this port, by /proc/net/tcp and tcp6; 0: not found. */
-static unsigned long find_listener(int port)
-{
-    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-    char line[512];
-    unsigned long found = 0;
-    for (size_t i = 0; i < SMA_COUNT_OF(tables) && found == 0; i++) {
-        FILE *table = fopen(tables[i], "re");
-        while (table != NULL && found == 0 && fgets(line, sizeof line, table) != NULL) {
-            unsigned at_port = 0, state = 0;
-            unsigned long inode = 0;
-            if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*s %x %*s %*s %*s %*s %*s %lu", &at_port,
-                       &state, &inode) == 3 &&
-                state == 0x0a && (int)at_port == port)
-                found = inode;
-        }
-        if (table != NULL)
-            (void)fclose(table);
-    }
-    return found;
-}
-
-static bool holds(const char *pid, unsigned long inode)
-{
-    char folder[64], path[400], wanted[64], link[64];
-    bool is_found = false;
-    (void)snprintf(folder, sizeof folder, "/proc/%.20s/fd", pid);
-    (void)snprintf(wanted, sizeof wanted, "socket:[%lu]", inode);
-    DIR *fds = opendir(folder); /* only of our own processes, or as root */
-    for (struct dirent *entry; fds != NULL && !is_found && (entry = readdir(fds)) != NULL;) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        ssize_t len = readlink(path, link, sizeof link - 1);
-        link[len < 0 ? 0 : len] = '\0';
-        is_found = strcmp(link, wanted) == 0;
-    }
-    if (fds != NULL)
-        (void)closedir(fds);
-    return is_found;
-}
-
-static void name_holder(int port, char holder[128])
-{
-    unsigned long inode = find_listener(port);
-    DIR *processes = inode == 0 ? NULL : opendir("/proc");
-    (void)snprintf(holder, 128, "another program");
-    for (struct dirent *entry; processes != NULL && (entry = readdir(processes)) != NULL;) {
-        char path[64], name[64] = "";
-        if (!isdigit((unsigned char)entry->d_name[0]) || !holds(entry->d_name, inode))
-            continue;
-        (void)snprintf(path, sizeof path, "/proc/%.20s/comm", entry->d_name);
-        FILE *comm = fopen(path, "re");
-        if (comm != NULL) {
-            (void)!fgets(name, sizeof name, comm);
-            (void)fclose(comm);
-        }
-        name[strcspn(name, "\n")] = '\0';
-        (void)snprintf(holder, 128, "%s (process %.20s)", name, entry->d_name);
-        break;
-    }
-    if (processes != NULL)
-        (void)closedir(processes);
-}
-
 /* Bound as the service binds, and given back at once: nothing listens for an instant. @return 0 or
  * errno */
 static int try_bind(const struct addrinfo *address)
@@ -280,7 +216,7 @@ static int try_bind(const struct addrinfo *address)
 
 static void say_port(struct doctor *doctor, const char *host, int port, int problem)
 {
-    char holder[128];
+    char holder[SMA_PORT_HOLDER_BYTES_MAX];
     if (problem == 0) {
         doctor_say(&doctor->report, SMA_PROBE_OK, "port", "", "%d on %s is free", port, host);
         return;
@@ -292,7 +228,7 @@ static void say_port(struct doctor *doctor, const char *host, int port, int prob
                    "%s:%d cannot be listened on: %s", host, port, strerror(problem));
         return;
     }
-    name_holder(port, holder);
+    sma_port_holder(port, holder);
     doctor_say(&doctor->report, SMA_PROBE_ERROR, "port",
                "stop it, or set start.port in ship.json to another one (0: any that is free)",
                "%d on %s is taken by %s", port, host, holder);

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "commands.h"
+#include "key_shape.h"
 #include "prompt.h"
 #include "sma/config.h"
 #include "sma/text.h"
@@ -38,6 +39,16 @@ static int take_text(const char *option, const char *text, char *room, size_t si
     if (snprintf(room, size, "%s", text) < (int)size)
         return 0;
     return sma_cli_fail("init: %s: the value is too long", option);
+}
+
+/* What is shown, and written into files that others read. */
+static int take_name(const char *option, const char *text, char *room, size_t size)
+{
+    if (sma_key_looks_like_one(text, strlen(text)))
+        return sma_cli_fail("init: what %s says looks like a key, and is not kept: keys are given "
+                            "with --key-env or --key-file, tokens with --secret-file",
+                            option);
+    return take_text(option, text, room, size);
 }
 
 static int take_ending(struct init_answers *answers, enum init_ending ending)
@@ -136,11 +147,11 @@ static int take_plain(struct init_answers *answers, int option, const char *text
     struct init_model *model = &answers->model;
     switch (option) {
     case 'n':
-        return take_text("--name", text, answers->name, sizeof answers->name);
+        return take_name("--name", text, answers->name, sizeof answers->name);
     case 'o':
-        return take_text("--provider", text, model->provider, sizeof model->provider);
+        return take_name("--provider", text, model->provider, sizeof model->provider);
     case 'm':
-        return take_text("--model", text, model->model, sizeof model->model);
+        return take_name("--model", text, model->model, sizeof model->model);
     case 'u':
         return take_text("--base-url", text, model->base_url, sizeof model->base_url);
     case 'r':

@@ -5,6 +5,7 @@
 #include "init.h"
 
 #include "cli.h"
+#include "init_address.h"
 #include "init_test.h"
 #include "probe/probe.h"
 #include "prompt.h"
@@ -20,8 +21,8 @@
 struct choices
 {
     char ids[SHOWN_COUNT_MAX][SMA_MODELS_ID_BYTES_MAX];
-    size_t count, left_out_count;
-    bool is_of_server; /* told by the provider itself */
+    size_t count, left_out_count, other_count; /* other: not for chats */
+    bool is_of_server;                         /* told by the provider itself */
 };
 
 /* "custom" has no address of its own. */
@@ -139,6 +140,17 @@ static int fail_unknown(const struct init_model *chosen)
     return sma_cli_fail("init: provider %s is not known; take one of %s, or give the address of "
                         "a server that speaks chat completions with --base-url",
                         chosen->provider, sma_provider_names());
+}
+
+/* One that cannot be mended stays: what reads ship.json says what is wrong with it. */
+static void clean_url(struct init_model *chosen)
+{
+    char clean[INIT_ANSWER_BYTES_MAX];
+    snprintf(clean, sizeof clean, "%s", chosen->base_url);
+    if (!init_address_clean(clean, sizeof clean) || strcmp(clean, chosen->base_url) == 0)
+        return;
+    snprintf(chosen->base_url, sizeof chosen->base_url, "%s", clean);
+    printf("Taken as %s\n", clean);
 }
 
 static int complete(struct init_model *chosen)
@@ -272,25 +284,63 @@ static void choose_from(const struct sma_models_list *list, const struct sma_pro
     for (size_t i = 0; i < list->count; i++)
         if (is_talker(&list->models[i]))
             add_choice(choices, list->models[i].id);
+        else
+            choices->other_count++;
     choices->is_of_server = choices->count > 0;
 }
 
-/* The provider's own list, which also tells whether it takes the key. */
-static enum sma_probe_state test_list(const struct init_answers *answers,
-                                      const struct sma_provider *provider, struct choices *choices)
+/* What is asked for at the address of the moment. */
+static bool ask_list(const struct init_answers *answers, const struct sma_provider *provider,
+                     struct choices *choices, struct sma_probe_result *result)
 {
     struct sma_config_llm llm;
     struct sma_models_list list = {0};
-    struct sma_probe_result result = {0};
     const char *keys[1];
     describe(answers, &llm, keys);
+    *result = (struct sma_probe_result){0};
+    bool is_listed = sma_probe_models_list(&llm, &list, result);
+    if (is_listed)
+        choose_from(&list, provider, choices);
+    sma_models_list_fini(&list);
+    return is_listed;
+}
+
+/* A server of one's own that answers, but not there: its API may begin at /v1. */
+static bool try_other_address(struct init_answers *answers, const struct sma_provider *provider,
+                              struct choices *choices, struct sma_probe_result *result)
+{
+    struct init_model *chosen = &answers->model;
+    char given[INIT_ANSWER_BYTES_MAX], other[INIT_ANSWER_BYTES_MAX];
+    struct sma_probe_result second;
+    if (!needs_url(chosen->provider) || result->is_lost ||
+        !init_address_other(chosen->base_url, other, sizeof other))
+        return false;
+    snprintf(given, sizeof given, "%s", chosen->base_url);
+    snprintf(chosen->base_url, sizeof chosen->base_url, "%s", other);
+    if (ask_list(answers, provider, choices, &second)) {
+        printf("  note: nothing lists models at %s, and %s does: this address is taken.\n", given,
+               other);
+        *result = second;
+        return true;
+    }
+    snprintf(chosen->base_url, sizeof chosen->base_url, "%s", given);
+    printf("  note: neither %s/models nor %s/models is a list of models. An address is what stands "
+           "before /chat/completions, as in http://127.0.0.1:8000/v1.\n",
+           given, other);
+    return false;
+}
+
+/* The provider's own list, which also tells whether it takes the key. */
+static enum sma_probe_state test_list(struct init_answers *answers,
+                                      const struct sma_provider *provider, struct choices *choices)
+{
+    struct sma_probe_result result;
     *choices = (struct choices){0};
     if (answers->is_untested)
         return SMA_PROBE_OK;
     init_test_begin(answers->model.provider);
-    if (sma_probe_models_list(&llm, &list, &result))
-        choose_from(&list, provider, choices);
-    sma_models_list_fini(&list);
+    if (!ask_list(answers, provider, choices, &result))
+        (void)try_other_address(answers, provider, choices, &result);
     init_test_show(&result);
     return result.state;
 }
@@ -350,14 +400,13 @@ static bool ask_url(struct init_model *chosen)
         if (!sma_prompt_line("Address of the server, e.g. http://127.0.0.1:8000/v1", "",
                              chosen->base_url, sizeof chosen->base_url))
             return false;
-        if (strncmp(chosen->base_url, "http://", 7) == 0 ||
-            strncmp(chosen->base_url, "https://", 8) == 0)
+        clean_url(chosen);
+        if (init_address_clean(chosen->base_url, sizeof chosen->base_url))
             continue;
-        puts("It begins with http:// or https://.");
+        puts("This is no address. It is http:// or https://, the host, and what stands before "
+             "/chat/completions.");
         chosen->base_url[0] = '\0';
     }
-    for (size_t len = strlen(chosen->base_url); len > 0 && chosen->base_url[len - 1] == '/';)
-        chosen->base_url[--len] = '\0';
     return true;
 }
 
@@ -475,6 +524,8 @@ static bool ask_name(struct init_model *chosen, const struct choices *choices)
         printf("  %zu) %s\n", i + 1, choices->ids[i]);
     if (choices->left_out_count > 0)
         printf("  and %zu more: type the name of any\n", choices->left_out_count);
+    if (choices->other_count > 0)
+        printf("  left out: %zu that cannot chat or are no longer served\n", choices->other_count);
     for (;;) {
         int64_t number;
         if (!sma_prompt_line("number, or any name", choices->count > 0 ? choices->ids[0] : "",
@@ -545,6 +596,7 @@ static int ask_once(struct init_answers *answers)
 int init_ask_model(struct init_answers *answers)
 {
     int status;
+    clean_url(&answers->model);
     while ((status = ask_once(answers)) == LEAVE_PROVIDER) {
         explicit_bzero(&answers->model, sizeof answers->model);
         answers->model = (struct init_model){0};
@@ -555,8 +607,14 @@ int init_ask_model(struct init_answers *answers)
 /* -- without questions ------------------------------------------------------------------------- */
 static int test_given(const struct init_answers *answers)
 {
+    char other[INIT_ANSWER_BYTES_MAX];
+    const struct init_model *chosen = &answers->model;
     if (test_model(answers) != SMA_PROBE_ERROR)
         return 0;
+    if (needs_url(chosen->provider) && init_address_other(chosen->base_url, other, sizeof other))
+        printf("  note: the address is what stands before /chat/completions; the API of many "
+               "servers begins at /v1: --base-url %s\n",
+               other);
     return sma_cli_fail("init: %s did not answer, so nothing was written; --untested writes "
                         "all the same",
                         answers->model.model);
@@ -566,6 +624,7 @@ int init_check_model(struct init_answers *answers)
 {
     struct init_model *chosen = &answers->model;
     char why[256], key[INIT_SECRET_BYTES_MAX];
+    clean_url(chosen);
     if (complete(chosen) != 0)
         return 1;
     const struct sma_provider *provider = sma_provider_find(chosen->provider);

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "init_owner.h"
 #include "init_test.h"
+#include "key_shape.h"
 #include "probe/probe.h"
 #include "prompt.h"
 #include "sma/text.h"
@@ -144,6 +145,13 @@ static enum sma_probe_state test(const struct init_answers *answers,
     return result->state;
 }
 
+/* NULL, or why this cannot be the value of this variable. */
+static const char *secret_fault(const char *name, const char *value)
+{
+    const char *fault = init_secret_fault(value);
+    return fault != NULL ? fault : sma_key_shape_fault(name, value);
+}
+
 /* -- tokens ------------------------------------------------------------------------------------ */
 static bool type_secret(struct init_answers *answers, const char *platform, const char *member,
                         const char *name)
@@ -156,7 +164,7 @@ static bool type_secret(struct init_answers *answers, const char *platform, cons
         if (!(is_id ? sma_prompt_line(question, "", value, sizeof value)
                     : sma_prompt_secret(question, value, sizeof value)))
             return false;
-        const char *fault = init_secret_fault(value);
+        const char *fault = secret_fault(name, value);
         if (fault == NULL && init_secret_is_shadowed(name, value))
             fault = "this shell has another value of that name, which would stand above .env";
         if (fault == NULL)
@@ -165,15 +173,29 @@ static bool type_secret(struct init_answers *answers, const char *platform, cons
     }
 }
 
+/* Given by options, or entered: what is only in the environment is left alone. */
+static bool is_put(const struct init_answers *answers, const char *name)
+{
+    for (size_t i = 0; i < answers->secrets.count; i++)
+        if (strcmp(answers->secrets.items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static bool offer_secret(struct init_answers *answers, const char *name, bool *ret_is_taken)
 {
     char value[INIT_SECRET_BYTES_MAX], question[256];
-    *ret_is_taken = false;
-    if (!init_secrets_find(&answers->secrets, answers->dir, name, value, sizeof value) ||
-        init_secret_fault(value) != NULL)
+    *ret_is_taken = is_put(answers, name); /* an option says which: there is nothing to ask */
+    if (*ret_is_taken ||
+        !init_secrets_find(&answers->secrets, answers->dir, name, value, sizeof value))
         return true;
+    const char *fault = secret_fault(name, value);
+    if (fault != NULL) {
+        printf("%s is set, and cannot be used: %s.\n", name, fault);
+        return true;
+    }
     snprintf(question, sizeof question, "%s is set %s. Use it?", name,
-             getenv(name) != NULL ? "in this shell (it will be kept in .env)" : "already");
+             getenv(name) != NULL ? "in this shell (it will be kept in .env)" : "in .env");
     if (!sma_prompt_yes(question, true, ret_is_taken))
         return false;
     return !*ret_is_taken || init_secrets_put(&answers->secrets, name, value) == 0;
@@ -325,15 +347,6 @@ int init_ask_platforms(struct init_answers *answers)
 }
 
 /* -- without questions ------------------------------------------------------------------------- */
-/* Given by options: what is only in the environment is left alone. */
-static bool is_put(const struct init_answers *answers, const char *name)
-{
-    for (size_t i = 0; i < answers->secrets.count; i++)
-        if (strcmp(answers->secrets.items[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 static bool is_anywhere(const struct init_answers *answers, const char *name)
 {
     char value[INIT_SECRET_BYTES_MAX];

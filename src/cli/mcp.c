@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "runtime/json/json_read.h"
 #include "runtime/mcp/oauth_file.h"
+#include "sma/plural.h"
 #include "sma/text.h"
 
 #include <getopt.h>
@@ -82,6 +83,11 @@ static int list_json(const struct sma_config *config, const struct sma_mcp_confi
     return 0;
 }
 
+static void print_tool_count(long long count)
+{
+    printf(", %lld tool%s", count, SMA_S(count));
+}
+
 static void print_server(const struct sma_config *config,
                          const struct sma_mcp_config_server *server, const json_t *running)
 {
@@ -95,7 +101,7 @@ static void print_server(const struct sma_config *config,
     } else {
         sma_cli_print_clean(state.len == 0 ? SMA_STR("not running") : state);
         if (json_is_integer(sma_json_get(seen, "tools")))
-            printf(", %lld tools", (long long)json_integer_value(sma_json_get(seen, "tools")));
+            print_tool_count((long long)json_integer_value(sma_json_get(seen, "tools")));
         printf("%s%s", login[0] == '\0' ? "" : ", ", login);
         if (why.len > 0) {
             fputs(": ", stdout);

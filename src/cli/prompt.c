@@ -2,7 +2,9 @@
 #include "prompt.h"
 
 #include "cli.h"
+#include "key_shape.h"
 #include "sma/buf.h"
+#include "sma/plural.h"
 #include "sma/text.h"
 
 #include <errno.h>
@@ -73,6 +75,7 @@ struct line
     char *bytes;
     size_t len, room;
     bool is_secret;
+    bool is_hidden; /* it reads as a key in the wrong place: until the line is empty again */
     const struct menu *menu; /* only what may be a choice of it is shown; NULL: all of it */
 };
 
@@ -100,7 +103,7 @@ static bool may_be_choice(const struct line *line)
 
 static bool is_shown(const struct line *line)
 {
-    return !line->is_secret && (line->menu == NULL || may_be_choice(line));
+    return !line->is_secret && !line->is_hidden && (line->menu == NULL || may_be_choice(line));
 }
 
 /* -1: the input has ended. */
@@ -155,8 +158,27 @@ static void take_back(struct line *line)
                   : point < 0                           ? 1
                                                         : utf8proc_charwidth(point);
     line->len = start;
+    line->is_hidden = line->is_hidden && start > 0;
     while (columns-- > 0)
         show("\b \b", 3);
+}
+
+static size_t count_columns(const struct line *line)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < line->len; i++)
+        columns += ((unsigned char)line->bytes[i] & 0xC0) != 0x80;
+    return columns;
+}
+
+/* As soon as it can be seen to be one; what is on the screen of it goes. */
+static void hide_key(struct line *line)
+{
+    if (!is_shown(line) || !sma_key_looks_like_one(line->bytes, line->len))
+        return;
+    for (size_t columns = count_columns(line) - 1; columns > 0; columns--)
+        show("\b \b", 3);
+    line->is_hidden = true;
 }
 
 static void put_byte(struct line *line, char byte)
@@ -166,6 +188,7 @@ static void put_byte(struct line *line, char byte)
         return;
     }
     line->bytes[line->len++] = byte;
+    hide_key(line);
     if (is_shown(line))
         show(&byte, 1);
 }
@@ -204,18 +227,31 @@ static bool read_line(char *answer, size_t room, bool is_secret, const struct me
     return true;
 }
 
+/* It is neither repeated nor kept. */
+static bool refuse_key(char *answer)
+{
+    size_t len = strlen(answer);
+    if (!sma_key_looks_like_one(answer, len))
+        return false;
+    explicit_bzero(answer, len);
+    puts("This looks like a key and is not kept. Keys are asked for with the screen off.");
+    return true;
+}
+
 /* -- questions --------------------------------------------------------------------------------- */
 bool sma_prompt_line(const char *question, const char *otherwise, char *answer, size_t room)
 {
     char usual[1024];
     snprintf(usual, sizeof usual, "%s", otherwise); /* it may be where the answer goes */
-    if (usual[0] == '\0')
-        printf("%s: ", question);
-    else
-        printf("%s [%s]: ", question, usual);
-    if (!read_line(answer, room, false, NULL))
-        return false;
-    puts("");
+    do {
+        if (usual[0] == '\0')
+            printf("%s: ", question);
+        else
+            printf("%s [%s]: ", question, usual);
+        if (!read_line(answer, room, false, NULL))
+            return false;
+        puts("");
+    } while (refuse_key(answer));
     if (answer[0] == '\0')
         snprintf(answer, room, "%s", usual);
     return true;
@@ -226,7 +262,7 @@ bool sma_prompt_secret(const char *question, char *answer, size_t room)
     printf("%s (it is not shown): ", question);
     if (!read_line(answer, room, true, NULL))
         return false;
-    printf("%zu characters\n", strlen(answer));
+    printf("%zu character%s\n", strlen(answer), SMA_S(strlen(answer)));
     return true;
 }
 
@@ -280,7 +316,7 @@ static bool choose(const struct menu *menu, size_t *ret_index)
             return true;
         if (menu->is_beside_secret)
             puts("That is none of them. A key or token is asked for after the choice.");
-        else
+        else if (!refuse_key(line))
             printf("%s is not in the list.\n", line);
     }
 }

@@ -21,7 +21,8 @@ void sma_prompt_open(const char *last_words);
 void sma_prompt_close(void);
 
 /**
- * One question: "question [otherwise]: ". An empty answer is `otherwise` ("" = none is shown).
+ * One question: "question [otherwise]: ". What reads as a key is not shown, refused, and asked for
+ * anew: it was meant for another question. An empty answer is `otherwise` ("" = none is shown).
  * @answer  room bytes; trimmed, without control characters; may be `otherwise` itself
  * @return  false: the input has ended
  */

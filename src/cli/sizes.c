@@ -2,6 +2,7 @@
  * are the others. */
 #include "sizes.h"
 
+#include "sma/plural.h"
 #include "sma/sys.h"
 
 #include <dirent.h>
@@ -56,7 +57,7 @@ void sma_cli_print_sizes(const char *state_dir)
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd >= 0)
             add_folder(fd, &sum, 0);
-        printf("  %-18s %.1f MB in %llu files\n", folders[i].name, (double)sum.bytes / 1e6,
-               sum.files);
+        printf("  %-18s %.1f MB in %llu file%s\n", folders[i].name, (double)sum.bytes / 1e6,
+               sum.files, SMA_S(sum.files));
     }
 }

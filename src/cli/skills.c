@@ -10,6 +10,7 @@
 #include "prompt.h"
 #include "runtime/skills/tree.h"
 #include "sma/limits.h"
+#include "sma/plural.h"
 #include "sma/text.h"
 
 #include <getopt.h>
@@ -51,7 +52,8 @@ static void print_lines(struct sma_str text, const char *indent, size_t max)
         puts(is_long ? " ..." : "");
     }
     if (shown > max)
-        printf("%s... and %zu lines more: look at the file itself\n", indent, shown - max);
+        printf("%s... and %zu line%s more: look at the file itself\n", indent, shown - max,
+               SMA_S(shown - max));
 }
 
 enum sma_err sma_skills_print(const struct sma_skill *skill, int folder, const char *why_now,

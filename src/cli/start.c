@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "doctor.h"
+#include "port_holder.h"
 #include "service.h"
 #include "sma/text.h"
 
@@ -87,6 +88,16 @@ static int fail(const struct sma_error *error, const char *dir)
     return sma_cli_fail("`shipmyagent doctor %s` looks at all that a start needs", dir);
 }
 
+/* What the adapter knows of a port that is taken, and who has it. */
+static int fail_at_port(const struct sma_error *error, const char *dir, int port)
+{
+    char holder[SMA_PORT_HOLDER_BYTES_MAX];
+    sma_port_holder(port, holder);
+    (void)sma_cli_fail("%s", error->text);
+    return sma_cli_fail("it is %s; `shipmyagent doctor %s` looks at all that a start needs", holder,
+                        dir);
+}
+
 int sma_cli_start(int argc, char **argv)
 {
     struct sma_service_options options = {.dir = ".", .has_http = true};
@@ -103,8 +114,12 @@ int sma_cli_start(int argc, char **argv)
            config->llm.model);
     fflush(stdout);
     sma_doctor_at_start(config, warn_on_stderr, NULL);
-    if (sma_service_start(service, &error) != SMA_ERR_OK) {
+    int port = config->start_port;
+    err = sma_service_start(service, &error);
+    if (err != SMA_ERR_OK) {
         sma_service_destroy(service);
+        if (err == SMA_ERR_BUSY && port != 0)
+            return fail_at_port(&error, options.dir, port);
         return fail(&error, options.dir);
     }
     status = sma_service_run(service, -1);

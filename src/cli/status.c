@@ -159,45 +159,19 @@ static bool print_known(const char *name, const json_t *value)
     return true;
 }
 
-/* What the lines at the top say in words. */
-static bool is_said(const char *name)
+static bool is_among(const char *name, const char *const *names, size_t count)
 {
-    static const char *const said[] = {"llm", "pid", "connections", "timestamp"};
-    for (size_t i = 0; i < SMA_COUNT_OF(said); i++)
-        if (strcmp(name, said[i]) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
 
-static int print_answer(const struct sma_cli_api *api, const struct sma_buf *answer)
+/* What the lines at the top say in words. */
+static bool is_said(const char *name)
 {
-    json_t *root = json_loadb(answer->ptr, answer->len, 0, NULL);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return sma_cli_fail("status: the service's answer is not JSON");
-    }
-    const char *name, *inner_name;
-    json_t *value, *inner;
-    bool has_head = false;
-    json_object_foreach(root, name, value)
-    {
-        if (is_said(name))
-            continue;
-        if (json_is_object(value) && !has_head) { /* behind the plain members */
-            sma_cli_status_head(api, root);
-            has_head = true;
-        }
-        if (!json_is_object(value)) {
-            print_value(name, value);
-            continue;
-        }
-        if (json_object_size(value) == 0 || print_known(name, value))
-            continue;
-        printf("%s\n", name);
-        json_object_foreach(value, inner_name, inner) print_value(inner_name, inner);
-    }
-    json_decref(root);
-    return 0;
+    static const char *const said[] = {"llm", "pid", "connections", "timestamp"};
+    return is_among(name, said, SMA_COUNT_OF(said));
 }
 
 /* The lines that the tools actor wrote at its start: what holds commands, who is asked about
@@ -219,6 +193,55 @@ static void print_belts(const char *state_dir)
         *colon = '\0';
         print_text(at, colon + 2);
     }
+}
+
+static void print_member(const char *name, const json_t *value)
+{
+    const char *inner_name;
+    json_t *inner;
+    if (!json_is_object(value)) {
+        print_value(name, value);
+        return;
+    }
+    if (json_object_size(value) == 0 || print_known(name, value))
+        return;
+    printf("%s\n", name);
+    json_object_foreach((json_t *)value, inner_name, inner) print_value(inner_name, inner);
+}
+
+/* The owner's questions first: does it run, where, who answers, what waits; then who is connected.
+ * The rest is for whoever looks for a fault. */
+static void print_members(const struct sma_cli_api *api, const json_t *root)
+{
+    static const char *const first[] = {"status", "agent", "version", "degraded"};
+    static const char *const next[] = {"platforms", "models", "mcp"};
+    const char *name;
+    json_t *value;
+    for (size_t i = 0; i < SMA_COUNT_OF(first); i++)
+        if (json_object_get(root, first[i]) != NULL)
+            print_member(first[i], json_object_get(root, first[i]));
+    sma_cli_status_head(api, root);
+    for (size_t i = 0; i < SMA_COUNT_OF(next); i++)
+        print_member(next[i], json_object_get(root, next[i]));
+    print_belts(api->state_dir);
+    puts("\nInternals, for finding faults:");
+    json_object_foreach((json_t *)root, name, value)
+    {
+        if (!is_said(name) && !is_among(name, first, SMA_COUNT_OF(first)) &&
+            !is_among(name, next, SMA_COUNT_OF(next)))
+            print_member(name, value);
+    }
+    sma_cli_print_sizes(api->state_dir);
+}
+
+static int print_answer(const struct sma_cli_api *api, const struct sma_buf *answer)
+{
+    json_t *root = json_loadb(answer->ptr, answer->len, 0, NULL);
+    bool is_object = json_is_object(root);
+    if (is_object)
+        print_members(api, root);
+    json_decref(root);
+    return is_object ? 0 : sma_cli_fail("status: the service's answer is not JSON");
 }
 
 int sma_cli_status(int argc, char **argv)
@@ -247,10 +270,6 @@ int sma_cli_status(int argc, char **argv)
         status = fwrite(answer.ptr, 1, answer.len, stdout) != answer.len || puts("") < 0;
     else if (status == 0)
         status = print_answer(&api, &answer);
-    if (status == 0 && !is_json) {
-        sma_cli_print_sizes(api.state_dir);
-        print_belts(api.state_dir);
-    }
     sma_buf_fini(&answer);
     return status;
 }
@@ -267,13 +286,15 @@ const struct sma_cli_command sma_cli_command_status = {
     .summary = "what the running service is doing",
     .usage = "shipmyagent status [FOLDER] [--json]\n",
     .options = OPTIONS,
-    .text = "Asks the running service: address, model, owner, open runs and what they wait for, "
-            "tokens of today, troubles;\n"
-            "since when each platform is connected, how each model answers, sizes.\n"
-            "Exit status 0: running; 1: it does not answer, or does not let you in; 3: not "
-            "running.\n"
-            "The user who runs the service is let in by .ship/api-token; another one puts the API "
-            "token\n"
-            "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n",
+    .text =
+        "Asks the running service: address, model, owner, open runs and what they wait for, "
+        "tokens of today, troubles;\n"
+        "since when each platform is connected, how each model answers; then what helps to find "
+        "faults.\n"
+        "Exit status 0: running; 1: it does not answer, or does not let you in; 3: not "
+        "running.\n"
+        "The user who runs the service is let in by .ship/api-token; another one puts the API "
+        "token\n"
+        "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n",
     .first = SMA_VALUE_FOLDER,
 };

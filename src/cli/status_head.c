@@ -2,6 +2,7 @@
 #include "status_head.h"
 
 #include "log_read.h"
+#include "sma/plural.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -116,9 +117,10 @@ static void print_today(const json_t *store)
 {
     const json_t *today = json_object_get(store, "usageToday");
     print_title("tokens today");
-    printf("%lld in (%lld from caches), %lld out, %lld requests",
+    printf("%lld in (%lld from caches), %lld out, %lld request%s",
            number_of(today, "input") + number_of(today, "written") + number_of(today, "cached"),
-           number_of(today, "cached"), number_of(today, "output"), number_of(today, "requests"));
+           number_of(today, "cached"), number_of(today, "output"), number_of(today, "requests"),
+           SMA_S(number_of(today, "requests")));
     if (number_of(today, "costNano") > 0)
         printf(", cost %.4f", (double)number_of(today, "costNano") / 1e9);
     putchar('\n');

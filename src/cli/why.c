@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "log_read.h"
+#include "sma/plural.h"
 #include "sma/reasons.h"
 #include "sma/text.h"
 #include "status_head.h"
@@ -198,7 +199,7 @@ static void print_delivery(const json_t *delivery)
     fputs(" (", stdout);
     print_text(text_of(delivery, "platform"));
     if (attempts > 1)
-        printf(", %lld attempts", attempts);
+        printf(", %lld attempt%s", attempts, SMA_S(attempts));
     putchar(')');
     if (error[0] != '\0') {
         fputs(": ", stdout);

@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -691,12 +692,23 @@ static void an_owner_who_was_paired_is_known(void)
 static void start_names_doctor_where_it_fails(void)
 {
     struct world world;
+    char holder[600], other[512];
     open_world(&world);
     int fd = listen_somewhere(&world.port);
     write_project(&world);
     const char *const words[] = {binary, "start", world.folder.path, NULL};
+    /* We are the service of another project: it holds its lock open. */
+    snprintf(other, sizeof other, "%s/.ship", world.folder.path);
+    CHECK(mkdir(other, 0700) == 0);
+    snprintf(other, sizeof other, "%s/.ship/lock", world.folder.path);
+    int lock = open(other, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(lock >= 0);
+    snprintf(holder, sizeof holder, "(process %ld), which serves %s", (long)getpid(),
+             world.folder.path);
     CHECK_INT(1, run_to_end((char *const *)(uintptr_t)words, "", &world.output, RUN_MS));
     CHECK(strstr(world.output, "is taken by another program") != NULL);
+    CHECK(strstr(world.output, holder) != NULL);
+    close(lock);
     CHECK(strstr(world.output, "`shipmyagent doctor ") != NULL);
     CHECK_INT(0, setenv("SSL_CERT_FILE", "/nowhere/ca.pem", 1));
     free(world.output);

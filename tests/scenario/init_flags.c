@@ -175,6 +175,7 @@ static void what_is_refused_leaves_nothing(void)
            "--model", "m");
     EXPECT(1, "--adapter takes none", MODEL(&place), "--adapter", "telegram", "--adapter", "irc");
     EXPECT(1, "--rules takes read-only or none", MODEL(&place), "--rules", "all");
+    EXPECT(1, "what --model says looks like a key", place.path, "--yes", "--model", "sk-a-key");
     EXPECT(1, "port 0 is not", MODEL(&place), "--port", "0");
     EXPECT(1, "one of --chat, --start and --service", MODEL(&place), "--chat", "--start");
     CHECK(is_nothing_there(&place));

@@ -150,6 +150,11 @@ static void one_command_leads_to_the_first_answer(void)
     (void)pty_await(pty, "enter\r\n"); /* what could not be a choice was not shown */
     pty_answer(pty, "it is not shown", KEY);
     (void)pty_await(pty, "1) fake-model\r\n"); /* what cannot talk is left out */
+    /* a key where a name is asked for, typed or pasted */
+    pty_answer(pty, "or any name", "sk-beside-the-question");
+    (void)pty_await(pty, "This looks like a key and is not kept.");
+    pty_answer(pty, "or any name", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4");
+    (void)pty_await(pty, "This looks like a key and is not kept.");
     pty_answer(pty, "or any name", "1");
     (void)pty_await(pty, "Asking fake-model ...");
     (void)pty_await(pty, "Platform to connect:");
@@ -163,6 +168,8 @@ static void one_command_leads_to_the_first_answer(void)
     CHECK(pty_end(pty) == 0);
     CHECK(!pty_has(pty, KEY) && !pty_has(pty, "sk-a-wrong-key-9999"));
     CHECK(!pty_has(pty, "k-a-key-too-early"));
+    CHECK(!pty_has(pty, "beside-the") && !pty_has(pty, "k1L2m3N4"));
+    expect_not_in(&place, "ship.json", "beside-the");
     expect_in(&place, ".env", "LLM_API_KEY=" KEY "\n");
     expect_in(&place, "ship.json", "\"apiKey\": \"${LLM_API_KEY}\"");
     expect_in(&place, "ship.json", "\"git status\"");
@@ -196,6 +203,44 @@ static void files_keep_the_key_to_themselves(void)
     CHECK(run_to_end(shell, "", &output, 20000) == 1); /* nothing found */
     CHECK(strstr(output, "ship.json") != NULL && strstr(output, ".env\n") == NULL);
     free(output);
+    place_remove(&place);
+}
+
+/* As people give it: without its end, with that of a request, without its beginning. */
+static void the_address_of_a_server_is_found(void)
+{
+    struct place place;
+    struct pty *pty = &place.pty;
+    char shown[160], *root;
+    place_create(&place);
+    begin(&place, "--rules", "none");
+    pty_answer(pty, "number or name", "custom");
+    pty_answer(pty, "Address of the server", "nonsense");
+    (void)pty_await(pty, "This is no address.");
+    root = strndup(place.url + strlen("http://"), strlen(place.url) - strlen("http:///v1"));
+    pty_answer(pty, "Address of the server", root);
+    snprintf(shown, sizeof shown, "Taken as http://%s", root);
+    (void)pty_await(pty, shown);
+    pty_answer(pty, "it is not shown", KEY);
+    snprintf(shown, sizeof shown, "and http://%s/v1 does: this address is taken", root);
+    (void)pty_await(pty, shown);
+    (void)pty_await(pty, "left out: 1 that cannot chat");
+    pty_press(pty, "\x03");
+    CHECK(pty_end(pty) == 130);
+    begin(&place, "--rules", "none");
+    pty_answer(pty, "number or name", "custom");
+    snprintf(shown, sizeof shown, "http://%s/nowhere/chat/completions", root);
+    pty_answer(pty, "Address of the server", shown);
+    snprintf(shown, sizeof shown, "Taken as http://%s/nowhere\r\n", root);
+    (void)pty_await(pty, shown);
+    pty_answer(pty, "it is not shown", KEY);
+    snprintf(shown, sizeof shown,
+             "neither http://%s/nowhere/models nor http://%s/nowhere/v1/models", root, root);
+    (void)pty_await(pty, shown);
+    (void)pty_await(pty, "as in http://127.0.0.1:8000/v1");
+    pty_press(pty, "\x03");
+    CHECK(pty_end(pty) == 130);
+    free(root);
     place_remove(&place);
 }
 
@@ -252,6 +297,8 @@ static void answer_telegram(struct place *place, const struct telegram *telegram
     char code[16] = "";
     (void)pty_await(pty, "Platform to connect:");
     pty_answer(pty, "number or name", "telegram");
+    pty_answer(pty, "botToken of telegram", "7001234567-half-of-it");
+    (void)pty_await(pty, "TELEGRAM_BOT_TOKEN): a bot's token is its number, a colon and 35");
     pty_answer(pty, "botToken of telegram", "7001234567:AAE-the_token_of_another_bot_00002");
     (void)pty_await(pty, "FAILED: Telegram refuses the bot token");
     pty_answer(pty, "2) enter another", "2");
@@ -326,7 +373,7 @@ static void a_bot_answers_its_owner_after_one_command(void)
     await_said(&telegram, 1003, "paired");           /* the stranger is one */
     pty_press(pty, "\x03");
     CHECK(pty_end(pty) == 0);
-    CHECK(!pty_has(pty, FAKE_TELEGRAM_TOKEN));
+    CHECK(!pty_has(pty, FAKE_TELEGRAM_TOKEN) && !pty_has(pty, "half-of-it"));
     expect_in(&place, ".env", "TELEGRAM_BOT_TOKEN=" FAKE_TELEGRAM_TOKEN "\n");
     expect_in(&place, "ship.json", "\"owner\": [\"telegram:1001\"]");
     expect_not_in(&place, "ship.json", FAKE_TELEGRAM_TOKEN);
@@ -344,6 +391,8 @@ static void several_platforms_are_asked_one_after_the_other(void)
     pty_answer(pty, "number or name", "offline");
     (void)pty_await(pty, "Platform to connect:");
     pty_answer(pty, "number or name", "feishu");
+    pty_answer(pty, "appId of feishu", "ou_1234");
+    (void)pty_await(pty, "an app's id begins with cli_");
     pty_answer(pty, "appId of feishu", "cli_seen");
     pty_answer(pty, "appSecret of feishu", "two words");
     (void)pty_await(pty, "This cannot be used (FEISHU_APP_SECRET): it holds a blank");
@@ -352,6 +401,8 @@ static void several_platforms_are_asked_one_after_the_other(void)
     (void)pty_await(pty, "3) qq"); /* what is chosen is not offered again */
     pty_answer(pty, "number or name", "q");
     pty_answer(pty, "Use QQ's sandbox?", "yes");
+    pty_answer(pty, "appId of qq", "helper");
+    (void)pty_await(pty, "an AppID is a number");
     pty_answer(pty, "appId of qq", "102030");
     pty_answer(pty, "appSecret of qq", "unseen-of-qq");
     pty_answer(pty, "Connect another platform?", "no");
@@ -510,6 +561,7 @@ int main(int argc, char **argv)
         unsetenv(names[i]);
     RUN(one_command_leads_to_the_first_answer);
     RUN(files_keep_the_key_to_themselves);
+    RUN(the_address_of_a_server_is_found);
     RUN(a_key_of_the_shell_is_offered_by_its_name);
     RUN(keys_that_move_do_no_harm);
     RUN(a_bot_answers_its_owner_after_one_command);

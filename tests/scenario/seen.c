@@ -399,6 +399,9 @@ static void status_says_where_it_is_and_what_it_asks(void)
     expect_part(text, " answered, 0 failed\n");
     expect_part(text, "  tokens today       ");
     CHECK(strstr(text, "TROUBLE") == NULL);
+    const char *inner = strstr(text, "Internals, for finding faults:\n");
+    CHECK(inner != NULL && strstr(text, "platforms\n") < inner); /* the owner's things first */
+    CHECK(strstr(text, "  tokens today       ") < inner && strstr(text, "  commits ") > inner);
     for (const char *at = text; (at = strstr(at, "e+")) != NULL; at++)
         CHECK(at == text || !isdigit((unsigned char)at[-1])); /* no 1.678e+04 */
     free(text);

@@ -4,6 +4,7 @@
 #include "runtime/mcp/prompt_words.h"
 #include "runtime/policy/policy_mcp.h"
 #include "sma/links.h"
+#include "sma/plural.h"
 #include "sma/text.h"
 
 #define PROMPT_ABOUT_BYTES_MAX 120
@@ -25,9 +26,11 @@ static void log_lists(struct sma_mcp *mcp, struct mcp_server *server)
         server->session == NULL ? NULL : sma_mcp_session_offer(server->session);
     if (offer == NULL || !(server->is_newly_listed || (server->is_relisted && is_due)))
         return;
-    mcp_log(server, SMA_LOG_INFO, "%s: %zu tools, %zu resources, %zu prompts (MCP %s)",
+    mcp_log(server, SMA_LOG_INFO, "%s: %zu tool%s, %zu resource%s, %zu prompt%s (MCP %s)",
             server->is_newly_listed ? "connected" : "its list has changed", offer->tool_count,
-            offer->resource_count, offer->prompt_count, sma_mcp_session_version(server->session));
+            SMA_S(offer->tool_count), offer->resource_count, SMA_S(offer->resource_count),
+            offer->prompt_count, SMA_S(offer->prompt_count),
+            sma_mcp_session_version(server->session));
     if (!server->is_newly_listed)
         server->relisted_ns = now;
     server->is_newly_listed = server->is_relisted = false;

@@ -133,6 +133,7 @@ size_t mcp_spawn_end_marked(struct mcp_server *server, pid_t *pids, size_t pid_c
     size_t count = sma_processes_end_marked_to(marker, pids, pid_count_max);
     sma_processes_reap_strays(); /* of another session, dead before: they carry no mark any more */
     if (count > 0)
-        mcp_log(server, SMA_LOG_INFO, "ended %zu processes that it had left behind", count);
+        mcp_log(server, SMA_LOG_INFO, "ended %zu process%s that it had left behind", count,
+                count == 1 ? "" : "es");
     return count < pid_count_max ? count : pid_count_max;
 }

@@ -55,12 +55,16 @@ static void say_found(struct sma_probing *probing, const json_t *from)
 static void say_refused(struct sma_probing *probing, const struct sma_net_answer *answer)
 {
     char said[200];
+    if (answer->status == 409) {
+        sma_probing_say(probing, SMA_PROBE_ERROR, "owner",
+                        "stop it, or make a bot of its own with @BotFather: two programs on one "
+                        "bot take each other's messages away",
+                        "another program uses this bot: it fetches its messages, or has set a "
+                        "webhook (HTTP 409)");
+        return;
+    }
     telegram_describe(answer, said);
-    sma_probing_say(probing, SMA_PROBE_ERROR, "owner",
-                    answer->status == 409
-                        ? "another program fetches for this bot, or has set a webhook: stop it, or "
-                          "make a bot of its own with @BotFather"
-                        : "try again later",
+    sma_probing_say(probing, SMA_PROBE_ERROR, "owner", "try again later",
                     "getUpdates was answered with HTTP %d%s%s", answer->status,
                     said[0] == '\0' ? "" : ": ", said);
 }

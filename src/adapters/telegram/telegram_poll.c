@@ -8,6 +8,8 @@
  */
 #include "telegram_priv.h"
 
+#include "sma/plural.h"
+
 #include <stdio.h>
 
 #define CONFLICT_TELL_S 60
@@ -121,8 +123,8 @@ static void on_updates(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     if (poll->failure_count > 0)
-        sma_platform_log(&telegram->base, SMA_LOG_INFO, "polling works again after %u failures",
-                         poll->failure_count);
+        sma_platform_log(&telegram->base, SMA_LOG_INFO, "polling works again after %u failure%s",
+                         poll->failure_count, SMA_S(poll->failure_count));
     poll->failure_count = 0;
     sma_adapter_health_up(&telegram->base.health);
     sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);

@@ -8,6 +8,7 @@
 #include "runtime/model/decode.h"
 #include "runtime/model/retry.h"
 #include "runtime/model/target.h"
+#include "sma/plural.h"
 #include "sma/proxy.h"
 #include "sma/text.h"
 
@@ -312,7 +313,8 @@ static void on_list(void *user, struct sma_probing *probing, const struct sma_ne
     if (answer->status == 200 &&
         sma_models_list_parse(answer->body, key->probe->list) == SMA_ERR_OK) {
         *key->probe->is_listed = true;
-        sma_probing_say(probing, SMA_PROBE_OK, "list", "", "%zu models", key->probe->list->count);
+        sma_probing_say(probing, SMA_PROBE_OK, "list", "", "it lists %zu model%s",
+                        key->probe->list->count, SMA_S(key->probe->list->count));
         return;
     }
     if (answer->status == 404 || answer->status == 405 || answer->status == 501) {
