@@ -254,6 +254,36 @@ static void a_restart_loses_no_card(void)
     platform_world_stop(&world);
 }
 
+/* A card for another chat: people read what it is and where it goes; killed while it waits and
+ * with the word given, it goes at most once, and nothing goes before the word. */
+static void a_card_for_another_chat_waits_for_the_word(void)
+{
+    struct platform_world world;
+    start(&world);
+    (void)chat_say(&world, BOB_CHAT, BOB, "hello");
+    chat_expect(&world, BOB_CHAT, "You said: hello");
+    (void)chat_say(&world, ANN_CHAT, ANN,
+                   "show [[call send_card {\"chatId\":\"" BOB_CHAT
+                   "\",\"card\":{\"schema\":\"2.0\",\"body\":{\"elements\":[{\"tag\":\"markdown\","
+                   "\"content\":\"the menu\"}]}}}]]");
+    struct chat_message card = await_card(&world, ANN_CHAT, "the menu");
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "feishu:chat:" BOB_CHAT));
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, "the menu"));
+    service_kill(&world.world.service);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, "the menu"));
+    press(&world, ANN, card.id, "Approve", "Approved.");
+    service_kill(&world.world.service);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    chat_expect(&world, ANN_CHAT, "Result: ");
+    platform_settle(&world);
+    bool is_told = chat_count(&world, ANN_CHAT, "It was not repeated") > 0;
+    CHECK_INT(is_told ? 0 : 1, chat_count(&world, BOB_CHAT, "the menu"));
+    platform_world_stop(&world);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -265,5 +295,6 @@ int main(int argc, char **argv)
     RUN(words_that_were_not_meant_are_no_consent);
     RUN(a_yes_in_a_group_answers_the_card);
     RUN(a_restart_loses_no_card);
+    RUN(a_card_for_another_chat_waits_for_the_word);
     return check_summary();
 }

@@ -524,6 +524,70 @@ static void a_card_goes_where_it_is_sent(void)
     CHECK_INT(1, chat_count(&world, BOB_CHAT, "the menu"));
     platform_world_stop(&world);
 }
+
+/* The platform took it and did not say so, and the program dies: there is still one. */
+static void a_card_of_unknown_end_is_there_once(void)
+{
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    platform_tell(&world.client, "{s:s,s:s,s:s,s:i}", "do", "fault", "method", "send", "kind",
+                  "lose_answer", "times", 1);
+    say(&world, true, CARD_WITH("\"chatId\":\"" BOB_ID "\",", MENU));
+    chat_expect(&world, BOB_CHAT, "the menu");
+    service_kill(&world.world.service);
+    service_start(&world.world.service, binary, &world.world.folder);
+    platform_world_await_ready(&world);
+    await_results(&world, 1);
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, BOB_CHAT, "the menu"));
+    CHECK_INT(0, chat_count(&world, ANN_CHAT, "the menu"));
+    platform_world_stop(&world);
+}
+
+/* From a platform without cards to one with them: to that chat, and none to itself. What hostile
+ * models write goes nowhere. */
+static void a_card_comes_from_another_platform(void)
+{
+#define SOUP "\"card\":{\"elements\":[{\"tag\":\"markdown\",\"content\":\"the soup\"}]}"
+    static const struct
+    {
+        const char *members, *said;
+        size_t count;
+    } rows[] = {
+        {SOUP, "has no cards. Name another", 0},
+        {SOUP ",\"channel\":\"feishu\",\"chatId\":\"" BOB_ID "\"", "\"sentTo", 1},
+        {SOUP ",\"chatId\":\"" BOB_KEY "\"", "\"sentTo", 2},
+        {SOUP ",\"ch\\u0061tId\":\"" BOB_KEY "\"", "\"sentTo", 3},
+        {SOUP ",\"chatId\":\"d\",\"chatId\":\"" BOB_KEY "\"", "\"sentTo", 4},
+        {SOUP ",\"chatId\":\"" BOB_KEY "\",\"chatId\":\"d\"", "no cards", 4},
+        {SOUP ",\"channel\":\"Feishu\",\"chatId\":\"" BOB_ID "\"", "not configured here", 4},
+        {SOUP ",\"chatId\":\"" BOB_KEY "\",\"to\":\"x\"", "is not known to this tool", 4},
+        {SOUP ",\"chatId\":\"feishu:chat:oc_nobody\"", "does not know such a chat", 4},
+        {SOUP ",\"channel\":\"feishu\",\"chatId\":\"" BOB_ID "\",\"messageThreadId\":\"t\"",
+         "does not know such a chat", 4},
+        {"\"chatId\":\"" BOB_KEY "\",\"card\":{\"elements\":[{\"tag\":\"form\"}]}", "fill in", 4},
+    };
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char text[600];
+        snprintf(text, sizeof text, "show [[call send_card {%s}]]", rows[i].members);
+        json_t *body =
+            json_pack("{s:s,s:s,s:s}", "instructions", text, "chatId", "d", "userId", "u");
+        char *bytes = json_dumps(body, JSON_COMPACT);
+        struct http_answer answer =
+            http_ask(world.world.service.port, "/api/execute", "", bytes, AWAIT_MS);
+        if (answer.status != 200 || strstr(answer.body, rows[i].said) == NULL)
+            fprintf(stderr, "%s: %d %s\n", rows[i].members, answer.status, answer.body);
+        CHECK(answer.status == 200 && strstr(answer.body, rows[i].said) != NULL);
+        CHECK_INT(rows[i].count, chat_count(&world, BOB_CHAT, "the soup"));
+        http_answer_fini(&answer);
+        free(bytes);
+        json_decref(body);
+    }
+    platform_world_stop(&world);
+#undef SOUP
+}
 #endif
 
 /* Who asks is looked up by the platform, where it has a way; others only by an owner. */
@@ -565,6 +629,8 @@ int main(int argc, char **argv)
 #if defined(CHAT_TOOLS_FEISHU)
     a_card_is_shown_or_said_why_not();
     a_card_goes_where_it_is_sent();
+    a_card_of_unknown_end_is_there_once();
+    a_card_comes_from_another_platform();
 #endif
 #if defined(CHAT_TOOLS_TELEGRAM)
     people_are_asked_and_see_where_it_goes();

@@ -657,6 +657,44 @@ static void a_file_for_another_chat_is_asked_about(void)
     project_close(&project);
 }
 
+/* Whoever is asked reads the whole card and to whom it goes; another card is another question. */
+static void a_card_for_another_chat_is_asked_about(void)
+{
+#define CARD_FOR_7(element) "{\"card\":{\"elements\":[" element "]},\"chatId\":\"7\"}"
+    struct project project;
+    struct outcome outcome;
+    uint8_t digest[sizeof outcome.check.digest];
+    struct call call = {.name = "send_card",
+                        .arguments = CARD_FOR_7("{\"tag\":\"hr\",\"name\":\"one\"}"),
+                        .receiver = "key Bob (key)",
+                        .standing = SMA_STANDING_OWNER};
+    project_open(&project, "");
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ASKS, outcome.check.verdict);
+    CHECK_STR("Bob (key)", outcome.request.items[0].title);
+    struct sma_str details = outcome.request.items[0].details_json; /* a member a line */
+    CHECK(sma_str_starts_with(details, SMA_STR("{\"receiver\":\"key Bob (key)\",")));
+    CHECK(strstr(details.ptr, "\\\"hr\\\",\\n") != NULL);
+    CHECK(strstr(details.ptr, "\\\"name\\\": \\\"one\\\"\\n") != NULL);
+    memcpy(digest, outcome.check.digest, sizeof digest);
+    sma_request_fini(&outcome.request);
+    call.arguments = CARD_FOR_7("{\"tag\":\"hr\",\"name\":\"two\"}");
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ASKS, outcome.check.verdict);
+    CHECK(memcmp(digest, outcome.check.digest, sizeof digest) != 0);
+    sma_request_fini(&outcome.request);
+    call.receiver = "";
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
+    project_close(&project);
+    project_open(&project, "{\"send_elsewhere\":\"refuse\"}");
+    call.receiver = "key Bob (key)";
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+    project_close(&project);
+#undef CARD_FOR_7
+}
+
 static void bad_permissions_stop_the_start(void)
 {
     static const char *const bad[] = {"{\"exec_shell\":3}", "{\"exec_shell\":{\"allow\":[\"sh\"]}}",
@@ -690,6 +728,7 @@ int main(void)
     RUN(grants_spare_the_question);
     RUN(the_own_chat_is_not_elsewhere);
     RUN(a_file_for_another_chat_is_asked_about);
+    RUN(a_card_for_another_chat_is_asked_about);
     RUN(bad_permissions_stop_the_start);
     sma_shell_destroy(shell);
     return check_summary();
