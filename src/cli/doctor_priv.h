@@ -54,6 +54,9 @@ bool doctor_is_clock_unset(void);
 /** Does the configuration ask for anything by https? */
 bool doctor_wants_tls(const struct sma_config *config);
 
+/* doctor_programs.c: programs that rules and MCP servers name. */
+void doctor_look_at_programs(struct doctor *doctor);
+
 /* doctor_helpers.c: the programs beside this one, the skills and the memory. */
 bool doctor_has_helper(const char *name);
 void doctor_look_at_helpers(struct doctor *doctor);

@@ -689,6 +689,35 @@ static void an_owner_who_was_paired_is_known(void)
     close_world(&world);
 }
 
+/* A slip in a rule forbids nothing; one for a program that is not installed is as it is meant. */
+static void programs_that_are_not_there_are_told(void)
+{
+    struct world world;
+    char folder[PATH_MAX];
+    open_world(&world);
+    write_project(&world);
+    folder_write(&world.folder, "ship.json",
+                 "{\"name\":\"doctor\",\"llm\":{\"provider\":\"offline\",\"model\":\"offline\"},"
+                 "\"start\":{\"port\":0},\"permissions\":{\"exec_shell\":{\"deny\":[\"rmm -r\","
+                 "\"gti push\",\"zzqqxxvvww\",\"npx\",\"rm\"]}}}");
+    snprintf(folder, sizeof folder, "%s/.ship", world.folder.path);
+    (void)mkdir(folder, 0700);
+    snprintf(folder, sizeof folder, "%s/.ship/mcp", world.folder.path);
+    CHECK(mkdir(folder, 0700) == 0);
+    folder_write(&world.folder, ".ship/mcp/mcp.json",
+                 "{\"servers\":{\"wiki\":{\"type\":\"stdio\",\"command\":\"no-such-server-here\"},"
+                 "\"shell\":{\"type\":\"stdio\",\"command\":\"sh\"}}}");
+    run(&world, "--offline");
+    expect(&world, "warning", "rules", "\"rmm -r\" names no program that is here; did you mean rm?",
+           "permissions.exec_shell.deny");
+    CHECK(strstr(world.output, "\"gti push\" names no program that is here; did you mean git?"));
+    CHECK(strstr(world.output, "zzqqxxvvww") == NULL && strstr(world.output, "npx") == NULL);
+    expect(&world, "error", "MCP",
+           "wiki cannot be started: there is no program no-such-server-here", "mcp.json");
+    CHECK(strstr(world.output, "shell cannot be started") == NULL);
+    close_world(&world);
+}
+
 static void start_names_doctor_where_it_fails(void)
 {
     struct world world;
@@ -751,6 +780,7 @@ int main(int argc, char **argv)
     RUN(a_running_service_is_asked_and_goes_on);
     RUN(a_service_that_hangs_or_was_killed_is_told);
     RUN(an_owner_who_was_paired_is_known);
+    RUN(programs_that_are_not_there_are_told);
     RUN(start_names_doctor_where_it_fails);
     return check_summary();
 }

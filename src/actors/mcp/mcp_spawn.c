@@ -4,6 +4,7 @@
 #include "runtime/exec/exec_env.h"
 #include "runtime/exec/exec_processes.h"
 #include "runtime/exec/exec_spawn.h"
+#include "runtime/exec/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,21 @@ static enum sma_err make_plan(struct mcp_server *server, struct sma_sandbox_plan
     return sma_sandbox_plan_create_program(mcp->config, &options, &sandbox, words, ret_plan, error);
 }
 
+/* Within a sandbox the program would only end at once, without a word of why. */
+static enum sma_err find_program(const struct mcp_server *server, const char *const *variables,
+                                 struct sma_error *error)
+{
+    const char *command = server->config->command, *path = NULL;
+    for (size_t i = 0; variables[i] != NULL && path == NULL; i++)
+        if (strncmp(variables[i], "PATH=", 5) == 0)
+            path = variables[i] + 5;
+    if (sma_program_is_there(command, path, server->mcp->config->project_dir))
+        return SMA_ERR_OK;
+    const char *source = sma_program_source(command);
+    return sma_fail(error, SMA_ERR_NOTFOUND, "there is no program %.200s here: %s", command,
+                    source != NULL ? source : "install it, or correct its \"command\"");
+}
+
 enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
                        struct sma_sandbox_plan *ret_plan, pid_t *ret_pid, struct sma_error *error)
 {
@@ -103,8 +119,9 @@ enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
     if (!plan.is_boxed) /* of a program that was killed: two would do everything twice */
         (void)mcp_spawn_end_marked(server, NULL, 0);
     const char **variables = make_variables(server, &base);
+    enum sma_err err = variables == NULL ? SMA_ERR_OK : find_program(server, variables, error);
     int status = ENOMEM;
-    if (variables != NULL) {
+    if (variables != NULL && err == SMA_ERR_OK) {
         struct sma_spawn spawn = {.arguments = plan.arguments,
                                   .variables = (char *const *)(uintptr_t)variables,
                                   .dir = server->mcp->config->project_dir,
@@ -120,7 +137,7 @@ enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
     server->mcp->placeholders |= plan.placeholders;
     if (status != 0) {
         sma_sandbox_plan_fini(&plan);
-        return sma_fail_os(error, status, "it cannot be started");
+        return err != SMA_ERR_OK ? err : sma_fail_os(error, status, "it cannot be started");
     }
     *ret_plan = plan;
     return SMA_ERR_OK;
