@@ -396,9 +396,13 @@ static void print_run(const json_t *run)
     const char *reason = text_of(run, "reason"), *waits = text_of(run, "waitsFor");
     sma_cli_why_print_time(text_of(run, "acceptedAt"));
     print_text(text_of(run, "messageId"));
-    printf("  %s", text_of(run, "status"));
-    if (strcmp(text_of(run, "status"), "ignored") != 0 &&
-        strcmp(text_of(run, "status"), "busy") != 0)
+    enum sma_reason why = sma_reason_of_word(sma_str(reason));
+    const char *status = text_of(run, "status");
+    bool is_unanswered = strcmp(status, "ignored") == 0 || strcmp(status, "busy") == 0;
+    if (is_unanswered && why != SMA_REASON_NONE) /* the row's word says less */
+        status = sma_reason_text(why)->kind == SMA_REASON_IS_REFUSED ? "refused" : "ignored";
+    printf("  %s", status);
+    if (!is_unanswered)
         printf(" (run %s)", text_of(run, "runId"));
     if (reason[0] != '\0' || waits[0] != '\0') {
         fputs(waits[0] != '\0' ? ", waits for " : ": ", stdout);

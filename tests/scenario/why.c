@@ -230,6 +230,9 @@ static void expect_refused(const struct platform_options *options, unsigned coun
     snprintf(part, sizeof part, "It was not answered: %s.", reason);
     expect_why_in(id_of(&said), "--chat=" OTHER_KEY, part);
     expect_why_in(id_of(&said), "--chat=" OTHER_KEY, remedy);
+    snprintf(part, sizeof part, "  refused: %s\n", reason); /* not "busy", as the row says */
+    expect_why(OTHER_KEY, part);
+    snprintf(part, sizeof part, "It was not answered: %s.", reason);
     restart();
     expect_why_in(id_of(&said), "--chat=" OTHER_KEY, part);
     platform_world_stop(&world);
