@@ -169,7 +169,7 @@ static void resources_and_prompts_are_listed_and_read(void)
 {
     struct world *world = world_create(SERVERS("a", "rich"), "");
     world_await_state(world, "a", SMA_MCP_CONNECTED);
-    world_await_log(world, "mcp a: connected: 12 tools, 1 resources, 1 prompts");
+    world_await_log(world, "mcp a: connected: 12 tools, 1 resource, 1 prompt");
     const struct world_call *call =
         world_await(world, world_ask_kind(world, SMA_MCP_RESOURCE, "a", "note://today", ""));
     CHECK_INT(SMA_MCP_OK, call->outcome);
