@@ -525,7 +525,8 @@ static bool ask_name(struct init_model *chosen, const struct choices *choices)
     if (choices->left_out_count > 0)
         printf("  and %zu more: type the name of any\n", choices->left_out_count);
     if (choices->other_count > 0)
-        printf("  left out: %zu that cannot chat or are no longer served\n", choices->other_count);
+        printf("  left out, for they cannot chat or are no longer served: %zu\n",
+               choices->other_count);
     for (;;) {
         int64_t number;
         if (!sma_prompt_line("number, or any name", choices->count > 0 ? choices->ids[0] : "",

@@ -20,11 +20,6 @@ struct runs_options
     bool is_json;
 };
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return sma_cli_log_text(object, name);
-}
-
 static int read_options(int argc, char **argv, struct runs_options *options)
 {
     int option;
@@ -61,7 +56,8 @@ static void put_path(struct sma_buf *path, const struct runs_options *options)
 /* What became of it, or what it waits for. */
 static void print_fate(const json_t *run)
 {
-    const char *waits = text_of(run, "waitsFor"), *reason = text_of(run, "reason");
+    const char *waits = sma_cli_log_text(run, "waitsFor"),
+               *reason = sma_cli_log_text(run, "reason");
     const json_t *took = json_object_get(run, "durationMs");
     char text[32];
     if (waits[0] != '\0') {
@@ -78,10 +74,11 @@ static void print_fate(const json_t *run)
 static void print_run(const json_t *run)
 {
     char time[32];
-    const char *name = text_of(run, "userName"), *user = text_of(run, "userId");
-    sma_cli_log_local_time(text_of(run, "acceptedAt"), time);
-    printf("%-8s %-19s %-17s ", text_of(run, "runId"), time, text_of(run, "status"));
-    sma_cli_print_clean(sma_str(text_of(run, "chatKey")));
+    const char *name = sma_cli_log_text(run, "userName"), *user = sma_cli_log_text(run, "userId");
+    sma_cli_log_local_time(sma_cli_log_text(run, "acceptedAt"), time);
+    printf("%-8s %-19s %-17s ", sma_cli_log_text(run, "runId"), time,
+           sma_cli_log_text(run, "status"));
+    sma_cli_print_clean(sma_str(sma_cli_log_text(run, "chatKey")));
     fputs("  ", stdout);
     sma_cli_print_clean(sma_str(name[0] != '\0' ? name : user));
     fputs("  ", stdout);

@@ -3,6 +3,7 @@
  * message, and of its costs.
  */
 #include "cli.h"
+#include "log_read.h"
 
 #include "api.h"
 #include "commands.h"
@@ -31,12 +32,6 @@ static int get_json(const char *command, const char *folder, const char *path, j
     if (status == 0 && *ret_root == NULL)
         return sma_cli_fail("%s: the service knows no such run or message", command);
     return status;
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text == NULL ? "" : text;
 }
 
 static long long number_of(const json_t *object, const char *name)
@@ -111,7 +106,7 @@ static void print_moment(const struct moment *moment, long long first_us)
     if (moment->at_us > 0)
         snprintf(after, sizeof after, "+%.1f", (double)(moment->at_us - first_us) / 1000);
     printf("%12s  %-12s", after,
-           moment->is_delivery ? "delivery" : text_of(moment->object, "stage"));
+           moment->is_delivery ? "delivery" : sma_cli_log_text(moment->object, "stage"));
     print_words(moment->object);
 }
 
@@ -134,9 +129,10 @@ static void print_moments(const json_t *trace)
     }
     for (size_t i = 0; i < delivery_count; i++) {
         const json_t *delivery = json_array_get(deliveries, i);
-        long long ended_us = parse_time(text_of(delivery, "endedAt"));
+        long long ended_us = parse_time(sma_cli_log_text(delivery, "endedAt"));
         moments[count++] = (struct moment){
-            ended_us > 0 ? ended_us : parse_time(text_of(delivery, "madeAt")), delivery, true};
+            ended_us > 0 ? ended_us : parse_time(sma_cli_log_text(delivery, "madeAt")), delivery,
+            true};
     }
     qsort(moments, count, sizeof *moments, compare_moments);
     for (size_t i = 0; i < count && first_us == 0; i++)
@@ -244,7 +240,7 @@ static void print_sums(const json_t *root, const char *list_name, const char *ke
     size_t count = json_array_size(list);
     printf("%9s %11s %11s %11s %10s  %s\n", "requests", "input", "cached", "output", "cost", key);
     for (size_t i = 0; i < count && i < BY_COUNT_MAX; i++)
-        print_sum(json_array_get(list, i), text_of(json_array_get(list, i), key));
+        print_sum(json_array_get(list, i), sma_cli_log_text(json_array_get(list, i), key));
     if (count > BY_COUNT_MAX)
         printf("... and %zu more; --json shows them\n", count - BY_COUNT_MAX);
     print_sum(json_object_get(root, "total"), "total");
@@ -303,8 +299,8 @@ int sma_cli_usage(int argc, char **argv)
     if (status == 0 && options.is_json) {
         print_json(&answer);
     } else if (status == 0) {
-        printf("%s to %s (local time of the service)\n", text_of(root, "from"),
-               text_of(root, "to"));
+        printf("%s to %s (local time of the service)\n", sma_cli_log_text(root, "from"),
+               sma_cli_log_text(root, "to"));
         print_sums(root, bys[options.by].list, bys[options.by].key);
     }
     if (status == 0)

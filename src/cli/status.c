@@ -84,12 +84,6 @@ static void print_value(const char *name, const json_t *value)
     sma_buf_fini(&buf);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text == NULL ? "" : text;
-}
-
 /* "2026-11-22T20:01:02.345Z" is read more easily as "2026-11-22 21:01:02", local time. */
 static void put_time(struct sma_buf *buf, const char *before, const char *time)
 {
@@ -105,8 +99,8 @@ static void put_last_error(struct sma_buf *buf, const json_t *object)
     const json_t *error = json_object_get(object, "lastError");
     if (error == NULL)
         return;
-    put_time(buf, "; last error ", text_of(error, "time"));
-    sma_buf_printf(buf, ": %s", text_of(error, "text"));
+    put_time(buf, "; last error ", sma_cli_log_text(error, "time"));
+    sma_buf_printf(buf, ": %s", sma_cli_log_text(error, "text"));
 }
 
 static void print_buf(const char *name, struct sma_buf *buf)
@@ -121,10 +115,10 @@ static void print_platform(const char *name, const json_t *platform)
     bool is_up = json_is_true(json_object_get(platform, "connected"));
     sma_buf_init(&buf, 4096);
     sma_buf_put_text(&buf, is_up ? "connected" : "NOT CONNECTED");
-    put_time(&buf, " since ", text_of(platform, "since"));
-    put_time(&buf, ", last event ", text_of(platform, "lastEventAt"));
-    if (text_of(platform, "proxy")[0] != '\0')
-        sma_buf_printf(&buf, ", through proxy %s", text_of(platform, "proxy"));
+    put_time(&buf, " since ", sma_cli_log_text(platform, "since"));
+    put_time(&buf, ", last event ", sma_cli_log_text(platform, "lastEventAt"));
+    if (sma_cli_log_text(platform, "proxy")[0] != '\0')
+        sma_buf_printf(&buf, ", through proxy %s", sma_cli_log_text(platform, "proxy"));
     put_last_error(&buf, platform);
     print_buf(name, &buf);
 }
@@ -133,9 +127,9 @@ static void print_model(const char *name, const json_t *model)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 4096);
-    sma_buf_put_text(&buf, text_of(model, "state"));
-    put_time(&buf, " until ", text_of(model, "cooledUntil"));
-    put_time(&buf, ", last answer ", text_of(model, "lastAnswerAt"));
+    sma_buf_put_text(&buf, sma_cli_log_text(model, "state"));
+    put_time(&buf, " until ", sma_cli_log_text(model, "cooledUntil"));
+    put_time(&buf, ", last answer ", sma_cli_log_text(model, "lastAnswerAt"));
     put_last_error(&buf, model);
     print_buf(name, &buf);
 }

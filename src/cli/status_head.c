@@ -36,11 +36,6 @@ void sma_cli_format_duration(long long ms, char *text)
         snprintf(text, 32, "%lld days", minutes / (24 * 60));
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return sma_cli_log_text(object, name);
-}
-
 static long long number_of(const json_t *object, const char *name)
 {
     return (long long)json_integer_value(json_object_get(object, name));
@@ -76,12 +71,12 @@ static void print_owners(const struct sma_cli_api *api)
     size_t i, count = 0;
     json_array_foreach(json_object_get(root, "people"), i, person)
     {
-        if (strcmp(text_of(person, "role"), "owner") != 0)
+        if (strcmp(sma_cli_log_text(person, "role"), "owner") != 0)
             continue;
         fputs(count++ == 0 ? "" : ", ", stdout);
-        print_text(text_of(person, "channel"));
+        print_text(sma_cli_log_text(person, "channel"));
         putchar(':');
-        print_text(text_of(person, "userId"));
+        print_text(sma_cli_log_text(person, "userId"));
     }
     puts(count == 0 ? "as ship.json says (permissions.roles)" : "");
     json_decref(root);
@@ -90,7 +85,7 @@ static void print_owners(const struct sma_cli_api *api)
 static void print_owner(const struct sma_cli_api *api, const json_t *store)
 {
     const json_t *owner = json_object_get(store, "owner");
-    const char *platform = text_of(owner, "platform");
+    const char *platform = sma_cli_log_text(owner, "platform");
     if (owner == NULL || platform[0] == '\0')
         return; /* nobody but who is at this machine can talk to it */
     print_title("owner");
@@ -143,9 +138,9 @@ static void print_troubles(const json_t *store)
     json_array_foreach(json_object_get(store, "troubles"), i, trouble)
     {
         print_title("TROUBLE");
-        print_text(text_of(trouble, "what"));
+        print_text(sma_cli_log_text(trouble, "what"));
         fputs("; ", stdout);
-        print_text(text_of(trouble, "remedy"));
+        print_text(sma_cli_log_text(trouble, "remedy"));
         putchar('\n');
     }
 }
@@ -153,13 +148,13 @@ static void print_troubles(const json_t *store)
 static void print_open_run(const json_t *run)
 {
     char line[64];
-    snprintf(line, sizeof line, "run %s", text_of(run, "runId"));
+    snprintf(line, sizeof line, "run %s", sma_cli_log_text(run, "runId"));
     print_title(line);
-    printf("%s, ", text_of(run, "status"));
-    print_text(text_of(run, "chatKey"));
-    if (text_of(run, "waitsFor")[0] != '\0') {
+    printf("%s, ", sma_cli_log_text(run, "status"));
+    print_text(sma_cli_log_text(run, "chatKey"));
+    if (sma_cli_log_text(run, "waitsFor")[0] != '\0') {
         fputs(", waits for ", stdout);
-        print_text(text_of(run, "waitsFor"));
+        print_text(sma_cli_log_text(run, "waitsFor"));
     }
     putchar('\n');
 }
@@ -191,9 +186,9 @@ void sma_cli_status_head(const struct sma_cli_api *api, const json_t *root)
     print_title("address");
     printf("%s, pid %lld, up %s\n", api->base, number_of(root, "pid"), up);
     print_title("model");
-    print_text(text_of(llm, "provider"));
+    print_text(sma_cli_log_text(llm, "provider"));
     putchar(' ');
-    print_text(text_of(llm, "model"));
+    print_text(sma_cli_log_text(llm, "model"));
     putchar('\n');
     print_owner(api, store);
     print_counts(store);

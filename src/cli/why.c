@@ -32,11 +32,6 @@ struct why
     bool is_run, is_json, is_running;
 };
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return sma_cli_log_text(object, name);
-}
-
 static void print_text(const char *text)
 {
     sma_cli_print_clean(sma_str(text));
@@ -99,8 +94,8 @@ static void print_failure(const json_t *trace)
     json_t *stage;
     json_array_foreach(json_object_get(trace, "stages"), index, stage)
     {
-        if (strcmp(text_of(stage, "stage"), "model") == 0)
-            outcome = text_of(stage, "outcome");
+        if (strcmp(sma_cli_log_text(stage, "stage"), "model") == 0)
+            outcome = sma_cli_log_text(stage, "outcome");
     }
     for (size_t i = 0; i < SMA_COUNT_OF(failures); i++)
         if (strcmp(outcome, failures[i].word) == 0)
@@ -118,12 +113,12 @@ static void print_models(const struct why *why)
     json_object_foreach(json_object_get(status, "models"), name, model)
     {
         const json_t *error = json_object_get(model, "lastError");
-        if (error == NULL || strcmp(text_of(model, "state"), "ok") == 0)
+        if (error == NULL || strcmp(sma_cli_log_text(model, "state"), "ok") == 0)
             continue;
         fputs("  ", stdout);
         print_text(name);
         fputs(": ", stdout);
-        print_text(text_of(error, "text"));
+        print_text(sma_cli_log_text(error, "text"));
         putchar('\n');
     }
     json_decref(status);
@@ -139,13 +134,14 @@ static void print_request(const struct why *why, const char *id)
         return;
     json_array_foreach(json_object_get(root, "approvals"), i, request)
     {
-        if (strcmp(text_of(request, "id"), id) != 0)
+        if (strcmp(sma_cli_log_text(request, "id"), id) != 0)
             continue;
         json_array_foreach(json_object_get(request, "items"), k, item)
         {
             fputs("  Asked: ", stdout);
-            print_text(text_of(item, "title")[0] != '\0' ? text_of(item, "title")
-                                                         : text_of(item, "description"));
+            print_text(sma_cli_log_text(item, "title")[0] != '\0'
+                           ? sma_cli_log_text(item, "title")
+                           : sma_cli_log_text(item, "description"));
             putchar('\n');
         }
     }
@@ -155,9 +151,9 @@ static void print_request(const struct why *why, const char *id)
 
 static void print_open(const struct why *why, const json_t *trace, const char *status)
 {
-    const char *waits = text_of(trace, "waitsFor");
+    const char *waits = sma_cli_log_text(trace, "waitsFor");
     if (strcmp(status, "running") == 0)
-        printf("It is being answered by run %s.", text_of(trace, "runId"));
+        printf("It is being answered by run %s.", sma_cli_log_text(trace, "runId"));
     else
         fputs("It waits", stdout);
     if (waits[0] != '\0') {
@@ -168,7 +164,7 @@ static void print_open(const struct why *why, const json_t *trace, const char *s
         printf("; %lld go before it",
                (long long)json_integer_value(json_object_get(trace, "position")));
     puts(strcmp(status, "running") == 0 ? "" : ".");
-    print_request(why, text_of(trace, "approvalId"));
+    print_request(why, sma_cli_log_text(trace, "approvalId"));
     if (strcmp(status, "waiting_for_model") == 0)
         print_models(why);
 }
@@ -186,7 +182,8 @@ static void print_duration(const char *before, const json_t *object, const char 
 /* Of one delivery. */
 static void print_delivery(const json_t *delivery)
 {
-    const char *state = text_of(delivery, "state"), *error = text_of(delivery, "error");
+    const char *state = sma_cli_log_text(delivery, "state"),
+               *error = sma_cli_log_text(delivery, "error");
     long long attempts = (long long)json_integer_value(json_object_get(delivery, "attempts"));
     if (strcmp(state, "sent") == 0)
         fputs("  Delivered", stdout);
@@ -197,7 +194,7 @@ static void print_delivery(const json_t *delivery)
     else
         fputs("  Not delivered yet", stdout);
     fputs(" (", stdout);
-    print_text(text_of(delivery, "platform"));
+    print_text(sma_cli_log_text(delivery, "platform"));
     if (attempts > 1)
         printf(", %lld attempt%s", attempts, SMA_S(attempts));
     putchar(')');
@@ -220,7 +217,7 @@ static void print_platform(const struct why *why, const char *name)
         puts("  Its platform is not connected.");
     if (error != NULL) {
         printf("  Its last error: ");
-        print_text(text_of(error, "text"));
+        print_text(sma_cli_log_text(error, "text"));
         putchar('\n');
     }
     json_decref(status);
@@ -233,12 +230,12 @@ static void print_deliveries(const struct why *why, const json_t *trace)
     bool is_open = false;
     json_array_foreach(json_object_get(trace, "deliveries"), i, delivery)
     {
-        const char *state = text_of(delivery, "state");
+        const char *state = sma_cli_log_text(delivery, "state");
         is_open |= strcmp(state, "waiting") == 0 || strcmp(state, "begun") == 0;
         print_delivery(delivery);
     }
     if (is_open)
-        print_platform(why, text_of(trace, "platform"));
+        print_platform(why, sma_cli_log_text(trace, "platform"));
 }
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)
@@ -252,20 +249,21 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
 static void print_fate(const struct why *why, const json_t *trace)
 {
     static const char *const open[] = {"waiting", "running", "parked", "waiting_for_model"};
-    const char *status = text_of(trace, "status"), *reason = text_of(trace, "reason");
+    const char *status = sma_cli_log_text(trace, "status"),
+               *reason = sma_cli_log_text(trace, "reason");
     if (reason[0] != '\0') {
         printf("It was not answered: %s.\n", reason);
         sma_cli_why_explain(reason);
     } else if (is_one_of(status, open, SMA_COUNT_OF(open))) {
         print_open(why, trace, status);
     } else if (strcmp(status, "done") == 0) {
-        printf("It was answered by run %s", text_of(trace, "runId"));
+        printf("It was answered by run %s", sma_cli_log_text(trace, "runId"));
         print_duration(" in ", trace, "durationMs");
         puts(".");
     } else if (strcmp(status, "cancelled") == 0) {
         puts("It was stopped: by /stop, /clear, or because it was taken back.");
     } else if (strcmp(status, "failed") == 0) {
-        printf("Run %s failed", text_of(trace, "runId"));
+        printf("Run %s failed", sma_cli_log_text(trace, "runId"));
         print_duration(" after ", trace, "durationMs");
         puts(".");
         print_failure(trace);
@@ -279,20 +277,20 @@ static void print_fate(const struct why *why, const json_t *trace)
 static void print_trace(const struct why *why, const json_t *trace)
 {
     fputs("Message ", stdout);
-    print_text(text_of(trace, "messageId"));
+    print_text(sma_cli_log_text(trace, "messageId"));
     fputs(" of ", stdout);
-    print_text(text_of(trace, "chatKey"));
-    if (text_of(trace, "userId")[0] != '\0') {
-        const char *name = text_of(trace, "userName");
+    print_text(sma_cli_log_text(trace, "chatKey"));
+    if (sma_cli_log_text(trace, "userId")[0] != '\0') {
+        const char *name = sma_cli_log_text(trace, "userName");
         fputs(" by ", stdout);
         print_text(name);
         fputs(name[0] != '\0' ? " (" : "", stdout);
-        print_text(text_of(trace, "userId"));
+        print_text(sma_cli_log_text(trace, "userId"));
         fputs(name[0] != '\0' ? ")" : "", stdout);
     }
-    if (text_of(trace, "acceptedAt")[0] != '\0') {
+    if (sma_cli_log_text(trace, "acceptedAt")[0] != '\0') {
         char local[32];
-        sma_cli_log_local_time(text_of(trace, "acceptedAt"), local);
+        sma_cli_log_local_time(sma_cli_log_text(trace, "acceptedAt"), local);
         printf(", %s", local);
     }
     putchar('\n');
@@ -331,14 +329,14 @@ static int find_in_page(const struct why *why, long long *number, long long *nex
     int status = path.err != SMA_ERR_OK ? sma_cli_fail("why: the chat key is too long")
                                         : ask(why, path.ptr, &root);
     sma_buf_fini(&path);
-    *next = strtoll(text_of(root, "next"), NULL, 10);
+    *next = strtoll(sma_cli_log_text(root, "next"), NULL, 10);
     json_array_foreach(json_object_get(root, "runs"), i, run)
     {
-        if (*number != 0 || strcmp(text_of(run, "messageId"), why->what) != 0)
+        if (*number != 0 || strcmp(sma_cli_log_text(run, "messageId"), why->what) != 0)
             continue;
         const json_t *own = json_object_get(run, "messageSeq"); /* another run answers it, too */
         *number = own != NULL ? (long long)json_integer_value(own)
-                              : strtoll(text_of(run, "runId"), NULL, 10);
+                              : strtoll(sma_cli_log_text(run, "runId"), NULL, 10);
     }
     json_decref(root);
     return status;
@@ -393,17 +391,18 @@ static int tell_message(const struct why *why)
 /* -- a chat ------------------------------------------------------------------------------------ */
 static void print_run(const json_t *run)
 {
-    const char *reason = text_of(run, "reason"), *waits = text_of(run, "waitsFor");
-    sma_cli_why_print_time(text_of(run, "acceptedAt"));
-    print_text(text_of(run, "messageId"));
+    const char *reason = sma_cli_log_text(run, "reason"),
+               *waits = sma_cli_log_text(run, "waitsFor");
+    sma_cli_why_print_time(sma_cli_log_text(run, "acceptedAt"));
+    print_text(sma_cli_log_text(run, "messageId"));
     enum sma_reason why = sma_reason_of_word(sma_str(reason));
-    const char *status = text_of(run, "status");
+    const char *status = sma_cli_log_text(run, "status");
     bool is_unanswered = strcmp(status, "ignored") == 0 || strcmp(status, "busy") == 0;
     if (is_unanswered && why != SMA_REASON_NONE) /* the row's word says less */
         status = sma_reason_text(why)->kind == SMA_REASON_IS_REFUSED ? "refused" : "ignored";
     printf("  %s", status);
     if (!is_unanswered)
-        printf(" (run %s)", text_of(run, "runId"));
+        printf(" (run %s)", sma_cli_log_text(run, "runId"));
     if (reason[0] != '\0' || waits[0] != '\0') {
         fputs(waits[0] != '\0' ? ", waits for " : ": ", stdout);
         print_text(waits[0] != '\0' ? waits : reason);
@@ -419,16 +418,17 @@ static int print_runs(const struct why *why, const json_t *runs)
     for (size_t i = count; i-- > 0;) {
         const json_t *run = json_array_get(runs, i);
         print_run(run);
-        enum sma_reason reason = sma_reason_of_word(sma_str(text_of(run, "reason")));
+        enum sma_reason reason = sma_reason_of_word(sma_str(sma_cli_log_text(run, "reason")));
         if (reason != SMA_REASON_NONE && !is_explained[reason] && i > 0)
-            sma_cli_why_explain(text_of(run, "reason"));
+            sma_cli_why_explain(sma_cli_log_text(run, "reason"));
         is_explained[reason] = true;
     }
     if (count == 0)
         return 0;
     char path[96];
     json_t *trace = NULL;
-    snprintf(path, sizeof path, "/api/runs/%.32s/trace", text_of(json_array_get(runs, 0), "runId"));
+    snprintf(path, sizeof path, "/api/runs/%.32s/trace",
+             sma_cli_log_text(json_array_get(runs, 0), "runId"));
     int status = ask(why, path, &trace);
     if (status == 0 && trace != NULL) {
         putchar('\n');

@@ -21,14 +21,9 @@ struct telling
     bool is_explained[SMA_REASON_COUNT];
 };
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    return sma_cli_log_text(object, name);
-}
-
 static bool is_event(const json_t *details, const char *event)
 {
-    return strcmp(text_of(details, "event"), event) == 0;
+    return strcmp(sma_cli_log_text(details, "event"), event) == 0;
 }
 
 static bool is_unanswered(const json_t *details)
@@ -50,18 +45,18 @@ static bool tell(void *user, json_t *root)
 {
     struct telling *telling = user;
     const json_t *details = json_object_get(root, "details");
-    if (telling->asked->has_rows && text_of(details, "runId")[0] != '\0')
+    if (telling->asked->has_rows && sma_cli_log_text(details, "runId")[0] != '\0')
         return true; /* the service has told it */
-    if (text_of(details, "event")[0] == '\0')
+    if (sma_cli_log_text(details, "event")[0] == '\0')
         return true;
     telling->count++;
-    sma_cli_why_print_time(text_of(root, "timestamp"));
-    sma_cli_print_clean(sma_str(text_of(root, "message")));
+    sma_cli_why_print_time(sma_cli_log_text(root, "timestamp"));
+    sma_cli_print_clean(sma_str(sma_cli_log_text(root, "message")));
     putchar('\n');
     if (is_unanswered(details))
-        explain(telling, text_of(details, "reason"));
+        explain(telling, sma_cli_log_text(details, "reason"));
     else if (is_event(details, "message_accepted"))
-        snprintf(telling->run, sizeof telling->run, "%s", text_of(details, "runId"));
+        snprintf(telling->run, sizeof telling->run, "%s", sma_cli_log_text(details, "runId"));
     return true;
 }
 
