@@ -22,6 +22,7 @@ struct sma_capabilities
     /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
     bool has_reactions;
     bool has_cards;            /* cards in the platform's JSON: send_card is offered */
+    bool has_topics_by_reply;  /* a topic is reached by a reply to one of its messages alone */
     bool has_profiles;         /* PREPARE: wants_profile is answered */
     bool has_idempotency;      /* repeating an attempt under the same key cannot send twice */
     bool is_stored_delivery;   /* delivery means stored in the result (http): no attempts at all */

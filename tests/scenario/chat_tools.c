@@ -494,6 +494,70 @@ static void a_card_is_shown_or_said_why_not(void)
     platform_world_stop(&world);
 }
 
+static void first_id(const struct platform_world *world, const char *chat, char id[80])
+{
+    json_t *list = platform_do(&world->client, "{s:s,s:s}", "do", "list", "chat", chat);
+    snprintf(id, 80, "%s", talk_text(json_array_get(json_object_get(list, "messages"), 0), "id"));
+    json_decref(list);
+    CHECK(id[0] != '\0');
+}
+
+/* Feishu replies in the chat of the message that is named, whatever chat is meant: one of Bob's
+ * chat leads nowhere, and nobody is asked. */
+static void a_message_of_another_chat_is_not_replied_to(void)
+{
+    char text[400], id[80];
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"refuse\",");
+    first_id(&world, BOB_CHAT, id);
+    snprintf(text, sizeof text, CARD_WITH("\"messageId\":\"%s\",", MENU), id);
+    say(&world, true, text);
+    await_results(&world, 1);
+    chat_expect(&world, ANN_CHAT, "No message with this id is known in that chat");
+    snprintf(text, sizeof text, "tell [[call chat_send {\"messageId\":\"%s\",\"text\":\"%s\"}]]",
+             id, TEA);
+    say(&world, true, text);
+    platform_settle(&world);
+    snprintf(text, sizeof text, "like [[call react {\"message_id\":\"%s\",\"emoji\":\"OK\"}]]", id);
+    say(&world, true, text);
+    await_results(&world, 2);
+    platform_settle(&world);
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, TEA));
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, "the menu"));
+    CHECK_INT(0, chat_count(&world, ANN_CHAT, "\"success\":true"));
+    first_id(&world, ANN_CHAT, id); /* one of her own is replied to */
+    snprintf(text, sizeof text, CARD_WITH("\"messageId\":\"%s\",", MENU), id);
+    say(&world, true, text);
+    await_results(&world, 3);
+    platform_settle(&world);
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "\"success\":true"));
+    CHECK_INT(1, chat_count(&world, ANN_CHAT, "the menu"));
+    CHECK_INT(0, chat_count(&world, BOB_CHAT, "the menu"));
+    platform_world_stop(&world);
+}
+
+/* A topic of Feishu is reached by a reply alone: what is agreed to for it stands in it. */
+static void what_is_for_a_topic_stands_in_it(void)
+{
+    char text[400];
+    struct platform_world world;
+    start(&world, "\"send_elsewhere\":\"allow\",");
+    json_t *said = platform_do(&world.client, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TOPICS,
+                               "user", ANN, "text", "@{bot} in the topic");
+    chat_expect(&world, TOPICS, "You said: in the topic");
+    platform_settle(&world);
+    snprintf(text, sizeof text,
+             "tell [[call chat_send {\"chatId\":\"feishu:chat:%s:topic:%s\",\"text\":\"%s\"}]]",
+             TOPICS, talk_text(said, "thread"), TEA);
+    say(&world, true, text);
+    await_results(&world, 1);
+    json_t *answer = chat_await(&world, TOPICS, TEA);
+    CHECK_TEXT(talk_text(said, "thread"), talk_text(answer, "thread"));
+    json_decref(answer);
+    json_decref(said);
+    platform_world_stop(&world);
+}
+
 /* It goes to the other chat alone; a chat that is unknown gets none, nor does one before people
  * have agreed, who see what it holds. */
 static void a_card_goes_where_it_is_sent(void)
@@ -627,6 +691,8 @@ int main(int argc, char **argv)
     the_whole_answer_comes_as_a_file();
 #endif
 #if defined(CHAT_TOOLS_FEISHU)
+    a_message_of_another_chat_is_not_replied_to();
+    what_is_for_a_topic_stands_in_it();
     a_card_is_shown_or_said_why_not();
     a_card_goes_where_it_is_sent();
     a_card_of_unknown_end_is_there_once();

@@ -54,7 +54,7 @@ void sma_store_fetch_query(const struct sma_fetch_ask *ask, struct sma_history_q
                                             .limit = 1,
                                             .is_raw = true,
                                             .wants_attachments = true,
-                                            .attached_to = ask->message_id,
+                                            .message_id = ask->message_id,
                                             .attached_path = ask->path};
 }
 

@@ -7,11 +7,14 @@
 #include "outbox.h"
 #include "people.h"
 #include "query.h"
+#include "query_priv.h"
 #include "store.h"
 
 #include "runtime/chat/state_read.h"
 #include "sma/bot.h"
 #include "sma/hooks.h"
+
+#include <stdio.h>
 
 struct place
 {
@@ -122,12 +125,11 @@ static void answer_chat(struct sma_store *store, const struct sma_msg *question,
     const struct sma_adapter *adapter = store->adapters[place->adapter].adapter;
     struct sma_route *route = &place->route;
     *route = *from;
-    route->channel = place->chat->channel;
     route->chat_key = place->chat->key;
     route->adapter = (uint8_t)adapter->actor;
     sma_store_follow_route(place->chat, route);
-    route->message_id = place->ask->message_id; /* what it came with is not answered */
-
+    if (place->ask->message_id.len > 0)
+        route->message_id = place->ask->message_id;
     place->is_group = adapter->ops->is_group != NULL && adapter->ops->is_group(route);
     bool is_doubted = is_doubtful(store, place); /* before put_whom: it may need the scratch */
     answer(store, question,
@@ -139,56 +141,110 @@ static void answer_chat(struct sma_store *store, const struct sma_msg *question,
                                         .whom = put_whom(store, place)});
 }
 
-void sma_store_place(struct sma_store *store, const struct sma_msg *question)
+/* @return whether there is such a place; else the question is answered */
+static bool find_place(struct sma_store *store, const struct sma_msg *question, struct place *place)
 {
-    struct place place = {.ask = SMA_MSG_BODY((struct sma_msg *)question, struct sma_contact_ask)};
-    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
-    struct sma_route from;
-    struct sma_buf text;
-    place.channel = channel_of(place.ask);
-    if (place.ask->chat_id.len == 0) {
+    const struct sma_contact_ask *ask =
+        SMA_MSG_BODY((struct sma_msg *)question, struct sma_contact_ask);
+    *place = (struct place){.ask = ask, .channel = channel_of(ask)};
+    if (ask->chat_id.len == 0) {
         answer_none(store, question,
                     "\"chatId\" is missing: nothing was sent. Call again with the id of the chat "
                     "on that platform, or with its chat key.");
-        return;
+        return false;
     }
-    place.chat = find_by_key(store, &place);
-    if (place.chat == NULL)
-        place.chat = find_by_id(store, &place);
-    struct sma_str channel = place.chat == NULL ? place.channel : place.chat->channel;
+    place->chat = find_by_key(store, place);
+    if (place->chat == NULL)
+        place->chat = find_by_id(store, place);
+    struct sma_str channel = place->chat == NULL ? place->channel : place->chat->channel;
     if (!is_adapter(store, channel)) {
         answer_none(store, question,
                     "This channel is not configured here: nothing was sent. \"channel\" is the "
                     "platform of the other chat, as in its chat key.");
-        return;
+        return false;
     }
-    if (place.chat == NULL) {
+    if (place->chat == NULL) {
         answer_none(store, question,
                     "This agent does not know such a chat or topic: nothing was sent. It can only "
                     "write to chats that somebody has written to it in; chat_contact_lookup finds "
                     "people and the chats they were seen in.");
-        return;
+        return false;
     }
-    place.adapter = sma_store_adapter_of(store, &(struct sma_route){.channel = channel});
-    const struct sma_adapter_ops *ops = store->adapters[place.adapter].adapter->ops;
-    if (place.ask->wants_files && !ops->capabilities.has_files) {
-        answer_none(store, question,
-                    "The platform of that chat takes no files: nothing was sent. Send a text with "
-                    "chat_send.");
-        return;
+    place->adapter = sma_store_adapter_of(store, &(struct sma_route){.channel = channel});
+    const struct sma_adapter_ops *ops = store->adapters[place->adapter].adapter->ops;
+    const char *lack = ask->wants_files && !ops->capabilities.has_files   ? "takes no files"
+                       : ask->wants_cards && !ops->capabilities.has_cards ? "has no cards"
+                                                                          : NULL;
+    if (lack != NULL) {
+        char why[128];
+        snprintf(why, sizeof why,
+                 "The platform of that chat %s: nothing was sent. Send a text with chat_send.",
+                 lack);
+        answer_none(store, question, why);
     }
-    if (place.ask->wants_cards && !ops->capabilities.has_cards) {
-        answer_none(store, question,
-                    "The platform of that chat has no cards: nothing was sent. Send a text with "
-                    "chat_send.");
-        return;
-    }
+    return lack == NULL;
+}
+
+static void answer_place(struct sma_store *store, const struct sma_msg *question,
+                         struct place *place)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_route from;
+    struct sma_buf text;
     sma_buf_init(&text, 4 * SMA_ID_BYTES_MAX);
-    if (sma_store_find_route(store, place.chat, &rows, &text, &from) == SMA_ERR_OK)
-        answer_chat(store, question, &place, &from);
+    if (sma_store_find_route(store, place->chat, &rows, &text, &from) == SMA_ERR_OK)
+        answer_chat(store, question, place, &from);
     else
         answer_none(store, question,
                     "Nobody has been answered in this chat or is known to be in it, so nobody "
                     "knows where it is: nothing was sent.");
     sma_buf_fini(&text);
+}
+
+void sma_store_place(struct sma_store *store, struct sma_msg **msg)
+{
+    struct place place;
+    if (!find_place(store, *msg, &place))
+        return;
+    if (place.ask->message_id.len > 0)
+        sma_store_enqueue_search(store, msg);
+    else
+        answer_place(store, *msg, &place);
+}
+
+/* -- a message of it --------------------------------------------------------------------------- */
+/* Platforms reply to a message wherever it is: one that this chat's history does not have may be of
+ * another chat, and what is said would go there. */
+void sma_store_place_query(struct sma_store *store, const struct sma_msg *question,
+                           struct sma_history_query *ret_query)
+{
+    struct place place = {.ask = SMA_MSG_BODY((struct sma_msg *)question, struct sma_contact_ask)};
+    place.channel = channel_of(place.ask);
+    place.chat = find_by_key(store, &place);
+    if (place.chat == NULL)
+        place.chat = find_by_id(store, &place);
+    *ret_query =
+        (struct sma_history_query){.chat_key = place.chat == NULL ? SMA_STR("") : place.chat->key,
+                                   .limit = 1,
+                                   .is_raw = true,
+                                   .message_id = place.ask->message_id};
+}
+
+void sma_store_place_found(struct sma_store *store, struct store_search *search, enum sma_err err,
+                           const struct sma_error *error)
+{
+    struct place place;
+    uint32_t count = 0;
+    bool is_cut;
+    if (err == SMA_ERR_OK)
+        (void)sma_history_read_items(search->reader, &count, &is_cut);
+    if (err != SMA_ERR_OK)
+        answer_none(store, search->question, error->text[0] ? error->text : sma_err_text(err));
+    else if (count == 0)
+        answer_none(store, search->question,
+                    "No message with this id is known in that chat: nothing was done. "
+                    "chat_load_history tells the ids of this chat's messages; without an id "
+                    "it goes to the chat itself.");
+    else if (find_place(store, search->question, &place))
+        answer_place(store, search->question, &place);
 }

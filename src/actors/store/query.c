@@ -252,6 +252,8 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.is_raw = true;
     } else if (search->question->kind == SMA_MSG_FETCH) {
         sma_store_fetch_query(SMA_MSG_BODY(search->question, struct sma_fetch_ask), &query);
+    } else if (search->question->kind == SMA_MSG_CONTACT) {
+        sma_store_place_query(store, search->question, &query);
     } else {
         const struct sma_history_ask *asked =
             SMA_MSG_BODY(search->question, struct sma_history_ask);
@@ -377,6 +379,8 @@ static void answer_search(struct sma_store *store, struct store_search *search, 
         answer_raw(store, search, err, error);
     else if (search->question->kind == SMA_MSG_FETCH)
         sma_store_fetch_found(store, search, err, error);
+    else if (search->question->kind == SMA_MSG_CONTACT)
+        sma_store_place_found(store, search, err, error);
     else
         answer_lines(store, search, err, error);
 }
@@ -662,7 +666,7 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
         return;
     }
     if (sma_str_trim(ask->user_name).len == 0) {
-        sma_store_place(store, *msg);
+        sma_store_place(store, msg);
         return;
     }
     uint32_t count = sma_state_contacts_named(store->state, ask->channel, ask->user_name, found,

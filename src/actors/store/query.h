@@ -27,12 +27,14 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg);
 void sma_store_fetch(struct sma_store *store, struct sma_msg **msg);
 
 /* -- place.c ----------------------------------------------------------------------------------- */
-/** CONTACT about a chat: answered. */
-void sma_store_place(struct sma_store *store, const struct sma_msg *question);
+/** CONTACT about a chat: answered now, or when a message of it has been searched for; then *msg is
+ *  taken. */
+void sma_store_place(struct sma_store *store, struct sma_msg **msg);
 
 /* -- say.c ------------------------------------------------------------------------------------- */
 /** Where messages to this chat go: as the last one that was answered there came, or as somebody
- *  was last seen in it. Slices live in rows and text. NOTFOUND: nobody knows. */
+ *  was last seen in it. Slices live in rows and text. message_id: what must be replied to, so that
+ *  it comes there, else empty. NOTFOUND: nobody knows. */
 struct sma_state_rows;
 SMA_CHECKED enum sma_err sma_store_find_route(struct sma_store *store,
                                               const struct sma_state_chat *chat,

@@ -22,7 +22,7 @@ struct store_waiter
 struct store_search
 {
     struct store_search *next;
-    struct sma_msg *question; /* HISTORY, QUERY or FETCH */
+    struct sma_msg *question; /* HISTORY, QUERY, FETCH or CONTACT */
     struct sma_history_reader *reader;
 };
 
@@ -39,8 +39,15 @@ struct store_query
     struct store_platform_ask *platform_asks; /* platform_ask.c */
 };
 
-/* -- fetch_again.c ----------------------------------------------------------------------------- */
+/* -- place.c ----------------------------------------------------------------------------------- */
 struct sma_history_query;
+void sma_store_place_query(struct sma_store *store, const struct sma_msg *question,
+                           struct sma_history_query *ret_query);
+/** Its search is over: answered. */
+void sma_store_place_found(struct sma_store *store, struct store_search *search, enum sma_err err,
+                           const struct sma_error *error);
+
+/* -- fetch_again.c ----------------------------------------------------------------------------- */
 void sma_store_fetch_query(const struct sma_fetch_ask *ask, struct sma_history_query *ret_query);
 /** Its search is over: answered, or the adapter is asked and the question is kept. */
 void sma_store_fetch_found(struct sma_store *store, struct store_search *search, enum sma_err err,

@@ -60,17 +60,34 @@ static enum sma_err take_contact(void *user, const struct sma_state_contact *con
     return SMA_ERR_OK;
 }
 
+/* What it came with is not answered; but where a topic is reached by replies alone, it is
+ * replied to. */
+static enum sma_err settle_reply(const struct sma_store *store, struct sma_route *route)
+{
+    int adapter = sma_store_adapter_of(store, route);
+    if (route->thread_id.len == 0 || adapter < 0 ||
+        !store->adapters[adapter].adapter->ops->capabilities.has_topics_by_reply)
+        route->message_id = SMA_STR("");
+    else if (route->message_id.len == 0)
+        return SMA_ERR_NOTFOUND;
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_store_find_route(struct sma_store *store, const struct sma_state_chat *chat,
                                   struct sma_state_rows *rows, struct sma_buf *text,
                                   struct sma_route *ret_route)
 {
     *ret_route = (struct sma_route){.chat_id = SMA_STR("")};
     enum sma_err err = route_of_run(store, chat, rows, ret_route);
-    if (err == SMA_ERR_OK || sma_state_is_fatal(store->state))
-        return err;
-    *ret_route = (struct sma_route){.chat_id = SMA_STR("")};
-    struct seen seen = {text, ret_route};
-    return sma_state_contact_in(store->state, chat->key, take_contact, &seen);
+    if (err != SMA_ERR_OK) {
+        if (sma_state_is_fatal(store->state))
+            return err;
+        *ret_route = (struct sma_route){.chat_id = SMA_STR("")};
+        struct seen seen = {text, ret_route};
+        SMA_TRY(sma_state_contact_in(store->state, chat->key, take_contact, &seen));
+    }
+    ret_route->channel = chat->channel;
+    return settle_reply(store, ret_route);
 }
 
 static SMA_CHECKED enum sma_err deliver(struct sma_store *store, const struct sma_ingress *in,
@@ -94,8 +111,6 @@ static SMA_CHECKED enum sma_err accept(struct sma_store *store, struct store_cha
     struct sma_route route = *from;
     uint64_t seq;
     row.text = SMA_STR("");
-    route.channel = chat->state->channel;
-    route.message_id = SMA_STR(""); /* it answers nothing */
     sma_store_follow_route(chat->state, &route);
     SMA_TRY(sma_store_write_row(store, chat, &row, &how, &seq));
     SMA_TRY(deliver(store, in, &route, seq));

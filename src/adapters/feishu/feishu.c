@@ -112,6 +112,7 @@ const struct sma_adapter_ops sma_feishu_adapter_ops = {
                      .has_reactions = true,
                      .has_profiles = true,
                      .has_cards = true,
+                     .has_topics_by_reply = true,
                      .has_idempotency = true,
                      .chat_per_minute =
                          240, /* with the burst four a second: all bots of a group share five */

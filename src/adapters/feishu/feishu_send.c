@@ -68,8 +68,9 @@ static bool change(struct feishu_attempt *attempt)
     const struct feishu_outcome *outcome = &attempt->outcome;
     bool has_card = attempt->card_id[0] != '\0';
     /* The uuid is known from another chat, so nothing was sent here: once more under another one,
-     * always the same. */
-    if (attempt->is_elsewhere && !attempt->is_key_taken && !has_card)
+     * always the same. A reply, though, goes where its message is. */
+    bool is_reply = target_of(attempt).reply_to.len > 0;
+    if (attempt->is_elsewhere && !attempt->is_key_taken && !has_card && !is_reply)
         return attempt->is_key_taken = true;
     if (attempt->part.kind == FEISHU_PART_REACTION)
         return false; /* there is nothing else to react to */

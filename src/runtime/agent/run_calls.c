@@ -49,12 +49,6 @@ static bool refuse_call(struct sma_run *run, uint32_t index)
     else if (call->tool != SMA_TOOL_MCP && !sma_tool_is_offered(call->tool, run->offers))
         run_set_error(call, SMA_STR("Not carried out: the platform of this chat cannot do that. "
                                     "Answer in text."));
-    else if (!call->goes_elsewhere && sma_tool_sends_file(call->tool) && !run->has_files)
-        run_set_error(call, SMA_STR("Not carried out: the platform of this chat takes no files. "
-                                    "Name another chat, or answer in text."));
-    else if (!call->goes_elsewhere && call->tool == SMA_TOOL_SEND_CARD && !run->has_cards)
-        run_set_error(call, SMA_STR("Not carried out: the platform of this chat has no cards. "
-                                    "Name another chat, or answer in text."));
     else if (run_is_repeated(run, &run->answer.calls[index]))
         run_set_error(call, SMA_STR("Not carried out: this very call has failed 3 times already. "
                                     "Read the errors above and do it in another way, or tell the "
@@ -113,6 +107,12 @@ void run_check_call(struct sma_run *run, uint32_t index)
     if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
         run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch)
                                                  : SMA_STR("Out of memory."));
+    else if (!call->goes_elsewhere && sma_tool_sends_file(call->tool) && !run->has_files)
+        run_set_error(call, SMA_STR("Not carried out: the platform of this chat takes no files. "
+                                    "Name another chat, or answer in text."));
+    else if (!call->goes_elsewhere && call->tool == SMA_TOOL_SEND_CARD && !run->has_cards)
+        run_set_error(call, SMA_STR("Not carried out: the platform of this chat has no cards. "
+                                    "Name another chat, or answer in text."));
     else if (call->tool == SMA_TOOL_AGENT_RUN)
         run_child_check(run, index);
     else if (sma_tool_sends_file(call->tool) && !is_attachable(call->args.path))
@@ -147,6 +147,26 @@ void run_ask_contact(struct sma_run *run, uint32_t index)
                     args->chat_id.len == 0 && args->thread_id.len > 0;
     if (is_topic) /* of this very chat */
         action->contact.chat_id = own->chat_id;
+    if (run_names_message(run, index)) { /* of this very chat, it says */
+        action->contact.channel = own->channel;
+        action->contact.chat_id = own->chat_key;
+        action->contact.thread_id = SMA_STR("");
+    }
+}
+
+bool run_names_message(const struct sma_run *run, uint32_t index)
+{
+    const struct run_call *call = &run->calls[index];
+    const struct sma_run_order *order = run->order;
+    struct sma_str id = call->args.message_id;
+    bool may_name = sma_tool_has_destination(call->tool) || call->tool == SMA_TOOL_REACT;
+    if (call->goes_elsewhere || !may_name || id.len == 0 ||
+        sma_str_is_equal(id, order->route.message_id))
+        return false;
+    for (uint32_t i = 0; i < order->collected_count; i++)
+        if (sma_str_is_equal(id, order->collected[i].message_id))
+            return false;
+    return !run_past_knows(run, id);
 }
 
 /* An administrator is one of his platform, an owner everywhere. */

@@ -204,7 +204,7 @@ bool run_past_ask_chatter(struct sma_run *run)
     return true;
 }
 
-static bool is_known(const struct sma_run *run, struct sma_str id)
+bool run_past_knows(const struct sma_run *run, struct sma_str id)
 {
     const struct sma_session *session = run->session;
     for (uint32_t i = 0; i < session->turn_count && id.len > 0; i++)
@@ -243,7 +243,7 @@ void run_past_put_chatter(struct sma_run *run, const struct sma_history_lines *l
     sma_buf_init(&past->chatter, 2 * CHATTER_BYTES_MAX + CHATTER_LINE_COUNT_MAX * 4096);
     for (uint32_t i = first; i < count; i++) {
         const struct sma_history_line *line = &lines->lines[i];
-        if (!line->is_user || is_known(run, line->message_id))
+        if (!line->is_user || run_past_knows(run, line->message_id))
             continue;
         put_said(&past->chatter, line);
         add(past, sma_line_mark(line->wall_ms, line->is_user, line->message_id));

@@ -286,6 +286,8 @@ void run_past_fill(struct sma_run *run, const struct sma_history_lines *lines);
 /* Ask what was said in the group since our last text. false: it is none. */
 bool run_past_ask_chatter(struct sma_run *run);
 void run_past_put_chatter(struct sma_run *run, const struct sma_history_lines *lines);
+/* Is this the id of a message of the live session? */
+bool run_past_knows(const struct sma_run *run, struct sma_str id);
 /* For the question: what is not to be given again. */
 struct sma_str run_past_given(const struct run_past *past);
 /* Note the lines that this result of chat_load_history shows. */
@@ -460,6 +462,9 @@ void run_put_delivery(struct sma_run *run, uint32_t index);
 
 /* run_tools.c */
 bool run_is_send(enum sma_tool tool);
+/** Does it reply or react to a message of this chat of which the run itself knows nothing? The
+ *  store is asked then: it may be one of another chat. */
+bool run_names_message(const struct sma_run *run, uint32_t index);
 /** Does it send to another chat than the run's? */
 bool run_goes_elsewhere(const struct sma_run *run, const struct sma_stored_call *call);
 /* Ask the tools about a call: CHECK or RUN. */

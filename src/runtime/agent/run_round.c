@@ -71,7 +71,7 @@ void run_on_answer(struct sma_run *run, const struct sma_model_answer *answer)
     for (uint32_t i = 0; i < run->call_count; i++) {
         if (run->calls[i].has_result)
             continue;
-        if (run->calls[i].goes_elsewhere)
+        if (run->calls[i].goes_elsewhere || run_names_message(run, i))
             run_ask_contact(run, i); /* and when it is known who that is: the check */
         else if (run->calls[i].tool == SMA_TOOL_MCP)
             run_mcp_judge(run, i);

@@ -323,11 +323,12 @@ struct sma_history_query
     int64_t from_ms, to_ms;            /* bounds of ts, inclusive; 0 = none */
     /* sma_line_mark of lines that are not wanted again, 8 bytes each; copied */
     struct sma_str given;
-    bool ends_at_clear; /* nothing from before the newest /clear or /new */
-    /* only what people said with files that can be fetched (meta.files); with either: the
-     * message with this id, one that this path belongs to; copied */
+    bool ends_at_clear;        /* nothing from before the newest /clear or /new */
+    struct sma_str message_id; /* only the message with this id; empty = any; copied */
+    /* only what people said with files that can be fetched (meta.files), or with the one that has
+     * this path; copied */
     bool wants_attachments;
-    struct sma_str attached_to, attached_path;
+    struct sma_str attached_path;
 };
 struct sma_history_item
 {

@@ -31,7 +31,7 @@ struct sma_history_reader
 {
     struct sma_history *history;
     char *strings; /* chat key, session ids and marks, one allocation */
-    struct sma_str chat_key, *session_ids, given, attached_to, attached_path;
+    struct sma_str chat_key, *session_ids, given, message_id, attached_path;
     bool accepts_any_key;
     uint32_t session_id_count, limit;
     bool is_raw, ends_at_clear, wants_attachments;
@@ -120,7 +120,7 @@ static struct sma_str copy_to(char **at, struct sma_str text)
 static enum sma_err copy_strings(struct sma_history_reader *reader,
                                  const struct sma_history_query *query)
 {
-    size_t total = query->chat_key.len + query->given.len + query->attached_to.len +
+    size_t total = query->chat_key.len + query->given.len + query->message_id.len +
                    query->attached_path.len + 1;
     for (uint32_t i = 0; i < query->session_id_count; i++)
         total += query->session_ids[i].len;
@@ -135,7 +135,7 @@ static enum sma_err copy_strings(struct sma_history_reader *reader,
         reader->session_ids[i] = copy_to(&at, query->session_ids[i]);
     reader->session_id_count = query->session_id_count;
     reader->given = copy_to(&at, query->given);
-    reader->attached_to = copy_to(&at, query->attached_to);
+    reader->message_id = copy_to(&at, query->message_id);
     reader->attached_path = copy_to(&at, query->attached_path);
     return SMA_ERR_OK;
 }
@@ -331,15 +331,13 @@ static bool is_given(const struct sma_history_reader *reader, const struct sma_h
     return false;
 }
 
-/* Does it say how its files are asked for, and is it the one that is meant? */
+/* Does it say how its files are asked for, and is the one that is meant among them? */
 static bool has_attachments(const struct sma_history_reader *reader,
                             const struct history_parsed *parsed)
 {
     json_t *item, *list = json_object_get(json_object_get(parsed->root, "meta"), "files");
     size_t i;
-    if (json_array_size(list) == 0 ||
-        (reader->attached_to.len > 0 &&
-         !sma_str_is_equal(reader->attached_to, parsed->entry.message_id)))
+    if (json_array_size(list) == 0)
         return false;
     json_array_foreach(list, i, item)
     {
@@ -355,6 +353,8 @@ static bool is_wanted(const struct sma_history_reader *reader, const struct hist
 {
     const struct sma_history_entry *entry = &parsed->entry;
     bool is_user = sma_str_is_equal(entry->role, SMA_STR("user"));
+    if (reader->message_id.len > 0 && !sma_str_is_equal(reader->message_id, entry->message_id))
+        return false;
     if (reader->wants_attachments && (!is_user || !has_attachments(reader, parsed)))
         return false;
     bool is_assistant = sma_str_is_equal(entry->role, SMA_STR("assistant"));

@@ -610,6 +610,12 @@ static enum sma_err check_send(struct checking *checking, const char *what, stru
     if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
         return SMA_ERR_NOMEM;
     checking->check.is_complete = true;
+    if (sma_secrets_has(checking->rules->files->secrets, text)) { /* a request does not show it */
+        check_decide(checking, SMA_TOOL_REFUSED, "", "it holds a key of this project");
+        sma_buf_put_text(checking->why, "It holds a key or token of this project: nothing was "
+                                        "sent. Leave it out.");
+        return SMA_ERR_OK;
+    }
     decide_send(checking, chat_key);
     if (checking->check.verdict != SMA_TOOL_ASKS)
         return SMA_ERR_OK;

@@ -49,6 +49,32 @@ static void a_card_goes_where_it_is_sent(void)
     driver_fini(&d);
 }
 
+/* Platforms reply wherever the message is: what the store does not find in this chat goes nowhere,
+ * whichever tool names it. What is answered is known to the run. */
+static void a_message_that_is_named_is_of_this_chat(void)
+{
+    static const struct driver_call calls[] = {
+        {"c0", "chat_send", "{\"text\":\"x\",\"messageId\":\"om_of_bob\"}"},
+        {"c1", "send_file", "{\"path\":\"a.txt\",\"messageId\":\"om_of_bob\"}"},
+        {"c2", "react", "{\"emoji\":\"x\",\"message_id\":\"om_of_bob\"}"},
+        {"c3", "chat_send", "{\"text\":\"y\",\"messageId\":\"m1\"}"},
+        {0}};
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    driver_check_kinds(&d, "CCC");
+    struct sma_contact_result none = {.why = SMA_STR("No message with this id")};
+    for (uint32_t i = 0; i < 3; i++)
+        driver_event(&d,
+                     (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = i, .contact = &none});
+    driver_check_kinds(&d, "P");
+    const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(1, step->delivery_count);
+    CHECK_STR("y", step->deliveries[0].text);
+    driver_fini(&d);
+}
+
 static void each_chat_is_offered_what_its_platform_can(void)
 {
     static const struct
@@ -117,6 +143,7 @@ static void each_chat_is_offered_what_its_platform_can(void)
 int main(void)
 {
     RUN(a_card_goes_where_it_is_sent);
+    RUN(a_message_that_is_named_is_of_this_chat);
     RUN(each_chat_is_offered_what_its_platform_can);
     return check_summary();
 }

@@ -163,6 +163,13 @@ static void commands_wait_for_files_of_the_same_answer(void)
 }
 
 /* -- files and reactions ----------------------------------------------------------------------- */
+static void is_of_this_chat(struct driver *d, uint32_t call)
+{
+    struct sma_contact_result here = {.is_found = true, .route = {.chat_key = SMA_STR("t:1")}};
+    driver_event(d,
+                 (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = call, .contact = &here});
+}
+
 static void files_and_reactions_are_deliveries(void)
 {
     static const struct driver_call calls[] = {
@@ -174,7 +181,11 @@ static void files_and_reactions_are_deliveries(void)
         {0}};
     struct driver d;
     begin(&d, calls);
-    driver_check_kinds(&d, "TTT");
+    driver_check_kinds(&d, "TTC"); /* is m0 a message of this chat? */
+    const struct sma_contact_ask *ask = &driver_find(&d, SMA_RUN_ASK_CONTACT)->contact;
+    CHECK_STR("t:1", ask->chat_id);
+    CHECK_STR("m0", ask->message_id);
+    is_of_this_chat(&d, 2);
     for (uint32_t i = 0; i < 3; i++)
         driver_tool(&d, i, SMA_TOOL_ALLOWED, "");
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
@@ -199,6 +210,7 @@ static void files_and_reactions_are_deliveries(void)
     driver_fini(&d);
 
     begin(&d, calls + 1); /* a reaction that failed is none */
+    is_of_this_chat(&d, 1);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_tool(&d, 1, SMA_TOOL_REFUSED, "");
     driver_durable(&d);
@@ -211,6 +223,7 @@ static void files_and_reactions_are_deliveries(void)
     driver_fini(&d);
 
     begin(&d, calls + 1); /* words beside a reaction still reach the user */
+    is_of_this_chat(&d, 1);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_tool(&d, 1, SMA_TOOL_ALLOWED, "");
     driver_durable(&d);

@@ -129,6 +129,14 @@ static void a_chat_is_found_by_what_a_tool_says(void)
         {{.channel = SMA_STR("test")}, NULL, "is missing"},
         {{.chat_id = SMA_STR("a"), .wants_files = true}, NULL, "takes no files"},
         {{.chat_id = SMA_STR("a"), .wants_cards = true}, NULL, "has no cards"},
+        {{.chat_id = SMA_STR("a"), .message_id = SMA_STR("1")}, "test:chat:a", NULL},
+        {{.chat_id = SMA_STR("test:chat:a:topic:7"), .message_id = SMA_STR("2")},
+         "test:chat:a:topic:7",
+         NULL},
+        /* a platform would reply wherever that message is */
+        {{.chat_id = SMA_STR("a"), .message_id = SMA_STR("2")}, NULL, "No message with this id"},
+        {{.chat_id = SMA_STR("a:topic:7"), .message_id = SMA_STR("1")}, NULL, "No message"},
+        {{.chat_id = SMA_STR("a"), .message_id = SMA_STR("m9")}, NULL, "No message"},
     };
     open_for_members();
     answer_in("a", "1");
@@ -136,7 +144,6 @@ static void a_chat_is_found_by_what_a_tool_says(void)
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_contact_ask ask = rows[i].ask;
         ask.asked_in = SMA_STR("test");
-        ask.message_id = SMA_STR("m9");
         struct sma_msg *msg = sma_msg_make_contact(&ask);
         CHECK(msg != NULL);
         ask_as_agent(&w, msg);
@@ -148,7 +155,7 @@ static void a_chat_is_found_by_what_a_tool_says(void)
         CHECK(result->is_found == (rows[i].key != NULL));
         if (rows[i].key != NULL) {
             CHECK_STR(rows[i].key, result->route.chat_key);
-            CHECK_STR("m9", result->route.message_id);
+            CHECK(sma_str_is_equal(ask.message_id, result->route.message_id));
             CHECK(!result->is_doubtful && result->route.chat_id.len > 0);
             CHECK(memmem(result->whom.ptr, result->whom.len, rows[i].key, strlen(rows[i].key)) !=
                   NULL);

@@ -695,6 +695,32 @@ static void a_card_for_another_chat_is_asked_about(void)
 #undef CARD_FOR_7
 }
 
+/* The request would show something else than what goes out. */
+static void what_holds_a_key_goes_to_no_other_chat(void)
+{
+    static const char *const calls[][2] = {
+        {"chat_send", "{\"text\":\"it is sk-canary-123456\",\"chatId\":\"7\"}"},
+        {"chat_contact_send", "{\"text\":\"sk-canary-123456\",\"username\":\"bob\"}"},
+        {"send_file", "{\"path\":\"a.txt\",\"caption\":\"sk-canary-123456\",\"chatId\":\"7\"}"},
+        {"send_card",
+         "{\"card\":{\"elements\":[{\"tag\":\"hr\",\"name\":\"sk-\\u0063anary-123456\"}]},"
+         "\"chatId\":\"7\"}"}};
+    struct project project;
+    struct outcome outcome;
+    project_open(&project, "{\"send_elsewhere\":\"allow\"}");
+    project_put(&project, "a.txt", "x\n");
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
+        struct call call = {.name = calls[i][0],
+                            .arguments = calls[i][1],
+                            .receiver = "key Bob (key)",
+                            .standing = SMA_STANDING_OWNER};
+        check_call(&project, &call, &outcome);
+        CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+        CHECK(strstr(outcome.why, "key or token of this project") != NULL);
+    }
+    project_close(&project);
+}
+
 static void bad_permissions_stop_the_start(void)
 {
     static const char *const bad[] = {"{\"exec_shell\":3}", "{\"exec_shell\":{\"allow\":[\"sh\"]}}",
@@ -729,6 +755,7 @@ int main(void)
     RUN(the_own_chat_is_not_elsewhere);
     RUN(a_file_for_another_chat_is_asked_about);
     RUN(a_card_for_another_chat_is_asked_about);
+    RUN(what_holds_a_key_goes_to_no_other_chat);
     RUN(bad_permissions_stop_the_start);
     sma_shell_destroy(shell);
     return check_summary();
