@@ -224,7 +224,7 @@ static void the_address_of_a_server_is_found(void)
     pty_answer(pty, "it is not shown", KEY);
     snprintf(shown, sizeof shown, "and http://%s/v1 does: this address is taken", root);
     (void)pty_await(pty, shown);
-    (void)pty_await(pty, "left out: 1 that cannot chat");
+    (void)pty_await(pty, "no longer served: 1");
     pty_press(pty, "\x03");
     CHECK(pty_end(pty) == 130);
     begin(&place, "--rules", "none");

@@ -173,7 +173,7 @@ static void the_argument_is_the_card(void)
         sma_buf_fini(&why);
     }
     static const char *const bad[] = {"{}", "{\"card\":null}", "{\"card\":\"{\"}",
-                                      "{\"card\":" OLD(TEXT) ",\"chatId\":\"x\"}"};
+                                      "{\"card\":" OLD(TEXT) ",\"chat\":\"x\"}"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
         struct sma_tool_args args = {0};
         struct sma_buf why;
