@@ -109,8 +109,10 @@ void sma_cli_api_say_not_running(const char *folder)
     }
     snprintf(file, sizeof file, "%s/Agent.md", real);
     bool is_project = access(file, F_OK) == 0;
-    printf("not running: %s%s\n", real,
-           is_project ? "" : " (there is no Agent.md; name the folder of a project)");
+    if (is_project)
+        printf("not running: %s; start it with `shipmyagent start %s`\n", real, folder);
+    else
+        printf("not running: %s (there is no Agent.md; name the folder of a project)\n", real);
 }
 
 static size_t collect(char *bytes, size_t size, size_t count, void *user)

@@ -121,7 +121,7 @@ static int list(const struct sma_config *config, const struct sma_mcp_config *se
     for (size_t i = 0; !options->is_json && i < servers->server_count; i++)
         print_server(config, &servers->servers[i], running);
     if (servers->server_count == 0 && !options->is_json)
-        puts("No MCP servers: name them in " SMA_MCP_CONFIG_FILE " (docs/mcp-remote.md).");
+        puts("No MCP servers: name them in " SMA_MCP_CONFIG_FILE " (docs/mcp.md of the sources).");
     json_decref(running);
     return status;
 }

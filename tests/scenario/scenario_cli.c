@@ -204,7 +204,7 @@ static void one_process_serves_a_project(void)
 {
     struct folder folder;
     folder_create(&folder, "{\"name\":\"lonely\",\"llm\":{\"provider\":\"offline\"}}");
-    EXPECT(3, "not running", "status", folder.path);
+    EXPECT(3, "; start it with `shipmyagent start ", "status", folder.path);
     EXPECT(3, "start it with `shipmyagent start", "approvals", folder.path);
     struct service service;
     service_start(&service, binary, &folder);
