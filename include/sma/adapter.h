@@ -18,10 +18,10 @@
 struct sma_capabilities
 {
     bool has_markdown; /* Markdown of the model is shown as such */
-    bool has_files;    /* files of the project can be sent: send_file is offered */
+    bool has_files;    /* files of the project can be sent: send_file is offered, in every chat */
     /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
     bool has_reactions;
-    bool has_cards;            /* cards in the platform's JSON: send_card is offered */
+    bool has_cards; /* cards in the platform's JSON: send_card is offered, in every chat */
     bool has_topics_by_reply;  /* a topic is reached by a reply to one of its messages alone */
     bool has_profiles;         /* PREPARE: wants_profile is answered */
     bool has_idempotency;      /* repeating an attempt under the same key cannot send twice */

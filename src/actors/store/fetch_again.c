@@ -6,7 +6,6 @@
  * adapter is asked PREPARE, with seq 0: no row is held by it. What is told is what lies on the disk
  * then. Nothing is durable: a restart interrupts the call.
  */
-#include "intake_priv.h"
 #include "outbox.h"
 #include "platform_ask.h"
 #include "query_priv.h"

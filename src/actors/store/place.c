@@ -71,6 +71,13 @@ static struct sma_state_chat *find_by_key(struct sma_store *store, const struct 
     return is_meant ? chat : NULL;
 }
 
+static void find_chat(struct sma_store *store, struct place *place)
+{
+    place->chat = find_by_key(store, place);
+    if (place->chat == NULL)
+        place->chat = find_by_id(store, place);
+}
+
 /* Of several bots of the platform the one that is spoken to. */
 static struct sma_str channel_of(const struct sma_contact_ask *ask)
 {
@@ -153,9 +160,7 @@ static bool find_place(struct sma_store *store, const struct sma_msg *question, 
                     "on that platform, or with its chat key.");
         return false;
     }
-    place->chat = find_by_key(store, place);
-    if (place->chat == NULL)
-        place->chat = find_by_id(store, place);
+    find_chat(store, place);
     struct sma_str channel = place->chat == NULL ? place->channel : place->chat->channel;
     if (!is_adapter(store, channel)) {
         answer_none(store, question,
@@ -220,9 +225,7 @@ void sma_store_place_query(struct sma_store *store, const struct sma_msg *questi
 {
     struct place place = {.ask = SMA_MSG_BODY((struct sma_msg *)question, struct sma_contact_ask)};
     place.channel = channel_of(place.ask);
-    place.chat = find_by_key(store, &place);
-    if (place.chat == NULL)
-        place.chat = find_by_id(store, &place);
+    find_chat(store, &place);
     *ret_query =
         (struct sma_history_query){.chat_key = place.chat == NULL ? SMA_STR("") : place.chat->key,
                                    .limit = 1,
